@@ -1,0 +1,68 @@
+# Foliot: every command sets up what it needs. Plain `make` explains itself.
+
+VENV   := .venv
+BENCH  := .venv-bench
+PYTHON := $(VENV)/bin/python
+STAMP  := $(VENV)/.ready
+PYTEST := $(PYTHON) -m pytest -n auto --dist worksteal
+
+.DEFAULT_GOAL := help
+.PHONY: help run test check lint types imports docs ledger coverage bench format lock clean
+
+help: ## show this list
+	@echo "Foliot - a durable cron for Python people"
+	@echo
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+run: $(STAMP) ## watch a handful of schedules count down to their next occurrence (Ctrl-C ends it)
+	@$(PYTHON) examples/board.py
+
+test: $(STAMP) ## run all tests, with branch coverage
+	@$(PYTHON) -m coverage erase
+	@$(PYTHON) -m coverage run -m pytest -n auto --dist worksteal
+	@$(PYTHON) -m coverage combine --quiet
+	@$(PYTHON) -m coverage report
+
+check: lint types imports docs ## lint, types, import contract, documentation: what CI runs before the tests
+
+lint: $(STAMP)
+	@$(VENV)/bin/ruff check
+	@$(VENV)/bin/ruff format --check
+	@$(PYTHON) tools/sizes.py
+
+types: $(STAMP)
+	@$(PYTHON) -m mypy src tests examples tools benchmarks
+
+imports: $(STAMP)
+	@$(VENV)/bin/lint-imports
+
+docs: $(STAMP)
+	@$(PYTHON) -m pytest -q tests/docs README.md docs
+
+ledger: $(STAMP) ## run the tests and print which promises have a passing one
+	@$(PYTEST) -q --ledger
+
+bench: $(BENCH)/.ready ## measure us and the peers side by side; writes JSON and a chart
+	@$(BENCH)/bin/python -m benchmarks.cron
+
+format: $(STAMP) ## format the code
+	@$(VENV)/bin/ruff check --fix --quiet || true
+	@$(VENV)/bin/ruff format
+
+lock: $(STAMP) ## renew the lock files (needs uv, from PyPI)
+	@$(PYTHON) -m pip install --quiet uv
+	@$(VENV)/bin/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --upgrade \
+		--no-header --no-annotate --no-emit-index-url pyproject.toml --group dev -o requirements/dev.lock
+	@$(VENV)/bin/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --upgrade \
+		--no-header --no-annotate --no-emit-index-url pyproject.toml --group bench -o requirements/bench.lock
+
+clean: ## remove environments and caches
+	@rm -rf $(VENV) $(BENCH) .coverage* .hypothesis .mypy_cache .pytest_cache .ruff_cache .import_linter_cache
+
+$(STAMP): requirements/dev.lock pyproject.toml tools/bootstrap.sh
+	@tools/bootstrap.sh $(VENV) requirements/dev.lock
+	@touch $@
+
+$(BENCH)/.ready: requirements/bench.lock pyproject.toml tools/bootstrap.sh
+	@tools/bootstrap.sh $(BENCH) requirements/bench.lock
+	@touch $@

@@ -1,0 +1,99 @@
+"""The host's clock and zone: the only module that reads real time.
+
+Everything else takes the time as an argument or takes a clock, so that a test can hold time still.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from datetime import UTC, datetime
+from pathlib import Path
+from zoneinfo import TZPATH, ZoneInfo
+
+from foliot.errors import InvalidTimezoneError
+
+LOCALTIME = Path("/etc/localtime")
+DEBIAN_NAME = Path("/etc/timezone")
+
+
+class SystemClock:
+    """The wall clock of this host."""
+
+    def now(self) -> datetime:
+        """The present instant, in UTC."""
+        return datetime.now(UTC)
+
+    def sleep(self, seconds: float) -> None:
+        """Wait; for programs without an event loop."""
+        time.sleep(seconds)
+
+
+def host_timezone() -> str:
+    """The IANA name of this host's zone: what `timezone="local"` means.
+
+    `TZ` decides if it is set, as it does for every C program; otherwise `/etc/localtime`, by the
+    name it links to, or, if it is a copy, by the zone file it is a copy of. A host with neither is
+    on UTC, as libc has it. Where no name can be found the answer is an error, never a guess: a
+    guess would be right until the next change of the clocks.
+    """
+    variable = os.environ.get("TZ")
+    if variable is not None:
+        return _from_variable(variable)
+    if not LOCALTIME.exists():
+        return "UTC"
+    return _from_link(LOCALTIME) or _from_copy(LOCALTIME)
+
+
+def _from_variable(variable: str) -> str:
+    name = variable.removeprefix(":")
+    if name.startswith("/"):
+        return _from_link(Path(name)) or _from_copy(Path(name))
+    if name and not _is_zone(name):
+        raise InvalidTimezoneError(
+            variable,
+            "the environment's TZ is not the name of an IANA time zone",
+            hint="set TZ to a name such as Europe/Berlin, or give the schedule a timezone",
+        )
+    return name or "UTC"
+
+
+def _is_zone(name: str) -> bool:
+    try:
+        ZoneInfo(name)
+    except (KeyError, ValueError, OSError):
+        return False
+    return True
+
+
+def _from_link(path: Path) -> str | None:
+    """The name below a zone database's folder, at the first step of the links that has one."""
+    seen: set[Path] = set()
+    while path not in seen:
+        seen.add(path)
+        _, found, name = path.as_posix().rpartition("/zoneinfo/")
+        if found and _is_zone(name):
+            return name.removeprefix("posix/")
+        if path.is_symlink():
+            path = Path(os.path.normpath(path.parent / path.readlink()))
+    return None
+
+
+def _from_copy(path: Path) -> str:
+    """The zone whose file has the same bytes; Debian's note of the name breaks ties."""
+    try:
+        content = path.read_bytes()
+    except OSError as error:
+        raise InvalidTimezoneError(str(path), f"the zone file cannot be read ({error})") from error
+    noted = DEBIAN_NAME.read_text().strip() if DEBIAN_NAME.is_file() else ""
+    for root in (Path(root) for root in TZPATH):
+        candidates = [root / noted] if noted else []
+        candidates += sorted(file for file in root.rglob("[A-Z]*") if file.is_file())
+        for file in candidates:
+            if file.is_file() and file.read_bytes() == content:
+                return file.relative_to(root).as_posix()
+    raise InvalidTimezoneError(
+        str(path),
+        "the zone file is a copy of no known zone",
+        hint="link /etc/localtime into the zone database, set TZ, or give the schedule a timezone",
+    )

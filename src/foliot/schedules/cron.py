@@ -1,0 +1,105 @@
+"""`Cron`: a cron expression in a time zone, as a value."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from datetime import timedelta
+from typing import TYPE_CHECKING
+
+from foliot.errors import CronCalculationError, NeverMatchesError
+from foliot.schedules.cron_format import format_cron, format_mask
+from foliot.schedules.cron_syntax import CronFields, Dialect, parse_cron
+from foliot.schedules.dial import Way, has_a_date, way
+from foliot.schedules.duration import format_duration
+from foliot.schedules.every import Every
+from foliot.schedules.field import DAY, MONTH
+from foliot.schedules.schedule import Schedule, is_same_tick
+from foliot.schedules.search import nearest
+from foliot.schedules.zone import load_zone, resolve_timezone
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+_SECOND = timedelta(seconds=1)
+_MINUTE = timedelta(minutes=1)
+
+
+@dataclass(frozen=True, slots=True)
+class Cron(Schedule):
+    """A rule such as `Cron("*/5 9-17 * * MON-FRI", timezone="Europe/Berlin")`.
+
+    `expression` is kept as written. `timezone` is an IANA name, or "local" for the host's zone,
+    which is resolved to its name at once; a `CRON_TZ=` prefix in the expression goes before it.
+    `fields` holds what the expression means; for `@every` it is None, and `every` is the duration.
+    """
+
+    expression: str
+    timezone: str = field(default="UTC", kw_only=True)
+    dialect: Dialect = field(default="standard", kw_only=True)
+    fields: CronFields | None = field(init=False, repr=False, compare=False)
+    every: timedelta | None = field(init=False, repr=False, compare=False)
+    _grid: Every | None = field(init=False, repr=False, compare=False)
+    _up: Way | None = field(init=False, repr=False, compare=False)
+    _down: Way | None = field(init=False, repr=False, compare=False)
+    _hash: int = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        parsed = parse_cron(self.expression, self.dialect)
+        timezone = resolve_timezone(parsed.timezone or self.timezone)
+        zone = load_zone(timezone)
+        fields, every = parsed.fields, parsed.every
+        if fields and not has_a_date(fields):
+            raise _never_matches(self.expression, fields)
+        derived = {
+            "timezone": timezone,
+            "fields": fields,
+            "every": every,
+            "_grid": Every(every, timezone=timezone) if every else None,
+            "_up": way(fields, zone, 1) if fields else None,
+            "_down": way(fields, zone, -1) if fields else None,
+            "_hash": hash((self.expression, timezone, self.dialect)),
+        }
+        for name, value in derived.items():
+            object.__setattr__(self, name, value)
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    def __str__(self) -> str:
+        return self.expression
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return _rebuild, (self.expression, self.timezone, self.dialect)
+
+    @property
+    def canonical(self) -> str:
+        """The expression in its simplest spelling; the same for expressions that mean the same."""
+        if self.fields:
+            return format_cron(self.fields, has_steps=self.dialect != "posix")
+        return f"@every {format_duration(self.every)}" if self.every else self.expression
+
+    def next_after(self, instant: datetime) -> datetime | None:
+        if self._up is None:
+            return self._grid.next_after(instant) if self._grid else None
+        return nearest(self._up, instant)
+
+    def previous(self, instant: datetime) -> datetime | None:
+        if self._down is None:
+            return self._grid.previous(instant) if self._grid else None
+        return nearest(self._down, instant)
+
+    def matches(self, instant: datetime) -> bool:
+        latest = self.previous(instant)
+        counts_seconds = self.fields is None or self.fields.has_seconds
+        return latest is not None and is_same_tick(latest, instant, _SECOND if counts_seconds else _MINUTE)
+
+
+def _never_matches(expression: str, fields: CronFields) -> CronCalculationError:
+    cause = NeverMatchesError(format_mask(DAY, fields.days), format_mask(MONTH, fields.months))
+    error = CronCalculationError(expression, cause, hint="name a date that some year has")
+    error.__cause__ = cause
+    return error
+
+
+def _rebuild(expression: str, timezone: str, dialect: Dialect) -> Cron:
+    return Cron(expression, timezone=timezone, dialect=dialect)

@@ -1,0 +1,156 @@
+"""Tables that answer "which allowed value comes at or beyond this one?" by looking it up.
+
+A search through a calendar runs in one of two directions, and everything that differs between them
+is a table, so that the search itself (`cron.py`) is written once. Each table ends in one entry more
+than it has values: it holds None, and is what the index one step beyond either end finds, since
+Python's index -1 is the last entry too.
+
+Days are numbered within their year by a *day code*, month * 32 + day: two attributes of a datetime
+make one, its neighbours are one step away (a code that is no date just leads on), and it comes apart
+again with a shift and a mask.
+"""
+
+from __future__ import annotations
+
+from datetime import MAXYEAR, MINYEAR, UTC, date
+from functools import lru_cache
+from typing import TYPE_CHECKING, Literal
+
+from foliot.schedules.field import HOUR, MINUTE, SECOND, Field
+from foliot.schedules.zone import irregular_days
+
+if TYPE_CHECKING:
+    from zoneinfo import ZoneInfo
+
+    from foliot.schedules.cron_syntax import CronFields
+
+Step = Literal[1, -1]
+Dial = tuple[int | None, ...]
+DayTable = tuple[int, ...]
+
+NO_DAY = 0
+IRREGULAR = -1
+_CODES = tuple(range(13 * 32 + 1))
+_MOST_YEARS = 64
+_UTC_NAMES = frozenset({"UTC", "UCT", "Universal", "Zulu", "Etc/UTC", "Etc/UCT", "Etc/Universal", "Etc/Zulu"})
+
+
+@lru_cache(maxsize=4096)
+def dial(field: Field, mask: int, step: Step) -> Dial:
+    """For each value of a field, the nearest allowed one from it on, in the direction of `step`."""
+    nearest: int | None = None
+    entries: list[int | None] = [None] * (field.high + 2)
+    for value in range(field.high + 1)[::-step]:
+        if mask >> value & 1:
+            nearest = value
+        entries[value] = nearest
+    return tuple(entries)
+
+
+class Way:
+    """All tables for one direction of the search for a rule in a zone."""
+
+    __slots__ = (
+        "ahead", "edge", "fields", "hours", "minutes", "seconds", "start", "step",
+        "turns", "years", "zone", "zone_alias",
+    )  # fmt: skip
+
+    def __init__(self, fields: CronFields, zone: ZoneInfo, step: Step) -> None:
+        self.fields = fields
+        self.zone = zone
+        # Most people write timezone.utc; it needs no conversion to be taken for ZoneInfo("UTC").
+        self.zone_alias = UTC if zone.key in _UTC_NAMES else zone
+        self.step = step
+        # Forward the search is for what comes after, backward for what is there or before.
+        self.ahead = 1 if step > 0 else 0
+        # Where a table begins, seen in the direction of the search; its last entry is the None.
+        self.edge = 0 if step > 0 else -2
+        self.seconds = dial(SECOND, fields.seconds, step)
+        self.minutes = dial(MINUTE, fields.minutes, step)
+        self.hours = dial(HOUR, fields.hours, step)
+        self.start = (self.hours[self.edge], self.minutes[self.edge], self.seconds[self.edge])
+        self.years: dict[int, DayTable] = {}
+        self.turns: dict[int, tuple[int, int]] = {}
+
+    def days(self, year: int) -> DayTable:
+        """The day table of a year, made when first needed and then kept in `years`."""
+        if len(self.years) >= _MOST_YEARS:
+            self.years.clear()
+        table = _regular_days(self.fields, date(year, 1, 1).weekday(), _is_leap(year), self.step)
+        if irregular := irregular_days(self.zone, year):
+            table = _with_irregular(table, irregular)
+        self.years[year] = table
+        return table
+
+    def turn(self, year: int) -> tuple[int, int]:
+        """The next year that has a matching day, and that day; kept in `turns`.
+
+        NO_DAY at the end of the calendar: a rule without a date is never built, and every other
+        one comes round within eight years (29 February across 2100), so this is not a long search.
+        """
+        found, day = year + self.step, NO_DAY
+        while MINYEAR <= found <= MAXYEAR:
+            day = (self.years.get(found) or self.days(found))[self.edge]
+            if day != NO_DAY:
+                break
+            found += self.step
+        if len(self.turns) >= _MOST_YEARS:
+            self.turns.clear()
+        self.turns[year] = found, day
+        return found, day
+
+
+@lru_cache(maxsize=8192)
+def way(fields: CronFields, zone: ZoneInfo, step: Step) -> Way:
+    """The tables for a rule; equal rules share them."""
+    return Way(fields, zone, step)
+
+
+def _is_leap(year: int) -> bool:
+    return year % 4 == 0 and (year % 100 != 0 or year % 400 == 0)
+
+
+@lru_cache(maxsize=4096)
+def _regular_days(fields: CronFields, first_weekday: int, is_leap: bool, step: Step) -> DayTable:  # noqa: FBT001
+    """For each day code, the nearest matching one from it on, or NO_DAY if the year has none.
+
+    There are only fourteen kinds of year: it is a leap year or not, and begins on some weekday
+    (Monday is 0, as Python counts).
+    """
+    matching = set()
+    weekday = first_weekday + 1  # cron counts from Sunday
+    for month, length in enumerate(_lengths(is_leap=is_leap), start=1):
+        for day in range(1, length + 1):
+            on_day, on_weekday = fields.days >> day & 1, fields.weekdays >> weekday % 7 & 1
+            matches = on_day | on_weekday if fields.either_day else on_day & on_weekday
+            if matches and fields.months >> month & 1:
+                matching.add(month * 32 + day)
+            weekday += 1
+    nearest = NO_DAY
+    entries = [NO_DAY] * len(_CODES)
+    for code in _CODES[::-step]:
+        if code in matching:
+            nearest = _CODES[code]
+        entries[code] = nearest
+    return (*entries, NO_DAY)
+
+
+def _lengths(*, is_leap: bool) -> tuple[int, ...]:
+    return (31, 29 if is_leap else 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
+
+
+def has_a_date(fields: CronFields) -> bool:
+    """Whether any year has a matching day. A leap year holds every date that there is."""
+    return fields.either_day or any(
+        fields.months >> month & 1 and fields.days & (1 << length + 1) - 1
+        for month, length in enumerate(_lengths(is_leap=True), start=1)
+    )
+
+
+def _with_irregular(table: DayTable, irregular: frozenset[tuple[int, int]]) -> DayTable:
+    """Mark the days on which the clocks are moved, and every way that leads to one."""
+    codes = {month * 32 + day for month, day in irregular}
+    return tuple(
+        IRREGULAR if code in codes or nearest in codes else nearest
+        for code, nearest in enumerate(table)
+    )

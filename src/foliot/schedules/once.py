@@ -1,0 +1,51 @@
+"""`Once`: a single occurrence."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from foliot.errors import InvalidScheduleError
+from foliot.schedules.schedule import Schedule, check_aware, is_same_tick
+
+_SECOND = timedelta(seconds=1)
+
+
+@dataclass(frozen=True, slots=True)
+class Once(Schedule):
+    """One instant: `Once(datetime(2026, 12, 24, 18, tzinfo=ZoneInfo("Europe/Berlin")))`.
+
+    A text in ISO 8601 with an offset will do as well: `Once("2026-12-24T18:00:00+01:00")`.
+    """
+
+    at: datetime
+
+    def __init__(self, at: datetime | str) -> None:
+        if isinstance(at, str):
+            at = _parse_instant(at)
+        check_aware(at)
+        object.__setattr__(self, "at", at)
+
+    def __str__(self) -> str:
+        return self.at.isoformat()
+
+    def next_after(self, instant: datetime) -> datetime | None:
+        check_aware(instant)
+        return self.at if self.at > instant else None
+
+    def previous(self, instant: datetime) -> datetime | None:
+        check_aware(instant)
+        return self.at if self.at <= instant else None
+
+    def matches(self, instant: datetime) -> bool:
+        check_aware(instant)
+        return is_same_tick(self.at, instant, _SECOND)
+
+
+def _parse_instant(text: str) -> datetime:
+    try:
+        return datetime.fromisoformat(text)
+    except ValueError as error:
+        raise InvalidScheduleError(
+            "time", text, "cannot be read", hint="write it as 2026-12-24T18:00:00+01:00"
+        ) from error

@@ -1,0 +1,99 @@
+"""The search for the occurrence of a cron rule that is nearest to an instant.
+
+The search works on wall time, as a person reads it off the clock on the wall, because that is what
+the fields speak of: day table, then hour, minute and second dial, each a lookup. Wall time and
+instants agree one to one except on the few days on which a zone's clocks are moved. The day tables
+mark those days, and only a search that starts or ends on one takes the slow road: spell by spell of
+constant offset, in each of which the clock on the wall runs evenly. A wall minute that is left out
+is in no spell and never fires; one that comes twice is in two, and fires twice.
+"""
+
+from __future__ import annotations
+
+from datetime import MINYEAR, UTC, datetime, timedelta
+from zoneinfo import ZoneInfo
+
+from foliot.schedules.dial import IRREGULAR, NO_DAY, Way, way
+from foliot.schedules.schedule import check_aware
+from foliot.schedules.zone import is_regular, spells
+
+_TICK = timedelta(microseconds=1)
+_LONGEST_REPEAT = timedelta(days=2)
+_EVEN = ZoneInfo("UTC")
+
+
+def nearest(tables: Way, instant: datetime) -> datetime | None:  # noqa: C901, PLR0912 - the hot path, unrolled
+    """The nearest occurrence after an instant (way up), or at or before it (way down)."""
+    zone = tables.zone
+    given = instant.tzinfo
+    if given is not zone and given is not tables.zone_alias:
+        converted = _convert(tables, instant)
+        if converted is None:
+            return None
+        instant = converted
+    year = instant.year
+    today = instant.month << 5 | instant.day
+    try:
+        days = tables.years[year]
+    except KeyError:
+        days = tables.days(year)
+    day = days[today]
+    hour, minute, second = tables.start
+    if day == today:
+        step = tables.step
+        this_hour = instant.hour
+        if tables.hours[this_hour] == this_hour:
+            this_minute = instant.minute
+            if tables.minutes[this_minute] == this_minute:
+                this_second = tables.seconds[instant.second + tables.ahead]
+                if this_second is not None:
+                    return datetime(year, day >> 5, day & 31, this_hour, this_minute, this_second, 0, zone)
+            next_minute = tables.minutes[this_minute + step]
+            if next_minute is not None:
+                return datetime(year, day >> 5, day & 31, this_hour, next_minute, second, 0, zone)
+        next_hour = tables.hours[this_hour + step]
+        if next_hour is None:
+            day = days[today + step]
+        else:
+            hour = next_hour
+    if day == NO_DAY:
+        try:
+            year, day = tables.turns[year]
+        except KeyError:
+            year, day = tables.turn(year)
+        if day == NO_DAY:
+            return None
+    if day == IRREGULAR:
+        return _by_spells(tables, instant)
+    return datetime(year, day >> 5, day & 31, hour, minute, second, 0, zone)
+
+
+def _convert(tables: Way, instant: datetime) -> datetime | None:
+    """The instant as the clocks of the zone show it; None if the search has left the calendar."""
+    check_aware(instant)
+    try:
+        return instant.astimezone(tables.zone)
+    except OverflowError:
+        is_start = instant.year == MINYEAR
+        if is_start == (tables.step < 0):
+            return None
+        return (datetime.min if is_start else datetime.max).replace(tzinfo=tables.zone)
+
+
+def _by_spells(tables: Way, instant: datetime) -> datetime | None:
+    """The search across changes of the clocks."""
+    even = way(tables.fields, _EVEN, tables.step)
+    instant = instant.astimezone(UTC)
+    for start, end, offset in spells(tables.zone, instant, step=tables.step):
+        is_inside = start <= instant < end
+        begin = instant if is_inside else (start if tables.step > 0 else end) - _TICK
+        wall = nearest(even, begin + offset)
+        if wall is None:
+            return None
+        if start <= wall - offset < end:
+            return (wall - offset).astimezone(tables.zone)
+        if not is_inside and end - start > _LONGEST_REPEAT and is_regular(tables.zone, wall):
+            # No later change sets the clocks back to before this spell, so nothing else can match
+            # between here and there: no need to walk years of spells up to a leap day.
+            return wall.replace(tzinfo=tables.zone)
+    return None

@@ -1,0 +1,165 @@
+"""Time zones by name, and the moments at which their clocks are moved.
+
+`zoneinfo` tells the offset at an instant but keeps its table of changes to itself, so the changes of
+a year are found by asking for the offset once a day and narrowing down where it differs. No zone in
+the database ever kept an offset for less than three days (a test watches this), so a day's step
+misses nothing, and it works for the rule-based future as well as for the recorded past.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import MAXYEAR, MINYEAR, UTC, date, datetime, timedelta
+from difflib import get_close_matches
+from functools import lru_cache
+from itertools import pairwise
+from zoneinfo import ZoneInfo, available_timezones
+
+from foliot.clock import host_timezone
+from foliot.errors import InvalidTimezoneError
+
+_DAY = timedelta(days=1)
+_LONGEST_NAME = 100
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """The clocks of a zone are moved at an instant (UTC), from one offset to another."""
+
+    at: datetime
+    before: timedelta
+    after: timedelta
+
+    @property
+    def is_gap(self) -> bool:
+        """Whether wall times are left out (the clocks go forward) rather than repeated."""
+        return self.after > self.before
+
+    @property
+    def wall_start(self) -> datetime:
+        """The first wall time that does not exist, or that exists twice (naive)."""
+        return self.at.replace(tzinfo=None) + min(self.before, self.after)
+
+    @property
+    def wall_end(self) -> datetime:
+        """The first wall time after that span (naive)."""
+        return self.at.replace(tzinfo=None) + max(self.before, self.after)
+
+
+def resolve_timezone(name: object) -> str:
+    """A zone's name, checked; "local" becomes the name of the host's zone."""
+    if not isinstance(name, str) or not name:
+        raise InvalidTimezoneError(name, "must be the name of an IANA time zone", hint=_EXAMPLE)
+    if name == "local":
+        return host_timezone()
+    load_zone(name)
+    return name
+
+
+_EXAMPLE = 'write a name such as "Europe/Berlin", "UTC" or "local"'
+
+
+def load_zone(name: str) -> ZoneInfo:
+    """The zone of that name; the same object each time."""
+    if len(name) > _LONGEST_NAME:
+        raise InvalidTimezoneError(name, "is too long for the name of a zone", hint=_EXAMPLE)
+    if name.startswith("right/"):
+        raise InvalidTimezoneError(name, "counts leap seconds", hint=f"use {name[6:]}")
+    try:
+        return ZoneInfo(name)
+    except (KeyError, ValueError, OSError) as error:
+        raise InvalidTimezoneError(name, "there is no such IANA time zone", hint=_similar(name)) from error
+
+
+def _similar(name: str) -> str:
+    by_lower = {zone.lower(): zone for zone in _names()}
+    found = get_close_matches(name.lower()[:_LONGEST_NAME], by_lower, n=1)
+    return f"did you mean {by_lower[found[0]]}?" if found else _EXAMPLE
+
+
+@lru_cache(maxsize=1)
+def _names() -> frozenset[str]:
+    return frozenset(available_timezones())
+
+
+@lru_cache(maxsize=4096)
+def changes(zone: ZoneInfo, year: int) -> tuple[Change, ...]:
+    """The changes of a zone's clocks in one year of UTC, in order."""
+    # The first and the last days of the calendar have no room for an offset.
+    first = date(year, 1, 1) if year > MINYEAR else date(year, 1, 3)
+    last = date(year + 1, 1, 1) if year < MAXYEAR else date(year, 12, 30)
+    days = range(first.toordinal(), last.toordinal() + 1)
+    midnights = [datetime.fromordinal(day).replace(tzinfo=UTC) for day in days]
+    offsets = [_offset(zone, midnight) for midnight in midnights]
+    return tuple(
+        _narrow(zone, earlier, later)
+        for (earlier, before), (later, after) in pairwise(zip(midnights, offsets, strict=True))
+        if before != after
+    )
+
+
+def _offset(zone: ZoneInfo, instant: datetime) -> timedelta:
+    offset = instant.astimezone(zone).utcoffset()
+    assert offset is not None  # noqa: S101 - an aware datetime has one; this tells the type checker
+    return offset
+
+
+def _narrow(zone: ZoneInfo, earlier: datetime, later: datetime) -> Change:
+    """Find the second between two instants at which the offset changes."""
+    before, after = _offset(zone, earlier), _offset(zone, later)
+    seconds = _DAY // timedelta(seconds=1)
+    low, high = 0, seconds
+    while high - low > 1:
+        middle = (low + high) // 2
+        if _offset(zone, earlier + timedelta(seconds=middle)) == before:
+            low = middle
+        else:
+            high = middle
+    return Change(earlier + timedelta(seconds=high), before, after)
+
+
+@lru_cache(maxsize=4096)
+def irregular_days(zone: ZoneInfo, year: int) -> frozenset[tuple[int, int]]:
+    """The (month, day) of a zone's year on which a wall time is missing or comes twice."""
+    found = set()
+    for near in range(max(year - 1, MINYEAR), min(year + 1, MAXYEAR) + 1):
+        for change in changes(zone, near):
+            day, end = change.wall_start.date(), change.wall_end
+            while datetime.combine(day, datetime.min.time()) < end:
+                if day.year == year:
+                    found.add((day.month, day.day))
+                day += _DAY
+    return frozenset(found)
+
+
+def is_regular(zone: ZoneInfo, wall: datetime) -> bool:
+    """Whether each wall time of that day exists exactly once."""
+    return (wall.month, wall.day) not in irregular_days(zone, wall.year)
+
+
+def spells(zone: ZoneInfo, instant: datetime, *, step: int) -> Iterator[tuple[datetime, datetime, timedelta]]:
+    """Stretches of time with one offset each: (start, end, offset), from the one around an instant on.
+
+    They run forward for step 1, backward for step -1, to the end of the calendar. A new year starts
+    a new one, so that no year is looked at before it is needed.
+    """
+    instant = instant.astimezone(UTC)
+    year = instant.year
+    while MINYEAR <= year <= MAXYEAR:
+        for start, end, offset in _spells_of_year(zone, year)[::step]:
+            if (instant < end) if step > 0 else (start <= instant):
+                yield start, end, offset
+        year += step
+
+
+@lru_cache(maxsize=1024)
+def _spells_of_year(zone: ZoneInfo, year: int) -> tuple[tuple[datetime, datetime, timedelta], ...]:
+    moved = changes(zone, year)
+    new_year = datetime(year, 1, 1, tzinfo=UTC)
+    end = datetime(year + 1, 1, 1, tzinfo=UTC) if year < MAXYEAR else datetime.max.replace(tzinfo=UTC)
+    start_offset = moved[0].before if moved else _offset(zone, datetime(year, 7, 1, tzinfo=UTC))
+    starts = [new_year, *(change.at for change in moved)]
+    ends = [*(change.at for change in moved), end]
+    offsets = [start_offset, *(change.after for change in moved)]
+    return tuple(zip(starts, ends, offsets, strict=True))

@@ -1,0 +1,48 @@
+#!/bin/sh
+# Make a virtual environment from a lock file on a bare Debian or Ubuntu with python3.
+# usage: tools/bootstrap.sh ENVIRONMENT LOCKFILE
+set -eu
+
+environment=$1
+lock=$2
+oldest='import sys; sys.exit(sys.version_info < (3, 11))'
+
+say() { printf '%s\n' "$*" >&2; }
+
+as_root() {
+    if [ "$(id -u)" -eq 0 ]; then "$@"; elif command -v sudo >/dev/null; then sudo -n "$@"; else return 1; fi
+}
+
+apt_install() {
+    command -v apt-get >/dev/null || return 1
+    say "installing $* with apt-get"
+    as_root apt-get update -qq && as_root env DEBIAN_FRONTEND=noninteractive apt-get install -qq -y "$@" >&2
+}
+
+find_python() {
+    for name in python3 python3.14 python3.13 python3.12 python3.11; do
+        if command -v "$name" >/dev/null && "$name" -c "$oldest" 2>/dev/null; then
+            command -v "$name"
+            return
+        fi
+    done
+    return 1
+}
+
+python=$(find_python) || { apt_install python3.11 python3.11-venv && python=$(find_python); } || {
+    say "Foliot needs Python 3.11 or newer; none was found and none could be installed."
+    exit 1
+}
+
+if ! "$python" -c 'import ensurepip, venv' 2>/dev/null; then
+    version=$("$python" -c 'import sys; print("%d.%d" % sys.version_info[:2])')
+    apt_install "python$version-venv" || {
+        say "$python has no venv module; install the package python$version-venv."
+        exit 1
+    }
+fi
+
+say "setting up $environment with $python"
+"$python" -m venv --clear "$environment"
+"$environment/bin/python" -m pip install --quiet --disable-pip-version-check --require-hashes -r "$lock"
+"$environment/bin/python" -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
