@@ -1,5 +1,28 @@
+"""When things happen: schedules as stateless values, and the cron language.
+
+A schedule is a rule from an instant to the next occurrence: `Cron`, `Every`, `Once`. It holds no
+state and reads no clock, so equal rules always give equal answers, on every node.
+
+    text ── cron_syntax ──▶ fields (bit masks) ── dial ──▶ tables ── search ──▶ occurrences
+                                    │
+                                    └── cron_format, explain, lint   (for people)
+
+Read in this order: `schedule` (what a schedule is), `field` and `cron_syntax` (from text to masks),
+`dial` (tables that answer "what comes next" by lookup), `search` (the walk through them), `zone` (when
+clocks are moved), `cron` (all of it as a value). The invariants:
+
+- next_after(t) > t, previous(t) <= t, and nothing lies between; by the calendar, not by a count of years.
+- A wall minute that does not exist never fires; one that exists twice fires twice.
+- A rule that can never match cannot be built, and neither can one that is not understood in full.
+
+Instants are aware datetimes. Results are in the rule's own zone, with the right fold; to compare them
+with times of other zones, convert both to UTC, since Python calls a wall time that comes twice unequal
+to every time of another zone (PEP 495).
+"""
+
 from foliot.schedules.cron import Cron
 from foliot.schedules.every import Every
 from foliot.schedules.once import Once
 from foliot.schedules.schedule import Schedule
-__all__=["Cron","Every","Once","Schedule"]
+
+__all__ = ["Cron", "Every", "Once", "Schedule"]

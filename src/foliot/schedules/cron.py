@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from datetime import timedelta
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from foliot.errors import CronCalculationError, NeverMatchesError
 from foliot.schedules.cron_format import format_cron, format_mask
-from foliot.schedules.cron_syntax import CronFields, Dialect, parse_cron
-from foliot.schedules.dial import Way, has_a_date, way
+from foliot.schedules.cron_syntax import CronFields, Dialect, ParsedCron, parse_cron
+from foliot.schedules.dial import Way, has_a_date
 from foliot.schedules.duration import format_duration
 from foliot.schedules.every import Every
 from foliot.schedules.field import DAY, MONTH
@@ -46,21 +47,15 @@ class Cron(Schedule):
     def __post_init__(self) -> None:
         parsed = parse_cron(self.expression, self.dialect)
         timezone = resolve_timezone(parsed.timezone or self.timezone)
-        zone = load_zone(timezone)
-        fields, every = parsed.fields, parsed.every
-        if fields and not has_a_date(fields):
-            raise _never_matches(self.expression, fields)
-        derived = {
-            "timezone": timezone,
-            "fields": fields,
-            "every": every,
-            "_grid": Every(every, timezone=timezone) if every else None,
-            "_up": way(fields, zone, 1) if fields else None,
-            "_down": way(fields, zone, -1) if fields else None,
-            "_hash": hash((self.expression, timezone, self.dialect)),
-        }
-        for name, value in derived.items():
-            object.__setattr__(self, name, value)
+        set_once = object.__setattr__  # the way to fill a frozen value
+        set_once(self, "timezone", timezone)
+        set_once(self, "fields", parsed.fields)
+        set_once(self, "every", parsed.every)
+        set_once(self, "_hash", hash((self.expression, timezone, self.dialect)))
+        up, down, grid = _compile(parsed, timezone)
+        set_once(self, "_up", up)
+        set_once(self, "_down", down)
+        set_once(self, "_grid", grid)
 
     def __hash__(self) -> int:
         return self._hash
@@ -92,6 +87,17 @@ class Cron(Schedule):
         latest = self.previous(instant)
         counts_seconds = self.fields is None or self.fields.has_seconds
         return latest is not None and is_same_tick(latest, instant, _SECOND if counts_seconds else _MINUTE)
+
+
+@lru_cache(maxsize=8192)
+def _compile(parsed: ParsedCron, timezone: str) -> tuple[Way | None, Way | None, Every | None]:
+    """What a rule searches with: tables for both directions, or a grid. Equal rules share them."""
+    fields, zone = parsed.fields, load_zone(timezone)
+    if fields is None:
+        return None, None, Every(parsed.every or "", timezone=timezone)
+    if not has_a_date(fields):
+        raise _never_matches(parsed.expression, fields)
+    return Way(fields, zone, 1), Way(fields, zone, -1), None
 
 
 def _never_matches(expression: str, fields: CronFields) -> CronCalculationError:

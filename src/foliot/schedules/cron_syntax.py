@@ -12,6 +12,7 @@ to right, its length is bounded, and nothing in it is ever formatted, evaluated 
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from datetime import timedelta
 from functools import lru_cache
@@ -51,7 +52,7 @@ MACROS = {
     "@hourly": "0 * * * *",
 }
 LONGEST_EXPRESSION = 1024
-_BLANK = " \t"
+_WORD = re.compile(r"[^ \t]+")
 _DIGITS = frozenset("0123456789")
 _ZONE_PREFIXES = ("CRON_TZ=", "TZ=")
 
@@ -73,10 +74,14 @@ class CronFields:
     has_seconds: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class ParsedCron:
-    """A parsed expression: fields, or the step of an `@every` grid; and its own zone, if it names one."""
+    """A parsed expression: fields, or the step of an `@every` grid; and its own zone, if it names one.
 
+    The same text gives the same object, so it is compared by identity, which is quick.
+    """
+
+    expression: str
     fields: CronFields | None = None
     every: timedelta | None = None
     timezone: str | None = None
@@ -124,7 +129,7 @@ class _Reader:
                 raise self.error("expression", "cannot be empty", len(self.expression))
         if words[0][1].startswith("@"):
             return self.read_macro(words, timezone)
-        return ParsedCron(fields=self.read_fields(words), timezone=timezone)
+        return ParsedCron(expression=self.expression, fields=self.read_fields(words), timezone=timezone)
 
     def read_timezone(self, position: int, word: str) -> str:
         prefix, _, name = word.partition("=")
@@ -145,13 +150,15 @@ class _Reader:
             reason = "macro syntax not supported (POSIX violation)"
             raise self.error("expression", reason, position, hint=hint_for_macro(name, MACROS))
         if name == "@every":
-            return ParsedCron(every=self.read_every(words), timezone=timezone)
+            return ParsedCron(expression=self.expression, every=self.read_every(words), timezone=timezone)
         if name not in MACROS:
             reason = f"has an unknown macro {shorten(name)}"
             raise self.error("expression", reason, position, hint=hint_for_macro(name, MACROS))
         if len(words) > 1:
             raise self.error("expression", f"has more text after {name}", words[1][0])
-        return ParsedCron(fields=parse_cron(MACROS[name], "standard").fields, timezone=timezone)
+        return ParsedCron(
+            expression=self.expression, fields=parse_cron(MACROS[name], "standard").fields, timezone=timezone
+        )
 
     def read_every(self, words: list[tuple[int, str]]) -> timedelta:
         end = words[0][0] + len("@every")
@@ -255,9 +262,7 @@ class _Reader:
             reason = f"value {shorten(word)} out of range ({field.low}-{field.high})"
             if field.name == "weekday" and value == 7:  # noqa: PLR2004 - the other Sunday
                 reason += ": Sunday must be 0, not 7 (POSIX compliance)"
-            raise FieldParseError(
-                field.name, text, reason, offset=offset, hint=hint_for_value(field, value)
-            )
+            raise FieldParseError(field.name, text, reason, offset=offset, hint=hint_for_value(field, value))
         return value
 
     def error(
@@ -268,15 +273,7 @@ class _Reader:
 
 def _split(text: str) -> list[tuple[int, str]]:
     """The words between blanks, each with its position."""
-    words, start = [], None
-    for position, character in enumerate(text + " "):
-        if character in _BLANK:
-            if start is not None:
-                words.append((start, text[start:position]))
-                start = None
-        elif start is None:
-            start = position
-    return words
+    return [(word.start(), word.group()) for word in _WORD.finditer(text)]
 
 
 def _can_bound_a_range(text: str) -> bool:
@@ -294,9 +291,7 @@ def _mask(start: int, end: int, step: int) -> int:
 def _read_step(field: Field, text: str, word: str, offset: int) -> int:
     if not word or not _DIGITS.issuperset(word):
         reason = f'invalid step "{shorten(word)}"'
-        raise FieldParseError(
-            field.name, text, reason, offset=offset, hint="a step is a whole number: */5"
-        )
+        raise FieldParseError(field.name, text, reason, offset=offset, hint="a step is a whole number: */5")
     step = int(word)
     if step == 0:
         raise FieldParseError(
@@ -325,9 +320,7 @@ def _refuse_non_posix(field: Field, text: str) -> None:
         )
 
 
-def _not_a_number(
-    field: Field, text: str, word: str, offset: int, *, is_posix: bool
-) -> FieldParseError:
+def _not_a_number(field: Field, text: str, word: str, offset: int, *, is_posix: bool) -> FieldParseError:
     bad = next(i for i, character in enumerate(word) if character not in _DIGITS)
     stem = word.rstrip("LW")
     violation = " (POSIX violation)" if is_posix else ""

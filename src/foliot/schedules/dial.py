@@ -16,7 +16,7 @@ from datetime import MAXYEAR, MINYEAR, UTC, date
 from functools import lru_cache
 from typing import TYPE_CHECKING, Literal
 
-from foliot.schedules.field import HOUR, MINUTE, SECOND, Field
+from foliot.schedules.field import HOUR, MINUTE, SECOND, Field, values
 from foliot.schedules.zone import irregular_days
 
 if TYPE_CHECKING:
@@ -68,7 +68,8 @@ class Way:
         self.seconds = dial(SECOND, fields.seconds, step)
         self.minutes = dial(MINUTE, fields.minutes, step)
         self.hours = dial(HOUR, fields.hours, step)
-        self.start = (self.hours[self.edge], self.minutes[self.edge], self.seconds[self.edge])
+        # The first time of a day, seen so too.
+        self.start = (_first(fields.hours, step), _first(fields.minutes, step), _first(fields.seconds, step))
         self.years: dict[int, DayTable] = {}
         self.turns: dict[int, tuple[int, int]] = {}
 
@@ -100,10 +101,8 @@ class Way:
         return found, day
 
 
-@lru_cache(maxsize=8192)
-def way(fields: CronFields, zone: ZoneInfo, step: Step) -> Way:
-    """The tables for a rule; equal rules share them."""
-    return Way(fields, zone, step)
+def _first(mask: int, step: Step) -> int:
+    return values(mask)[0 if step > 0 else -1]
 
 
 def _is_leap(year: int) -> bool:
@@ -151,6 +150,5 @@ def _with_irregular(table: DayTable, irregular: frozenset[tuple[int, int]]) -> D
     """Mark the days on which the clocks are moved, and every way that leads to one."""
     codes = {month * 32 + day for month, day in irregular}
     return tuple(
-        IRREGULAR if code in codes or nearest in codes else nearest
-        for code, nearest in enumerate(table)
+        IRREGULAR if code in codes or nearest in codes else nearest for code, nearest in enumerate(table)
     )

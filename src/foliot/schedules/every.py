@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 
 from foliot.errors import InvalidDurationError
 from foliot.schedules.duration import format_duration, parse_duration
-from foliot.schedules.schedule import Schedule, check_aware, is_same_tick
+from foliot.schedules.schedule import Schedule, is_same_tick, since_epoch
 from foliot.schedules.zone import load_zone, resolve_timezone
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -44,8 +44,7 @@ class Every(Schedule):
         return latest is not None and is_same_tick(latest, instant, _SECOND)
 
     def _beats(self, instant: datetime) -> int:
-        check_aware(instant)
-        return (instant - _EPOCH) // self.duration
+        return since_epoch(instant) // self.duration
 
     def _at(self, beat: int) -> datetime | None:
         try:

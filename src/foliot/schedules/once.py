@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
 from foliot.errors import InvalidScheduleError
-from foliot.schedules.schedule import Schedule, check_aware, is_same_tick
+from foliot.schedules.schedule import Schedule, is_same_tick, since_epoch
 
 _SECOND = timedelta(seconds=1)
 
@@ -18,28 +18,26 @@ class Once(Schedule):
     A text in ISO 8601 with an offset will do as well: `Once("2026-12-24T18:00:00+01:00")`.
     """
 
-    at: datetime
+    at: datetime = field(compare=False)
+    _since_epoch: timedelta = field(init=False, repr=False)
 
     def __init__(self, at: datetime | str) -> None:
         if isinstance(at, str):
             at = _parse_instant(at)
-        check_aware(at)
         object.__setattr__(self, "at", at)
+        object.__setattr__(self, "_since_epoch", since_epoch(at))
 
     def __str__(self) -> str:
         return self.at.isoformat()
 
     def next_after(self, instant: datetime) -> datetime | None:
-        check_aware(instant)
-        return self.at if self.at > instant else None
+        return self.at if self._since_epoch > since_epoch(instant) else None
 
     def previous(self, instant: datetime) -> datetime | None:
-        check_aware(instant)
-        return self.at if self.at <= instant else None
+        return self.at if self._since_epoch <= since_epoch(instant) else None
 
     def matches(self, instant: datetime) -> bool:
-        check_aware(instant)
-        return is_same_tick(self.at, instant, _SECOND)
+        return is_same_tick(self.at.replace(microsecond=0), instant, _SECOND)
 
 
 def _parse_instant(text: str) -> datetime:

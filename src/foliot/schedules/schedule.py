@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from itertools import islice
 from typing import TYPE_CHECKING
 
@@ -11,6 +11,8 @@ from foliot.errors import InvalidScheduleError, NaiveInstantError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 class Schedule(ABC):
@@ -32,9 +34,7 @@ class Schedule(ABC):
 
     def upcoming(self, after: datetime, count: int) -> list[datetime]:
         """The next `count` occurrences after an instant, or as many as there are."""
-        if not isinstance(count, int) or count < 0:
-            raise InvalidScheduleError("count", count, "must be a whole number, zero or more")
-        return list(islice(self._each_after(after), count))
+        return list(islice(self._each_after(after), _checked_count(count)))
 
     def _each_after(self, instant: datetime) -> Iterator[datetime]:
         following = self.next_after(instant)
@@ -43,12 +43,28 @@ class Schedule(ABC):
             following = self.next_after(following)
 
 
-def check_aware(instant: datetime) -> None:
+def _checked_count(count: object) -> int:
+    if isinstance(count, int) and count >= 0:
+        return count
+    raise InvalidScheduleError("count", count, "must be a whole number, zero or more")
+
+
+def check_aware(instant: object) -> None:
     """Refuse what names no instant."""
     if not isinstance(instant, datetime) or instant.utcoffset() is None:
         raise NaiveInstantError(instant)
 
 
+def since_epoch(instant: datetime) -> timedelta:
+    """How long after 1970 an instant is: exact where wall times come twice, and at the calendar's ends.
+
+    Python compares two times of one zone by the wall, blind to the fold, and a conversion to UTC may
+    leave the calendar; a difference to a time in another zone does neither.
+    """
+    check_aware(instant)
+    return instant - _EPOCH
+
+
 def is_same_tick(occurrence: datetime, instant: datetime, tick: timedelta) -> bool:
     """Whether an instant lies in the minute or second that begins with an occurrence."""
-    return timedelta(0) <= instant - occurrence < tick
+    return timedelta(0) <= since_epoch(instant) - since_epoch(occurrence) < tick

@@ -11,12 +11,17 @@ is in no spell and never fires; one that comes twice is in two, and fires twice.
 from __future__ import annotations
 
 from datetime import MINYEAR, UTC, datetime, timedelta
+from functools import lru_cache
 from zoneinfo import ZoneInfo
 
-from foliot.schedules.dial import IRREGULAR, NO_DAY, Way, way
+from foliot.errors import NaiveInstantError
+from foliot.schedules.cron_syntax import CronFields
+from foliot.schedules.dial import IRREGULAR, NO_DAY, Step, Way
 from foliot.schedules.schedule import check_aware
 from foliot.schedules.zone import is_regular, spells
 
+_FIRST = datetime.min.replace(tzinfo=UTC)
+_LAST = datetime.max.replace(tzinfo=UTC)
 _TICK = timedelta(microseconds=1)
 _LONGEST_REPEAT = timedelta(days=2)
 _EVEN = ZoneInfo("UTC")
@@ -25,7 +30,10 @@ _EVEN = ZoneInfo("UTC")
 def nearest(tables: Way, instant: datetime) -> datetime | None:  # noqa: C901, PLR0912 - the hot path, unrolled
     """The nearest occurrence after an instant (way up), or at or before it (way down)."""
     zone = tables.zone
-    given = instant.tzinfo
+    try:
+        given = instant.tzinfo
+    except AttributeError:
+        raise NaiveInstantError(instant) from None
     if given is not zone and given is not tables.zone_alias:
         converted = _convert(tables, instant)
         if converted is None:
@@ -77,12 +85,12 @@ def _convert(tables: Way, instant: datetime) -> datetime | None:
         is_start = instant.year == MINYEAR
         if is_start == (tables.step < 0):
             return None
-        return (datetime.min if is_start else datetime.max).replace(tzinfo=tables.zone)
+        return _FIRST.replace(tzinfo=tables.zone) if is_start else _LAST.replace(tzinfo=tables.zone)
 
 
 def _by_spells(tables: Way, instant: datetime) -> datetime | None:
     """The search across changes of the clocks."""
-    even = way(tables.fields, _EVEN, tables.step)
+    even = _on_an_even_clock(tables.fields, tables.step)
     instant = instant.astimezone(UTC)
     for start, end, offset in spells(tables.zone, instant, step=tables.step):
         is_inside = start <= instant < end
@@ -97,3 +105,9 @@ def _by_spells(tables: Way, instant: datetime) -> datetime | None:
             # between here and there: no need to walk years of spells up to a leap day.
             return wall.replace(tzinfo=tables.zone)
     return None
+
+
+@lru_cache(maxsize=4096)
+def _on_an_even_clock(fields: CronFields, step: Step) -> Way:
+    """The tables for the same rule where the clocks are never moved."""
+    return Way(fields, _EVEN, step)

@@ -1,0 +1,71 @@
+"""A schedule in plain English, as one would say it aloud.
+
+The words come from what a rule means (its fields), never from how it is written: rules that fire at the
+same times of the same days get the same sentence, and rules that do not get different ones.
+"""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+
+from foliot.schedules.cron import Cron
+from foliot.schedules.cron_syntax import CronFields
+from foliot.schedules.every import Every
+from foliot.schedules.explain_clock import say_clock
+from foliot.schedules.explain_day import days_of, say_days
+from foliot.schedules.once import Once
+from foliot.schedules.phrase import each, say_date, say_offset, say_time, say_zone
+from foliot.schedules.schedule import Schedule
+from foliot.schedules.zone import load_zone
+
+_A_DAY = timedelta(days=1)
+_AN_HOUR = timedelta(hours=1)
+_SECOND = timedelta(seconds=1)
+
+
+def explain(schedule: Schedule) -> str:
+    """What a schedule means: "at 09:00 on weekdays, Berlin time".
+
+    A schedule of a kind that is not ours is left to say itself.
+    """
+    match schedule:
+        case Cron(fields=CronFields() as fields, timezone=timezone):
+            # The offset of this instant is only ever said for a zone that has no other.
+            return f"{_say_fields(fields)}, {say_zone(datetime(2000, 1, 1, tzinfo=load_zone(timezone)))}"
+        case Cron(every=timedelta() as duration) | Every(duration=duration):
+            return _say_grid(duration)
+        case Once(at=at):
+            return _say_once(at)
+    return str(schedule)
+
+
+def _say_fields(fields: CronFields) -> str:
+    clock = say_clock(fields)
+    return f"{clock.text} {say_days(days_of(fields), is_all_day=clock.is_all_day)}".strip()
+
+
+def _say_grid(duration: timedelta) -> str:
+    """A grid since 1970; from where it is counted is said where it is not plain."""
+    words = each(duration // _SECOND)
+    if duration == _A_DAY:
+        return f"{words} at 00:00 UTC"
+    if _A_DAY % duration:
+        return f"{words}, counted from 1970-01-01 UTC"
+    return f"{words} from 00:00 UTC" if duration > _AN_HOUR else words
+
+
+def _say_once(at: datetime) -> str:
+    at = _as_shown(at)
+    zone = say_zone(at)
+    if at.replace(fold=0).utcoffset() != at.replace(fold=1).utcoffset():
+        # This wall time comes twice; the offset tells which of the two is meant.
+        zone += f" ({say_offset(at.utcoffset() or timedelta(0))})"
+    return f"once, at {say_time(at.time())} on {say_date(at)}, {zone}"
+
+
+def _as_shown(at: datetime) -> datetime:
+    """The instant as clocks show it: a wall time that they leave out is said as the one they show."""
+    try:
+        return at.astimezone(UTC).astimezone(at.tzinfo)
+    except OverflowError:
+        return at

@@ -1,0 +1,362 @@
+"""The grammar of the three dialects, and what is said when it is broken."""
+
+from __future__ import annotations
+
+import time
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from foliot.errors import (
+    CronCalculationError,
+    FieldParseError,
+    InvalidCronExpressionError,
+    InvalidScheduleError,
+    NeverMatchesError,
+)
+from foliot.schedules import Cron
+from foliot.schedules.cron_syntax import DIALECTS, LONGEST_EXPRESSION, MACROS, Dialect, parse_cron
+from foliot.schedules.field import values
+
+if TYPE_CHECKING:
+    from foliot.schedules.cron_syntax import CronFields
+
+
+def fields(expression: str, dialect: Dialect = "standard") -> CronFields:
+    found = parse_cron(expression, dialect).fields
+    assert found is not None
+    return found
+
+
+def refusal(expression: Any, dialect: Dialect = "standard") -> InvalidCronExpressionError:
+    with pytest.raises(InvalidCronExpressionError) as caught:
+        Cron(expression, dialect=dialect)
+    return caught.value
+
+
+@pytest.mark.req("ROLL-04")
+@pytest.mark.parametrize(
+    ("field", "expected"),
+    [
+        ("5", [5]),
+        ("5,10", [5, 10]),
+        ("10,5,10", [5, 10]),
+        ("5-8", [5, 6, 7, 8]),
+        ("5-5", [5]),
+        ("*/15", [0, 15, 30, 45]),
+        ("?/15", [0, 15, 30, 45]),
+        ("5/15", [5, 20, 35, 50]),
+        ("10-40/15", [10, 25, 40]),
+        ("1-3,50-59/5", [1, 2, 3, 50, 55]),
+        ("*/100", [0]),
+        ("05", [5]),
+        ("000059", [59]),
+        ("*", list(range(60))),
+        ("?", list(range(60))),
+        ("7,*", list(range(60))),
+    ],
+)
+def test_minutes_of_a_field(field: str, expected: list[int]) -> None:
+    assert values(fields(f"{field} * * * *").minutes) == expected
+
+
+@pytest.mark.parametrize(
+    ("field", "expected"),
+    [
+        ("sun", [0]),
+        ("SUN,Mon", [0, 1]),
+        ("mon-fri", [1, 2, 3, 4, 5]),
+        ("7", [0]),
+        ("5-7", [0, 5, 6]),
+        ("0-7", [0, 1, 2, 3, 4, 5, 6]),
+        ("1-7/3", [0, 1, 4]),
+        ("7/2", [0]),
+        ("1/2", [1, 3, 5]),
+        ("mon/2", [1, 3, 5]),
+        ("*/7", [0]),
+    ],
+)
+def test_weekdays_of_a_field(field: str, expected: list[int]) -> None:
+    assert values(fields(f"0 0 * * {field}").weekdays) == expected
+
+
+def test_months_by_name() -> None:
+    assert values(fields("0 0 1 jan,Feb,OCT-dec *").months) == [1, 2, 10, 11, 12]
+
+
+@pytest.mark.req("DECL-06")
+@pytest.mark.parametrize(
+    ("day", "weekday", "dialect", "either"),
+    [
+        ("*", "*", "standard", False),
+        ("*", "1", "standard", False),
+        ("15", "*", "standard", False),
+        ("1,15", "1", "standard", True),
+        ("?", "1", "standard", False),
+        ("*/1", "1", "standard", False),
+        ("*/2", "1", "standard", True),
+        ("*/2", "*", "standard", False),
+        ("*,5", "1", "standard", False),
+        ("1-31", "1", "standard", True),
+        ("15", "0-6", "standard", True),
+        ("*", "*", "posix", False),
+        ("*", "1", "posix", False),
+        ("15", "*", "posix", False),
+        ("1,15", "1", "posix", True),
+        ("1-31", "1", "posix", True),
+    ],
+)
+def test_either_day_field_may_match_only_when_both_are_restricted(
+    day: str, weekday: str, dialect: Dialect, *, either: bool
+) -> None:
+    assert fields(f"0 0 {day} * {weekday}", dialect).either_day is either
+
+
+@pytest.mark.req("BAN-04")
+@pytest.mark.parametrize(
+    ("macro", "expression"),
+    [
+        ("@hourly", "0 * * * *"),
+        ("@daily", "0 0 * * *"),
+        ("@midnight", "0 0 * * *"),
+        ("@weekly", "0 0 * * 0"),
+        ("@monthly", "0 0 1 * *"),
+        ("@yearly", "0 0 1 1 *"),
+        ("@annually", "0 0 1 1 *"),
+    ],
+)
+def test_macro_stands_for_an_expression(macro: str, expression: str) -> None:
+    assert fields(macro) == fields(macro, "seconds") == fields(expression)
+
+
+def test_every_macro_is_tested_above() -> None:
+    assert len(MACROS) == 7
+
+
+def test_seconds_field_is_optional_in_its_dialect() -> None:
+    six, five = fields("*/20 5 * * * *", "seconds"), fields("5 * * * *", "seconds")
+
+    assert (values(six.seconds), six.has_seconds) == ([0, 20, 40], True)
+    assert (values(five.seconds), five.has_seconds) == ([0], False)
+
+
+@pytest.mark.parametrize("prefix", ["CRON_TZ=Asia/Tokyo ", "TZ=Asia/Tokyo ", "  TZ=Asia/Tokyo \t "])
+@pytest.mark.parametrize("expression", ["0 5 * * *", "@daily", "@every 5m"])
+def test_zone_prefix_goes_before_the_argument(prefix: str, expression: str) -> None:
+    rule = Cron(prefix + expression, timezone="Europe/Berlin")
+
+    assert rule.timezone == "Asia/Tokyo"
+    assert rule.canonical == Cron(expression).canonical
+
+
+@pytest.mark.req("DECL-05")
+@pytest.mark.parametrize(
+    ("rule", "expression"),
+    [
+        ("1: exactly five fields", "* * * *"),
+        ("1: exactly five fields", "0 0 0 * * *"),
+        ("2: no steps", "*/15 * * * *"),
+        ("3: no names", "0 0 * jan *"),
+        ("4: no macros", "@daily"),
+        ("5: no Quartz tokens", "0 0 ? * *"),
+        ("5: no Quartz tokens", "0 0 L * *"),
+        ("5: no Quartz tokens", "0 0 15W * *"),
+        ("5: no Quartz tokens", "0 0 * * 5#3"),
+        ("6: no weekday 7", "0 0 * * 7"),
+        ("7: no backward ranges", "0 22-2 * * *"),
+        ("8: no values out of range", "60 * * * *"),
+        ("9: no other number formats", "1e1 * * * *"),
+        ("9: no other number formats", "0x5 * * * *"),
+        ("9: no other number formats", "+5 * * * *"),
+        ("EBNF: a star stands alone", "*,5 * * * *"),
+        ("EBNF: no zone prefix", "TZ=UTC 0 0 * * *"),
+        ("EBNF: blanks and tabs only", "0 0 * *\n*"),
+        ("EBNF: blanks and tabs only", "0 0 * *\u00a0*"),
+    ],
+)
+def test_posix_refuses(rule: str, expression: str) -> None:
+    assert rule
+    refusal(expression, "posix")
+
+
+# expression, dialect, what stands at the position, hint
+WRONG = [
+    ("*/15 * * * *", "posix", "/", "steps are not POSIX: write 0,15,30,45, or choose dialect='standard'"),
+    ("0-30/10 * * * *", "posix", "/", "steps are not POSIX: write 0,10,20,30, or choose dialect='standard'"),
+    ("*/1 * * * *", "posix", "/", "steps are not POSIX: write *, or choose dialect='standard'"),
+    ("*/x * * * *", "posix", "/", "steps are not POSIX: list the values, or choose dialect='standard'"),
+    ("0 0 * * 1,7", "posix", "7", "use 0 for Sunday"),
+    ("0 0 * * 8", "standard", "8", "weekdays are numbers from 0 to 6"),
+    ("0 24 * * *", "standard", "24", "use 0 for midnight"),
+    ("0 0 0 * *", "standard", "0 *", "days start at 1"),
+    ("0 0 1 0 *", "standard", "0 *", "months start at 1"),
+    ("0 0 * * mon", "posix", "mon", "write 1"),
+    ("0 0 * * monday", "standard", "monday", "write mon"),
+    ("0 0 * * mo", "standard", "mo", "the names are sun, mon, tue, wed, thu, fri, sat"),
+    ("0 0 * * fri-mon", "standard", "mon", "write 5-6,0-1"),
+    ("50-10 * * * *", "posix", "10", "write 50-59,0-10"),
+    ("@daily", "posix", "@", "write 0 0 * * *, or choose dialect='standard'"),
+    ("@dialy", "standard", "@", "did you mean @daily?"),
+    ("@reboot", "standard", "@", "a schedule knows only time; start such work with the program itself"),
+    ("@every", "standard", "", "write @every 5m"),
+    ("@every 5m 3", "standard", "3", "write @every 5m"),
+    ("@every 5x", "standard", "5x", 'write a number and a unit (s, m, h, d), such as "30s", "5m" or "1h30m"'),
+    ("@every 1.5s", "standard", "1.5s", 'write "1s", "30s" or "5m"'),
+    ("0 0 0 * * *", "standard", "*", "a seconds field needs dialect='seconds'"),
+    ("0 0 0 * * * *", "seconds", "*", "there is no year field"),
+    ("*/0 * * * *", "standard", "0", "steps start at 1: */1, or just *"),
+    ("*/ * * * *", "standard", " ", "a step is a whole number: */5"),
+    ("CRON_TZ=Europe/Berln 0 0 * * *", "standard", "Europe", "did you mean Europe/Berlin?"),
+    ("CRON_TZ=europe/berlin 0 0 * * *", "standard", "europe", "did you mean Europe/Berlin?"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("expression", "dialect", "at", "hint"), WRONG)
+def test_error_points_at_the_place_and_says_what_would_be_right(
+    expression: str, dialect: Dialect, at: str, hint: str
+) -> None:
+    error = refusal(expression, dialect)
+
+    assert expression[error.position :].startswith(at)
+    assert error.hint == hint
+    assert error.__notes__ == [f"hint: {hint}"]
+
+
+def test_error_keeps_the_message_of_the_error_model() -> None:
+    error = refusal("*/15 * * * *", "posix")
+
+    assert str(error) == (
+        'Invalid cron expression "*/15 * * * *": minute field slash syntax not supported (POSIX violation)'
+    )
+    assert error.details == {
+        "expression": "*/15 * * * *",
+        "field": "minute",
+        "reason": "slash syntax not supported (POSIX violation)",
+    }
+    cause = error.__cause__
+    assert isinstance(cause, FieldParseError)
+    assert cause.details == {"field_value": "*/15", "field_name": "minute"}
+
+
+@pytest.mark.req("DECL-10")
+@pytest.mark.parametrize("expression", ["0 0 30 2 *", "0 0 31 2,4,6,9,11 *", "0 0 30,31 feb *"])
+@pytest.mark.parametrize("zone", ["UTC", "Europe/Berlin"])
+def test_rule_that_can_never_match_is_refused_when_built(expression: str, zone: str) -> None:
+    with pytest.raises(CronCalculationError) as caught:
+        Cron(expression, timezone=zone)
+
+    error = caught.value
+    assert str(error).startswith("Failed to calculate next occurrence: no valid execution times")
+    assert error.details["expression"] == expression
+    assert error.details["current_time"] is None
+    assert isinstance(error.details["cause"], NeverMatchesError)
+    assert error.__cause__ is error.details["cause"]
+
+
+@pytest.mark.parametrize("expression", ["0 0 30 2 1", "0 0 31 1,2 *", "0 0 29 2 *", "0 0 31 4 sun"])
+def test_rule_that_matches_some_day_is_built(expression: str) -> None:
+    assert Cron(expression).expression == expression
+
+
+@pytest.mark.parametrize("expression", [123, None, b"* * * * *", ["*"], 1.5])
+def test_expression_must_be_a_text(expression: Any) -> None:
+    error = refusal(expression)
+
+    assert error.details["reason"] == "must be a string"
+
+
+@pytest.mark.parametrize("dialect", ["quartz", "", None, 5, [], "POSIX"])
+def test_dialect_must_be_known(dialect: Any) -> None:
+    with pytest.raises(InvalidScheduleError) as caught:
+        Cron("* * * * *", dialect=dialect)
+
+    assert caught.value.hint == "choose one of standard, seconds, posix"
+
+
+HOSTILE = {
+    "megabytes": "*" * 5_000_000,
+    "megabytes of fields": "* " * 3_000_000,
+    "megabytes of blanks": " " * 5_000_000,
+    "megabytes of commas": "," * 5_000_000 + " * * * *",
+    "1000 digits": "1" * 1000 + " * * * *",
+    "1000 digits of step": "*/" + "9" * 1000 + "x * * * *",
+    "1000 digits in a range": f"0-{'9' * 900} * * * *",
+    "10,000 digits": "7" * 10_000 + " * * * *",
+    "superscript digits": "¹ * * * *",
+    "Arabic digits": "٥ * * * *",
+    "fullwidth digits": "５ * * * *",
+    "NUL": "0\x00 * * * *",
+    "only NUL": "\x00",
+    "escape codes": "\x1b[31m5 * * * *",
+    "newlines": "0\n0 * * *\r",
+    "no-break blanks": "0\u00a00\u00a0*\u00a0*\u00a0*",
+    "lone surrogate": "\ud800 * * * *",
+    "right to left": "\u202e5 * * * *",
+    "double dash": "5--5 * * * *",
+    "zero step": "*/0 * * * *",
+    "exponent": "1e5 * * * *",
+    "nested commas": "1,,,,2 * * * *",
+    "only commas": ",,,, , , , ,",
+    "only dashes": "- - - - -",
+    "only slashes": "/ / / / /",
+    "format string": "%s%n{0} {x!r} ${y} * *",
+    "template": "{{7*7}} ${7*7} * * *",
+    "empty zone": "TZ= * * * * *",
+    "zone out of the folder": "TZ=../../../etc/passwd * * * * *",
+    "zone with NUL": "TZ=Europe/\x00Berlin * * * * *",
+    "endless zone": "TZ=" + "A/" * 400 + " * * * * *",
+    "folder as zone": "TZ=America * * * * *",
+    "only a zone": "TZ=UTC",
+    "endless @every": "@every " + "9" * 900 + "h",
+    "overflowing @every": "@every 999999999999h",
+    "negative @every": "@every -5m",
+    "zero @every": "@every 0s",
+}
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+@pytest.mark.parametrize("name", HOSTILE)
+def test_hostile_text_is_refused_at_once_with_a_short_clean_error(name: str, dialect: Dialect) -> None:
+    started = time.perf_counter()
+    error = refusal(HOSTILE[name], dialect)
+    took = time.perf_counter() - started
+
+    assert len(str(error)) < 1000
+    assert str(error).isprintable()
+    # No measure of speed, but of kind: work that grows with the text would take seconds here.
+    assert took < 1
+
+
+@given(st.text(max_size=40), st.sampled_from(DIALECTS))
+def test_any_text_is_a_rule_or_one_of_our_errors(text: str, dialect: Dialect) -> None:
+    with suppress(InvalidCronExpressionError, CronCalculationError):
+        Cron(text, dialect=dialect)
+
+
+@given(
+    st.lists(st.text(alphabet="0123456789*,-/?LW#@ \tajnsuTZ=", max_size=8), max_size=8).map(" ".join),
+    st.sampled_from(DIALECTS),
+)
+def test_any_text_that_looks_like_cron_is_a_rule_or_one_of_our_errors(text: str, dialect: Dialect) -> None:
+    rule = refused = None
+    try:
+        rule = Cron(text, dialect=dialect)
+    except InvalidCronExpressionError as error:
+        refused = error
+    except CronCalculationError:
+        pass
+    if refused:
+        assert 0 <= refused.position <= len(text)
+        assert refused.details["expression"] == text
+    if rule:
+        assert rule.canonical == Cron(rule.canonical, dialect=dialect).canonical
+
+
+def test_longest_expression_is_accepted() -> None:
+    expression = "0," * ((LONGEST_EXPRESSION - 9) // 2) + "0 * * * *"
+    assert len(expression) <= LONGEST_EXPRESSION
+
+    assert Cron(expression).canonical == "0 * * * *"

@@ -1,0 +1,110 @@
+from __future__ import annotations
+
+import shutil
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from foliot import clock
+from foliot.clock import SystemClock, host_timezone
+from foliot.errors import InvalidTimezoneError
+from foliot.schedules import Cron
+
+ZONES = Path("/usr/share/zoneinfo")
+needs_zone_files = pytest.mark.skipif(not ZONES.is_dir(), reason=f"no zone database in {ZONES}")
+
+
+@pytest.fixture
+def localtime(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A host with an empty environment, whose /etc is a temporary folder."""
+    monkeypatch.delenv("TZ", raising=False)
+    monkeypatch.setattr(clock, "LOCALTIME", tmp_path / "localtime")
+    monkeypatch.setattr(clock, "DEBIAN_NAME", tmp_path / "timezone")
+    return tmp_path / "localtime"
+
+
+def test_the_clock_tells_the_present_in_utc() -> None:
+    now = SystemClock().now()
+
+    assert now.tzinfo is UTC
+    assert abs(datetime.now(UTC) - now) < timedelta(minutes=1)  # noqa: TID251 - what the clock is compared with
+
+
+@pytest.mark.parametrize(
+    ("variable", "expected"),
+    [
+        ("Europe/Berlin", "Europe/Berlin"),
+        (":Asia/Tokyo", "Asia/Tokyo"),
+        ("EST5EDT", "EST5EDT"),
+        ("UTC", "UTC"),
+        ("", "UTC"),
+    ],
+)
+def test_tz_decides(localtime: Path, monkeypatch: pytest.MonkeyPatch, variable: str, expected: str) -> None:
+    localtime.symlink_to(ZONES / "America/New_York")
+    monkeypatch.setenv("TZ", variable)
+
+    assert host_timezone() == expected
+
+
+@pytest.mark.usefixtures("localtime")
+@pytest.mark.parametrize("variable", ["CET-1CEST,M3.5.0,M10.5.0/3", "Mars/Olympus", "../../etc/passwd"])
+def test_tz_that_is_no_zone_is_refused_not_guessed(monkeypatch: pytest.MonkeyPatch, variable: str) -> None:
+    monkeypatch.setenv("TZ", variable)
+
+    with pytest.raises(InvalidTimezoneError, match="TZ is not the name"):
+        host_timezone()
+
+
+@needs_zone_files
+@pytest.mark.usefixtures("localtime")
+def test_tz_may_be_the_path_of_a_zone_file(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TZ", f":{ZONES}/Europe/Berlin")
+
+    assert host_timezone() == "Europe/Berlin"
+
+
+@needs_zone_files
+def test_the_link_tells_the_name(localtime: Path, tmp_path: Path) -> None:
+    middle = tmp_path / "middle"
+    middle.symlink_to(ZONES / "Europe/Berlin")
+    localtime.symlink_to("middle")
+
+    assert host_timezone() == "Europe/Berlin"
+    assert Cron("0 9 * * *", timezone="local").timezone == "Europe/Berlin"
+    assert Cron("CRON_TZ=local 0 9 * * *").timezone == "Europe/Berlin"
+
+
+@needs_zone_files
+def test_a_copy_is_recognised_by_its_bytes(localtime: Path) -> None:
+    shutil.copyfile(ZONES / "Pacific/Apia", localtime)
+
+    assert host_timezone() in ("Pacific/Apia", "Pacific/Samoa")
+
+
+@needs_zone_files
+def test_a_copy_with_twins_is_named_as_debian_noted_it(localtime: Path) -> None:
+    shutil.copyfile(ZONES / "Europe/Berlin", localtime)
+    (localtime.parent / "timezone").write_text("Europe/Berlin\n")
+
+    assert host_timezone() == "Europe/Berlin"
+
+
+@pytest.mark.usefixtures("localtime")
+def test_a_host_without_a_zone_is_on_utc() -> None:
+    assert host_timezone() == "UTC"
+
+
+def test_a_file_that_is_no_known_zone_is_refused(localtime: Path) -> None:
+    localtime.write_bytes(b"TZif2 of my own")
+
+    with pytest.raises(InvalidTimezoneError, match="copy of no known zone"):
+        host_timezone()
+
+
+def test_links_in_a_circle_are_no_hang(localtime: Path, tmp_path: Path) -> None:
+    (tmp_path / "other").symlink_to("localtime")
+    localtime.symlink_to("other")
+
+    assert host_timezone() == "UTC"
