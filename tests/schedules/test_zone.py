@@ -32,7 +32,7 @@ def test_changes_are_those_of_the_database(part: int) -> None:
 
 
 def test_no_offset_was_ever_kept_for_less_than_three_days() -> None:
-    """What the daily steps of `changes` rely on."""
+    """What the steps of `changes` rely on."""
     for name in zone_names():
         moments = recorded_changes(name)
         assert all(b - a > timedelta(days=3) for a, b in pairwise(moments)), name

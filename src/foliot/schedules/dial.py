@@ -31,7 +31,7 @@ DayTable = tuple[int, ...]
 NO_DAY = 0
 IRREGULAR = -1
 _CODES = tuple(range(13 * 32 + 1))
-_MOST_YEARS = 64
+_MOST_YEARS = 128
 _UTC_NAMES = frozenset({"UTC", "UCT", "Universal", "Zulu", "Etc/UTC", "Etc/UCT", "Etc/Universal", "Etc/Zulu"})
 
 
@@ -75,7 +75,7 @@ class Way:
 
     def days(self, year: int) -> DayTable:
         """The day table of a year, made when first needed and then kept in `years`."""
-        if len(self.years) >= _MOST_YEARS:
+        if len(self.years) >= _MOST_YEARS:  # keeps a walk through millennia from filling the memory
             self.years.clear()
         table = _regular_days(self.fields, date(year, 1, 1).weekday(), _is_leap(year), self.step)
         if irregular := irregular_days(self.zone, year):
@@ -148,7 +148,11 @@ def has_a_date(fields: CronFields) -> bool:
 
 def _with_irregular(table: DayTable, irregular: frozenset[tuple[int, int]]) -> DayTable:
     """Mark the days on which the clocks are moved, and every way that leads to one."""
-    codes = {month * 32 + day for month, day in irregular}
-    return tuple(
-        IRREGULAR if code in codes or nearest in codes else nearest for code, nearest in enumerate(table)
-    )
+    entries = list(table)
+    for month, day in irregular:
+        code = month * 32 + day
+        entries[code] = IRREGULAR
+        if leading := table.count(code):
+            first = table.index(code)
+            entries[first : first + leading] = [IRREGULAR] * leading
+    return tuple(entries)

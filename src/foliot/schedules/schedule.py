@@ -4,13 +4,8 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from datetime import UTC, datetime, timedelta
-from itertools import islice
-from typing import TYPE_CHECKING
 
 from foliot.errors import InvalidScheduleError, NaiveInstantError
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
@@ -34,13 +29,12 @@ class Schedule(ABC):
 
     def upcoming(self, after: datetime, count: int) -> list[datetime]:
         """The next `count` occurrences after an instant, or as many as there are."""
-        return list(islice(self._each_after(after), _checked_count(count)))
-
-    def _each_after(self, instant: datetime) -> Iterator[datetime]:
-        following = self.next_after(instant)
-        while following is not None:
-            yield following
+        found = []
+        following = self.next_after(after) if _checked_count(count) else None
+        while following is not None and len(found) < count:
+            found.append(following)
             following = self.next_after(following)
+        return found
 
 
 def _checked_count(count: object) -> int:

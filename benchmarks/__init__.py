@@ -1,0 +1,1 @@
+"""Measurements of Foliot and its peers, side by side in one run."""
