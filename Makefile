@@ -7,7 +7,7 @@ STAMP  := $(VENV)/.ready
 PYTEST := $(PYTHON) -m pytest -n auto --dist worksteal
 
 .DEFAULT_GOAL := help
-.PHONY: help run test check lint types imports docs ledger coverage bench format lock clean
+.PHONY: reference help run test check lint types imports docs ledger coverage bench format lock clean
 
 help: ## show this list
 	@echo "Foliot - a durable cron for Python people"
@@ -32,6 +32,7 @@ lint: $(STAMP)
 
 types: $(STAMP)
 	@$(PYTHON) -m mypy src tests examples tools benchmarks
+	@$(PYTHON) -m mypy conftest.py
 
 imports: $(STAMP)
 	@$(VENV)/bin/lint-imports
@@ -48,6 +49,9 @@ bench: $(BENCH)/.ready ## measure us and the peers side by side; writes JSON and
 format: $(STAMP) ## format the code
 	@$(VENV)/bin/ruff check --fix --quiet || true
 	@$(VENV)/bin/ruff format
+
+reference: $(STAMP) ## renew the page about the command line
+	@$(PYTHON) tools/cli_reference.py
 
 lock: $(STAMP) ## renew the lock files (needs uv, from PyPI)
 	@$(PYTHON) -m pip install --quiet uv

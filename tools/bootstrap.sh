@@ -43,6 +43,6 @@ if ! "$python" -c 'import ensurepip, venv' 2>/dev/null; then
 fi
 
 say "setting up $environment with $python"
-"$python" -m venv --clear "$environment"
+"$environment/bin/python" -c "$oldest" 2>/dev/null || "$python" -m venv --clear "$environment"
 "$environment/bin/python" -m pip install --quiet --disable-pip-version-check --require-hashes -r "$lock"
 "$environment/bin/python" -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .

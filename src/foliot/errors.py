@@ -21,6 +21,7 @@ from __future__ import annotations
 from typing import Any
 
 _SHOWN = 200
+_KEPT = 2000
 
 
 class FoliotError(Exception):
@@ -177,4 +178,4 @@ def shorten(value: object) -> str:
 
 
 def _kept(value: object) -> object:
-    return shorten(value) if isinstance(value, str) and len(value) > _SHOWN else value
+    return value[:_KEPT] if isinstance(value, str) else value

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import inspect
 import re
 from pathlib import Path
@@ -66,7 +67,15 @@ def test_no_registry_host_and_no_path_of_a_machine_is_named() -> None:
 
 
 def _is_generated(file: Path) -> bool:
-    return any(
-        part.startswith(".") and part != ".ci" or part == "__pycache__"
-        for part in file.relative_to(ROOT).parts
-    )
+    parts = file.relative_to(ROOT).parts
+    return "__pycache__" in parts or any(part.startswith(".") and part != ".ci" for part in parts)
+
+
+def test_the_page_about_the_command_line_is_up_to_date() -> None:
+    spec = importlib.util.spec_from_file_location("cli_reference", ROOT / "tools/cli_reference.py")
+    assert spec is not None
+    assert spec.loader is not None
+    tool = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(tool)
+
+    assert (ROOT / "docs/reference/cli.md").read_text() == tool.page(), "run make reference"

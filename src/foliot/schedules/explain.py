@@ -51,7 +51,7 @@ def _say_grid(duration: timedelta) -> str:
         return f"{words} at 00:00 UTC"
     if _A_DAY % duration:
         return f"{words}, counted from 1970-01-01 UTC"
-    return f"{words} from 00:00 UTC" if duration > _AN_HOUR else words
+    return f"{words} from 00:00 UTC" if _AN_HOUR % duration else words
 
 
 def _say_once(at: datetime) -> str:

@@ -79,7 +79,9 @@ class _Clock:
 
     @property
     def times(self) -> list[time]:
-        return [time(*hands) for hands in product(self.hours.values, self.minutes.values, self.seconds.values)]
+        return [
+            time(*hands) for hands in product(self.hours.values, self.minutes.values, self.seconds.values)
+        ]
 
 
 class _Beat(NamedTuple):

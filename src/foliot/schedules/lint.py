@@ -1,18 +1,18 @@
 """What a person should know about a schedule before relying on it.
 
-Nothing here is an error: every rule that can be built is allowed. A *warning* is about runs that will
-surprise most people, a *note* about what is as it should be but easily overlooked.
+Nothing here is an error: every rule that can be built is allowed. A *warning* is about what surprises most
+people, a *note* about what is as it should be but easily overlooked.
 
-    never-again    warning   it has no occurrence any more
-    past           warning   its only instant is over
-    dst-gap        warning   times that the zone's clocks leave out: it does not run then
-    dst-overlap    warning   times that come twice: it runs twice
-    either-day     warning   both day fields are restricted, and either may match
-    short-month    note      some of its months lack its days
-    rare           note      more than a year lies between two runs
-    uneven-step    note      a step such as */7 that does not come round evenly
+    never-again   warning   it has no occurrence left
+    past          warning   its only instant is over
+    dst-gap       warning   times that the zone's clocks leave out: it does not run then
+    dst-overlap   warning   times that come twice: it runs twice
+    either-day    warning   both day fields are restricted, and either may match
+    short-month   note      some of its months lack its days
+    rare          note      more than a year lies between two runs
+    uneven-step   note      a step such as */7 that does not come round evenly
 
-A gap or an overlap is a note only if the rule keeps its rhythm in elapsed time: every 5 minutes stays
+A gap or an overlap is only a note if the rule keeps its rhythm in elapsed time: every 5 minutes stays
 every 5 minutes, whatever the clocks show.
 """
 
@@ -20,15 +20,208 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from datetime import MAXYEAR, UTC, datetime, timedelta
+from datetime import datetime, time, timedelta
+from itertools import pairwise
 from typing import Literal
 
 from foliot.errors import InvalidScheduleError
 from foliot.schedules.cron import Cron
 from foliot.schedules.cron_syntax import CronFields
+from foliot.schedules.explain import explain
 from foliot.schedules.explain_day import MONTH_LENGTHS, days_of, say_days
 from foliot.schedules.field import DAY, HOUR, MINUTE, SECOND, WEEKDAY, Field, values
-from foliot.schedules.lint_clock import Finding, clock_changes
 from foliot.schedules.once import Once
-from foliot.schedules.phrase import FEW, MONTHS, counted, listed, ordinal, say_date, say_time, say_zone
+from foliot.schedules.phrase import (
+    MONTHS,
+    counted,
+    in_units,
+    listed,
+    ordinal,
+    place,
+    say_date,
+    say_time,
+    step_of,
+)
 from foliot.schedules.schedule import Schedule, check_aware
+from foliot.schedules.shift import Shift, shifts
+from foliot.schedules.zone import Change
+
+MOST_LISTED = 50
+_FEBRUARY, _LEAP_DAY = 2, 29
+_LONGEST_YEAR = 366
+_SHORTEST_STEPS = 3
+_SECOND = timedelta(seconds=1)
+_HOUR = timedelta(hours=1)
+_DAY = timedelta(days=1)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finding:
+    """One thing worth knowing about a schedule.
+
+    `occurrences` holds those it speaks of, or the first of them: naive wall times for `dst-gap` and
+    `dst-overlap` (what the clocks leave out is no instant), instants for the others.
+    """
+
+    code: str
+    severity: Literal["warning", "note"]
+    message: str
+    occurrences: tuple[datetime, ...] = ()
+
+
+def lint(schedule: Schedule, after: datetime, *, years: int = 5) -> list[Finding]:
+    """What to know about a schedule from an instant on, the most important first.
+
+    `years` is how far to look ahead for changes of the clocks.
+    """
+    check_aware(after)
+    findings = _findings(schedule, after, _checked_years(years))
+    return sorted(findings, key=lambda finding: finding.severity != "warning")
+
+
+def _checked_years(years: object) -> int:
+    if isinstance(years, int) and years >= 0:
+        return years
+    raise InvalidScheduleError("years", years, "must be a whole number, zero or more")
+
+
+def _findings(schedule: Schedule, after: datetime, years: int) -> Iterator[Finding]:
+    coming = schedule.upcoming(after, 2)
+    fields = schedule.fields if isinstance(schedule, Cron) else None
+    if not coming:
+        yield _over(schedule, after)
+    if isinstance(schedule, Cron):
+        yield from _clock_changes(schedule, after, years)
+    if fields:
+        yield from _either_day(fields)
+        yield from _short_month(fields)
+    if not isinstance(schedule, Once):
+        yield from _rare(after, coming)
+    if fields:
+        yield from _uneven_steps(fields)
+
+
+def _over(schedule: Schedule, after: datetime) -> Finding:
+    if isinstance(schedule, Once):
+        message = f"its only time is past: {explain(schedule).removeprefix('once, ')}"
+        return Finding(code="past", severity="warning", message=message, occurrences=(schedule.at,))
+    message = f"it never runs again after {say_date(after)}"
+    return Finding(code="never-again", severity="warning", message=message)
+
+
+def _clock_changes(rule: Cron, after: datetime, years: int) -> Iterator[Finding]:
+    found = list(shifts(rule, after, years=years, most=MOST_LISTED))
+    for is_gap in (True, False):
+        for is_note in (False, True):
+            group = [
+                shift for shift in found if (shift.change.is_gap, shift.keeps_rhythm) == (is_gap, is_note)
+            ]
+            if group:
+                yield _clock_change(rule, group, years)
+
+
+def _clock_change(rule: Cron, group: list[Shift], years: int) -> Finding:
+    """One finding for all changes that do the same to a rule; it names the first."""
+    change, wall = group[0].change, group[0].walls[0]
+    at, on, where = say_time(wall.time()), say_date(wall), place(rule.timezone)
+    total = sum(shift.count for shift in group)
+    if change.is_gap:
+        fact, effect = f"{at} on {on} does not exist in {where}", f"it will not run {_then(rule)}"
+    else:
+        fact, effect = f"{at} comes twice on {on} in {where}", "it will run twice"
+    keeps_rhythm = group[0].keeps_rhythm
+    message = f"{fact} ({_say_change(change, wall)})" + (
+        ", but the rhythm in elapsed time stays the same" if keeps_rhythm else f": {effect}"
+    )
+    if total > 1:
+        message += f"; {total} such times in the next {'year' if years == 1 else f'{years} years'}"
+    return Finding(
+        code="dst-gap" if change.is_gap else "dst-overlap",
+        severity="note" if keeps_rhythm else "warning",
+        message=message,
+        occurrences=tuple(wall for shift in group for wall in shift.walls)[:MOST_LISTED],
+    )
+
+
+def _then(rule: Cron) -> str:
+    fields = rule.fields
+    is_daily = fields and all(
+        mask.bit_count() == 1 for mask in (fields.seconds, fields.minutes, fields.hours)
+    )
+    return "that day" if is_daily else "then"
+
+
+def _say_change(change: Change, wall: datetime) -> str:
+    """What the clocks do, and when: "the clocks go back at 03:00"."""
+    length = abs(change.after - change.before)
+    by = "" if length == _HOUR else f" by {in_units(length // _SECOND)}"
+    moved = change.wall_start if change.is_gap else change.wall_end
+    at = say_time(moved.time())
+    if moved.date() == wall.date() + _DAY and moved.time() == time.min:
+        at = "24:00"
+    elif moved.date() != wall.date():
+        at += f" on {say_date(moved)}"
+    return f"the clocks go {'forward' if change.is_gap else 'back'}{by} at {at}"
+
+
+def _either_day(fields: CronFields) -> Iterator[Finding]:
+    if not fields.either_day:
+        return
+    days = days_of(fields)
+    message = f"both day fields are restricted, so a day matches if either does: it runs {say_days(days)}"
+    if days.dates and days.weekdays:
+        message += (
+            "; no expression can ask for both at once: write * in one of the two fields,"
+            " and check the other condition in the job"
+        )
+    yield Finding(code="either-day", severity="warning", message=message)
+
+
+def _short_month(fields: CronFields) -> Iterator[Finding]:
+    day, months = values(fields.days)[0], values(fields.months)
+    if fields.either_day or day < _LEAP_DAY:
+        return
+    lacking = [month for month in months if MONTH_LENGTHS[month] < day]
+    message = None
+    if lacking:
+        names = listed([MONTHS[month - 1] for month in lacking])
+        has, are = ("has", "it is") if len(lacking) == 1 else ("have", "they are")
+        left = counted(len(months) - len(lacking), "month")
+        message = f"{names} {has} no {ordinal(day)}: {are} skipped, and it runs in {left} of the year only"
+    elif day == _LEAP_DAY and _FEBRUARY in months and len(months) > 1:
+        message = "February has a 29th in leap years only: it is skipped in all others"
+    if message:
+        yield Finding(code="short-month", severity="note", message=message)
+
+
+def _rare(after: datetime, coming: list[datetime]) -> Iterator[Finding]:
+    # Two instants of one zone differ by wall time, so a change of the clocks makes no year longer.
+    waits = [later - earlier for earlier, later in pairwise([after, *coming])]
+    if any(wait.days > _LONGEST_YEAR for wait in waits):
+        message = f"it runs rarely: next on {listed([say_date(at) for at in coming])}"
+        yield Finding(code="rare", severity="note", message=message, occurrences=tuple(coming))
+
+
+def _uneven_steps(fields: CronFields) -> Iterator[Finding]:
+    """Steps that end short of the hour, say, in a rule that goes on in the next hour."""
+    day_field, days = (WEEKDAY, fields.weekdays) if fields.days == DAY.full else (DAY, fields.days)
+    dials = (
+        (SECOND, fields.seconds, "a minute", _has_neighbours(MINUTE, fields.minutes)),
+        (MINUTE, fields.minutes, "an hour", _has_neighbours(HOUR, fields.hours)),
+        (HOUR, fields.hours, "a day", fields.either_day or _has_neighbours(day_field, days)),
+    )
+    for field, mask, cycle, goes_on in dials:
+        numbers, size, unit = values(mask), field.high + 1, field.name
+        step = step_of(numbers) or 1
+        is_step = len(numbers) >= _SHORTEST_STEPS and numbers == list(range(0, size, step))
+        if goes_on and is_step and size % step:
+            message = (
+                f"a step of {step} {unit}s does not divide {cycle}: after {unit} {numbers[-1]}"
+                f" it starts again at {unit} 0, {counted(size - numbers[-1], unit)} later"
+            )
+            yield Finding(code="uneven-step", severity="note", message=message)
+
+
+def _has_neighbours(field: Field, mask: int) -> bool:
+    """Whether any two values follow each other; the first follows the last."""
+    return bool(mask & (mask << 1 | mask >> field.high << field.low))

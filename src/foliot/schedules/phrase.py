@@ -80,10 +80,10 @@ def in_units(seconds: int) -> str:
     if unit == "day" or seconds // size <= _LONGEST_COUNT:
         return counted(seconds // size, unit)
     words = []
-    for each, length in _UNITS.items():
+    for name, length in _UNITS.items():
         count, seconds = divmod(seconds, length)
         if count:
-            words.append(counted(count, each))
+            words.append(counted(count, name))
     return listed(words)
 
 

@@ -29,7 +29,7 @@ class Schedule(ABC):
 
     def upcoming(self, after: datetime, count: int) -> list[datetime]:
         """The next `count` occurrences after an instant, or as many as there are."""
-        found = []
+        found: list[datetime] = []
         following = self.next_after(after) if _checked_count(count) else None
         while following is not None and len(found) < count:
             found.append(following)

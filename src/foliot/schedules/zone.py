@@ -17,7 +17,7 @@ from itertools import pairwise
 from zoneinfo import ZoneInfo, available_timezones
 
 from foliot.clock import host_timezone
-from foliot.errors import InvalidTimezoneError
+from foliot.errors import InvalidTimezoneError, shorten
 
 _DAY = timedelta(days=1)
 _STRIDE = timedelta(days=2)
@@ -66,7 +66,7 @@ def load_zone(name: str) -> ZoneInfo:
     if len(name) > _LONGEST_NAME:
         raise InvalidTimezoneError(name, "is too long for the name of a zone", hint=_EXAMPLE)
     if name.startswith("right/"):
-        raise InvalidTimezoneError(name, "counts leap seconds", hint=f"use {name[6:]}")
+        raise InvalidTimezoneError(name, "counts leap seconds", hint=f"use {shorten(name[6:])}")
     try:
         return ZoneInfo(name)
     except (KeyError, ValueError, OSError) as error:

@@ -1,0 +1,90 @@
+"""The command `foliot`: the group of all commands, and the way from an error to an exit code."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from itertools import pairwise
+
+import click
+
+from foliot.cli.cron import cron
+from foliot.cli.exit_code import ExitCode, exit_code_of
+from foliot.cli.output import labelled, prepare_streams, silence, write, write_error, write_error_json
+from foliot.errors import FoliotError, shorten
+
+_EPILOG = """
+\b
+Examples:
+  foliot cron next "*/5 9-17 * * MON-FRI" --tz Europe/Berlin
+  foliot cron explain "@every 90s"
+  foliot cron check "30 2 * * *" --tz Europe/Berlin
+
+\b
+Exit codes:
+  0  all is well               3  invalid expression or time zone
+  1  an error                  9  findings, with --strict
+  2  wrong usage             130  interrupted
+
+\b
+Shell completion (bash; also zsh_source, fish_source):
+  eval "$(_FOLIOT_COMPLETE=bash_source foliot)"
+"""
+
+
+@click.group(
+    name="foliot",
+    epilog=_EPILOG,
+    invoke_without_command=True,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+@click.version_option(package_name="foliot", message="%(prog)s %(version)s")
+@click.pass_context
+def cli(context: click.Context) -> None:
+    """A durable cron for Python people."""
+    if context.invoked_subcommand is None:
+        write(context.get_help(), sys.stdout)
+
+
+cli.add_command(cron)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run a command; the exit code is the answer."""
+    given = list(sys.argv[1:] if arguments is None else arguments)
+    prepare_streams()
+    try:
+        return cli.main(given, prog_name="foliot", standalone_mode=False) or ExitCode.OK
+    except click.UsageError as error:
+        _refuse(error, as_json=_asks_for_json(given))
+        return ExitCode.USAGE
+    except FoliotError as error:
+        write_error(error, None, as_json=_asks_for_json(given))
+        return exit_code_of(error)
+    except click.Abort:  # Ctrl-C, as click has it
+        silence(sys.stdout)
+        return ExitCode.INTERRUPTED
+    except OSError as error:
+        silence(sys.stdout)
+        write(labelled("error", error.strerror or str(error), sys.stderr), sys.stderr)
+        return ExitCode.ERROR
+
+
+def _refuse(error: click.UsageError, *, as_json: bool) -> None:
+    """Tell what is wrong with the call, and where to read how to call."""
+    message = shorten(error.format_message())
+    if as_json:
+        write_error_json("UsageError", message)
+        return
+    lines = [labelled("error", message, sys.stderr)]
+    if error.ctx:
+        lines = [error.ctx.get_usage(), *lines, f"Try '{error.ctx.command_path} --help'."]
+    write("\n".join(lines), sys.stderr)
+
+
+def _asks_for_json(arguments: Sequence[str]) -> bool:
+    """Whether a call that could not be read as a whole asks for JSON."""
+    glued = {"-ojson", "--output=json"}
+    return not glued.isdisjoint(arguments) or any(
+        option in ("-o", "--output") and value == "json" for option, value in pairwise(arguments)
+    )
