@@ -19,7 +19,7 @@ run: $(STAMP) ## watch a handful of schedules count down to their next occurrenc
 
 test: $(STAMP) ## run all tests, with branch coverage
 	@$(PYTHON) -m coverage erase
-	@$(PYTHON) -m coverage run -m pytest -n auto --dist worksteal
+	@$(PYTHON) -m coverage run -m pytest -q -n auto --dist worksteal
 	@$(PYTHON) -m coverage combine --quiet
 	@$(PYTHON) -m coverage report
 

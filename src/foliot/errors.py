@@ -21,7 +21,7 @@ from __future__ import annotations
 from typing import Any
 
 _SHOWN = 200
-_KEPT = 2000
+_KEPT = 1100
 
 
 class FoliotError(Exception):

@@ -44,6 +44,14 @@ CLOCKS = [
     ("15,45 8-18 * * *", "every 30 minutes from 08:15 to 18:45 every day"),
     ("*/5 22-23,0-5 * * *", "every 5 minutes from 00:00 to 05:55 and from 22:00 to 23:55 every day"),
     ("0 0-3,8-18,22 * * *", "every hour from 00:00 to 03:00 and from 08:00 to 18:00, and at 22:00 every day"),
+    (
+        "0 1,4,6-8,12,20-22 * * *",
+        "every hour from 06:00 to 08:00 and from 20:00 to 22:00, and at 01:00, 04:00 and 12:00 every day",
+    ),
+    (
+        "5 0,2,4,6,8,10,12,15 * * *",
+        "at 00:05, 02:05, 04:05, 06:05, 08:05, 10:05, 12:05 and 15:05 every day",
+    ),
     ("3,17 8-18 * * *", "at 3 and 17 minutes past every hour from 8 to 18 every day"),
     ("*/7 8-12 * * *", "every 7 minutes from the start of every hour from 8 to 12 every day"),
     ("*/15 */2 * * *", "every 15 minutes of every 2nd hour from 0 to 22 every day"),

@@ -164,6 +164,25 @@ def test_tells_only_of_what_is_still_to_come(code: str, after: str, times: list[
     assert [f"{wall:%H:%M}" for finding in findings for wall in finding.occurrences] == times
 
 
+def test_counts_to_the_second_where_the_clocks_are_moved_by_seconds() -> None:
+    after = at("1972-01-01")
+    [finding] = lint(Cron("15,45 44 0 * * *", timezone="Africa/Monrovia", dialect="seconds"), after)
+    assert finding.message == (
+        "00:44:15 on 7 January 1972 does not exist in Monrovia"
+        " (the clocks go forward by 44 minutes and 30 seconds at 00:00): it will not run then"
+    )
+    [finding] = lint(Cron("* * * * *", timezone="Africa/Monrovia"), after)
+    assert finding.severity == "warning"
+    assert finding.message.endswith("; 45 such times in the next 5 years")
+
+
+def test_looks_ahead_to_the_last_year_of_the_calendar_and_no_further() -> None:
+    rule = Cron("30 2 * * *", timezone=BERLIN)
+    for years, count in ((5, 5), (6, 6), (7, 6)):
+        [finding] = found(rule, "dst-gap", at("9994-01-01"), years=years)
+        assert len(finding.occurrences) == count
+
+
 def test_a_leap_day_is_a_day_to_count_years_from() -> None:
     rule = Cron("30 2 * * *", timezone=BERLIN)
     [finding] = found(rule, "dst-gap", at("2024-02-29"), years=1)

@@ -77,7 +77,7 @@ def spelled(names: dict[int, str]) -> str:
 def in_units(seconds: int) -> str:
     """A duration in the largest unit that divides it: "90 seconds"; in several where that gets long."""
     unit, size = next((unit, size) for unit, size in _UNITS.items() if seconds % size == 0)
-    if unit == "day" or seconds // size <= _LONGEST_COUNT:
+    if seconds // size <= _LONGEST_COUNT:
         return counted(seconds // size, unit)
     words = []
     for name, length in _UNITS.items():
@@ -95,8 +95,7 @@ def each(seconds: int) -> str:
 
 def say_time(of_day: time) -> str:
     """A time of day, as exact as it needs to be: 09:00, 09:00:30."""
-    text = of_day.replace(tzinfo=None).isoformat()
-    return text.removesuffix(":00") if of_day.second == 0 and not of_day.microsecond else text
+    return of_day.isoformat().removesuffix(":00")
 
 
 def say_date(day: date) -> str:
