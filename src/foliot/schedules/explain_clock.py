@@ -116,20 +116,16 @@ def _say(clock: _Clock, of_day: time) -> str:
 
 def _beat(clock: _Clock) -> _Beat | None:
     """The beat of a clock's times, if they come at equal distances from the first to the last."""
-    step, comes_round = 0, True
+    step, comes_round = 0, False
     for dial, unit in ((clock.seconds, 1), (clock.minutes, _A_MINUTE), (clock.hours, _AN_HOUR)):
-        is_single = len(dial.values) == 1
-        if step == 0 and not is_single:
-            step, comes_round = (step_of(dial.values) or 0) * unit, dial.comes_round
-            if step == 0:
-                return None
-        elif step and is_single:
+        distance = step_of(dial.values)
+        if len(dial.values) == 1:
             comes_round = False
-        elif step:
-            # A faster hand goes on evenly only if it comes round, and this one does not jump.
-            if not comes_round or step_of(dial.values) != 1:
-                return None
-            comes_round = dial.is_full
+        elif distance is None or (step and not (comes_round and distance == 1)):
+            # A faster hand keeps its beat only if it comes round, and this one does not jump.
+            return None
+        else:
+            step, comes_round = step or distance * unit, dial.comes_round
     return _Beat(step, comes_round) if step else None
 
 
