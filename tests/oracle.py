@@ -119,14 +119,14 @@ def number(word: str) -> int:
 def walk(start: datetime, end: datetime, zone: ZoneInfo) -> Iterator[tuple[datetime, datetime]]:
     """Every instant in [start, end) at which a minute begins on the zone's clocks, with its wall time."""
     instant = start.astimezone(UTC)
-    offset = instant.astimezone(zone).utcoffset() or timedelta(0)
-    # Where the offset has odd seconds, minutes on the wall do not begin with those of UTC.
-    step = timedelta(minutes=1) if offset.seconds % 60 == 0 else timedelta(seconds=30)
     while instant < end:
         wall = instant.astimezone(zone)
         if wall.second == 0:
             yield instant, wall
-        instant += step
+        # Where clocks are moved by odd seconds, a minute may begin at any second.
+        ahead = (instant + timedelta(minutes=1)).astimezone(zone)
+        is_even = ahead.utcoffset() == wall.utcoffset()
+        instant += timedelta(seconds=60 - wall.second if is_even else 1)
 
 
 @lru_cache(maxsize=1)

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import copy
 import shutil
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -73,7 +74,9 @@ def test_the_link_tells_the_name(localtime: Path, tmp_path: Path) -> None:
 
     assert host_timezone() == "Europe/Berlin"
     assert Cron("0 9 * * *", timezone="local").timezone == "Europe/Berlin"
-    assert Cron("CRON_TZ=local 0 9 * * *").timezone == "Europe/Berlin"
+    prefixed = Cron("CRON_TZ=local 0 9 * * *")
+    assert prefixed.timezone == "Europe/Berlin"
+    assert prefixed.expression == "CRON_TZ=Europe/Berlin 0 9 * * *"
 
 
 @needs_zone_files
@@ -89,6 +92,16 @@ def test_a_copy_with_twins_is_named_as_debian_noted_it(localtime: Path) -> None:
     (localtime.parent / "timezone").write_text("Europe/Berlin\n")
 
     assert host_timezone() == "Europe/Berlin"
+
+
+@needs_zone_files
+def test_a_rule_keeps_the_zone_that_local_meant(localtime: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    localtime.symlink_to(ZONES / "Europe/Berlin")
+    rules = [Cron("CRON_TZ=local 0 9 * * *"), Cron("0 9 * * *", timezone="local")]
+    monkeypatch.setenv("TZ", "Asia/Tokyo")
+
+    assert [copy.deepcopy(rule).timezone for rule in rules] == ["Europe/Berlin", "Europe/Berlin"]
+    assert [copy.copy(rule) for rule in rules] == rules
 
 
 @pytest.mark.usefixtures("localtime")

@@ -5,9 +5,10 @@ Everything else takes the time as an argument or takes a clock, so that a test c
 
 from __future__ import annotations
 
+import asyncio
 import os
 import time
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from zoneinfo import TZPATH, ZoneInfo
 
@@ -23,6 +24,14 @@ class SystemClock:
     def now(self) -> datetime:
         """The present instant, in UTC."""
         return datetime.now(UTC)
+
+    def monotonic(self) -> float:
+        """Seconds that only ever grow, whatever happens to the wall clock."""
+        return time.monotonic()
+
+    async def wait(self, duration: timedelta) -> None:
+        """Let others have their turn for that long."""
+        await asyncio.sleep(duration.total_seconds())
 
     def sleep(self, seconds: float) -> None:
         """Wait; for programs without an event loop."""

@@ -5,11 +5,21 @@ FoliotError
 │   └── InvalidCronExpressionError   ... because its text breaks the grammar
 ├── FieldParseError                  one field of it cannot be read (the cause of the former)
 ├── CronCalculationError             no occurrence can be calculated
-│   └── NeverMatchesError            ... because no date ever matches
+├── NeverMatchesError                no date ever matches (the cause of the former)
 ├── InvalidTimezoneError             no such time zone
 ├── InvalidDurationError             a duration such as "5m" cannot be read
 ├── InvalidScheduleError             any other argument of a schedule is wrong
-└── NaiveInstantError                a datetime without a time zone where an instant is needed
+├── NaiveInstantError                a datetime without a time zone where an instant is needed
+├── InvalidJobError                  a definition cannot be right
+│   ├── InvalidPolicyError           ... because of one of its policies
+│   └── DamagedRecordError           ... as it was found in a store
+├── IllegalTransitionError           an attempt cannot go from one state to another
+├── CommandRefusedError              what was asked for cannot be done to that job
+└── StoreError                       a store could not do its work
+    ├── StoreUnavailableError        ... now; whether the write took effect is unknown
+    ├── NodeBuriedError              ... for this node: it was declared dead
+    ├── StaleRevisionError           ... because the source has moved on meanwhile
+    └── JobNotFoundError             ... because there is no such job
 
 The names, sentences and details of the cron errors are those of the declarative scheduler's Error
 Model. An error takes facts and writes its own sentence; `details` holds the facts under snake_case
@@ -18,10 +28,13 @@ keys; `hint` says what would be right, and is attached as a note, so a traceback
 
 from __future__ import annotations
 
+from reprlib import Repr
 from typing import Any
 
 _SHOWN = 200
 _KEPT = 1100
+_BRIEF = Repr()
+_BRIEF.maxstring = _BRIEF.maxother = _BRIEF.maxlong = _SHOWN
 
 
 class FoliotError(Exception):
@@ -36,6 +49,10 @@ class FoliotError(Exception):
         self.hint = hint
         if hint:
             self.add_note(f"hint: {hint}")
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # The constructors take facts, not the message: a process pool could not rebuild them by `args`.
+        return _rebuild, (type(self), self.args, self.__dict__)
 
 
 class CronExpressionInvalidError(FoliotError, ValueError):
@@ -167,14 +184,105 @@ class NaiveInstantError(FoliotError, ValueError):
         )
 
 
+class InvalidJobError(FoliotError, ValueError):
+    """A definition cannot be right."""
+
+    def __init__(self, field: str, value: object, reason: str, *, hint: str | None = None) -> None:
+        super().__init__(
+            f"invalid {field} {shorten(value)}: {reason}",
+            details={"field": field, "value": _kept(value), "reason": reason},
+            hint=hint,
+        )
+
+
+class InvalidPolicyError(InvalidJobError):
+    """One of a job's policies cannot be right."""
+
+
+class DamagedRecordError(InvalidJobError):
+    """A definition, as it was found in a store, cannot be read."""
+
+
+class IllegalTransitionError(FoliotError):
+    """An attempt cannot go from one state to another."""
+
+    def __init__(self, before: str, after: str) -> None:
+        super().__init__(
+            f"an attempt that is {before} cannot become {after}", details={"before": before, "after": after}
+        )
+
+
+class CommandRefusedError(FoliotError):
+    """What was asked for cannot be done to that job."""
+
+    def __init__(self, job: str, reason: str, *, hint: str | None = None) -> None:
+        super().__init__(f"{job}: {reason}", details={"job": job, "reason": reason}, hint=hint)
+
+
+class StoreError(FoliotError):
+    """A store could not do its work."""
+
+
+class StoreUnavailableError(StoreError):
+    """The store did not answer; whether what was asked took effect is unknown."""
+
+    def __init__(self, verb: str, reason: str) -> None:
+        super().__init__(f"{verb}: {reason}", details={"verb": verb, "reason": reason})
+
+
+class NodeBuriedError(StoreError):
+    """This node was declared dead: it can neither claim nor finish any more."""
+
+    def __init__(self, node: str) -> None:
+        super().__init__(
+            f"node {node} was declared dead", details={"node": node}, hint="join again as a new node"
+        )
+
+
+class StaleRevisionError(StoreError):
+    """A source has moved on since the revision that a change was based on."""
+
+    def __init__(self, source: str, base: str | None, found: str | None) -> None:
+        super().__init__(
+            f"source {source} is at {found}, not at {base}",
+            details={"source": source, "base": base, "found": found},
+            hint="read the source again and base the change on what is there",
+        )
+
+
+class JobNotFoundError(StoreError):
+    """There is no job of that name."""
+
+    def __init__(self, job: str) -> None:
+        super().__init__(f"there is no job {shorten(job)}", details={"job": job})
+
+
+def _rebuild(kind: type[FoliotError], arguments: tuple[Any, ...], facts: dict[str, Any]) -> FoliotError:
+    error = kind.__new__(kind)
+    error.args = arguments
+    error.__dict__.update(facts)
+    return error
+
+
 def shorten(value: object) -> str:
     """The value on one line of bounded length: an error must not carry megabytes or control codes."""
-    text = value[: _SHOWN + 1] if isinstance(value, str) else repr(value)
+    text = _text_of(value)
     if len(text) > _SHOWN:
         text = text[:_SHOWN] + "…"
     if text.isprintable():
         return text
     return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in text)
+
+
+def _text_of(value: object) -> str:
+    if isinstance(value, str):
+        return value[: _SHOWN + 1]
+    if isinstance(value, bytes | bytearray):
+        return repr(value[:_SHOWN])
+    try:
+        return _BRIEF.repr(value)
+    except Exception:  # noqa: BLE001 - a value that cannot even be shown must not hide the error
+        return f"<{type(value).__name__}>"
 
 
 def _kept(value: object) -> object:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import UTC, date, datetime, timedelta, timezone, tzinfo
+from datetime import UTC, date, datetime, time, timedelta, timezone, tzinfo
 from typing import Any
 from zoneinfo import ZoneInfo
 
@@ -61,18 +61,59 @@ def test_nothing_comes_after_the_last_instant_or_before_the_first() -> None:
     assert Cron("* * * * *", timezone="Asia/Tokyo").next_after(LAST) is None
 
 
+def test_a_change_of_the_clocks_in_the_last_year_is_met_from_its_very_end() -> None:
+    new_york = ZoneInfo("America/New_York")
+    on_the_change = Cron("0 0 7 11 *", timezone="America/New_York")
+    at_the_end = Cron("30 23 31 12 *", timezone="America/New_York")
+
+    assert on_the_change.previous(datetime(9999, 12, 31, 23, tzinfo=new_york)) == datetime(
+        9999, 11, 7, tzinfo=new_york
+    )
+    assert at_the_end.next_after(datetime(9999, 11, 7, 12, tzinfo=new_york)) == datetime(
+        9999, 12, 31, 23, 30, tzinfo=new_york
+    )
+
+
+@pytest.mark.parametrize("hours", [-12, 14])
+def test_instants_beyond_the_calendar_of_a_zone_are_taken_for_its_ends(hours: int) -> None:
+    """In a zone to the other side of UTC, the first or last hours of the calendar do not exist."""
+    zone = timezone(timedelta(hours=hours))
+    rule = Cron("0 12 * * *", timezone="Etc/GMT+12" if hours > 0 else "Etc/GMT-14")
+    if hours > 0:
+        assert rule.previous(datetime(1, 1, 1, tzinfo=zone)) is None
+        assert str(rule.next_after(datetime(1, 1, 1, tzinfo=zone))) == "0001-01-01 12:00:00-12:00"
+    else:
+        assert rule.next_after(datetime(9999, 12, 31, 23, tzinfo=zone)) is None
+        latest = rule.previous(datetime(9999, 12, 31, 23, tzinfo=zone))
+        assert str(latest) == "9999-12-31 12:00:00+14:00"
+
+
 def test_upcoming_ends_with_the_calendar() -> None:
     rule = Cron("0 0 1 1 *")
 
     assert [at.year for at in rule.upcoming(datetime(9996, 6, 1, tzinfo=UTC), 10)] == [9997, 9998, 9999]
 
 
-def test_a_search_over_millennia_stays_right_and_bounded() -> None:
+def test_a_search_over_millennia_stays_right_and_keeps_little() -> None:
     rule = Cron("0 12 29 2 *", timezone="Europe/Berlin")
 
     leap_days = rule.upcoming(datetime(1900, 1, 1, tzinfo=UTC), 500)
 
     assert [at.year for at in leap_days] == [y for y in range(1904, 4000) if _is_leap(y)][:500]
+    assert rule._up is not None
+    assert len(rule._up.years) <= 16
+    assert len(rule._up.turns) <= 16
+
+
+def test_rules_with_the_same_days_share_their_tables() -> None:
+    morning = Cron("0 9 * * 1-5", timezone="America/New_York")
+    evening = Cron("30 18 * * MON-FRI", timezone="America/Toronto")
+    for rule in (morning, evening):
+        rule.next_after(datetime(2026, 5, 1, tzinfo=UTC))
+    assert morning._up is not None
+    assert evening._up is not None
+
+    assert morning._up.years[2026] is evening._up.years[2026]
 
 
 def _is_leap(year: int) -> bool:
@@ -94,6 +135,7 @@ NO_INSTANTS = (
     "2026-01-01",
     None,
     date(2026, 1, 1),
+    time(12, tzinfo=UTC),
     5,
 )
 

@@ -99,3 +99,20 @@ def test_a_whole_year_of_days() -> None:
             expected = [day for day in days if fields.match(day)]
             assert forward(Cron(expression), start, end) == expected
             assert backward(Cron(expression), start, end) == expected
+
+
+def test_wall_times_that_come_twice_around_new_year() -> None:
+    """A new year ends a spell, too: a short one then lies between the two passes of an hour."""
+    found = 0
+    for name in zone_names():
+        for change in recorded_changes(name):
+            new_year = change.replace(month=1, day=1, hour=0, minute=0, second=0)
+            back = change.astimezone(ZoneInfo(name)) - timedelta(seconds=1)
+            lead = (change - timedelta(seconds=1)).astimezone(ZoneInfo(name))
+            is_back = (change.astimezone(ZoneInfo(name)).utcoffset() or AROUND) < (lead.utcoffset() or AROUND)
+            if not is_back or not timedelta(0) < change - new_year < timedelta(days=2) or change.year < 1900:
+                continue
+            found += 1
+            once_a_year = f"{back.minute} {back.hour} {back.day} {back.month} *"
+            check_window(name, change - AROUND, change + AROUND, (once_a_year, "*/10 * * * *"))
+    assert found > 10

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
@@ -210,19 +211,67 @@ WRONG = [
     ("*/0 * * * *", "standard", "0", "steps start at 1: */1, or just *"),
     ("*/ * * * *", "standard", " ", "a step is a whole number: */5"),
     ("CRON_TZ=Europe/Berln 0 0 * * *", "standard", "Europe", "did you mean Europe/Berlin?"),
+    ("*/0 * * * *", "posix", "/", "steps are not POSIX: list the values"),
+    ("0 0 0/5 * *", "posix", "/", "steps are not POSIX: list the values"),
+    ("0 22-2/2 * * *", "standard", "2/2", "write 22,0,2"),
+    ("0 0 * nov-feb/2 *", "standard", "feb", "write 11,1"),
+    ("0 1-24 * * *", "standard", "24", "write 1-23,0"),
+    ("0 0-24 * * *", "standard", "24", "write 0-23"),
+    ("0 0 * * 1-7", "posix", "7", "write 1-6,0"),
+    ("0 0 * * mon-fri", "posix", "mon", "write 1-5"),
+    ("0 0 * * monday-friday", "standard", "monday", "write mon-fri"),
+    ("0 0 * * monL", "standard", "L", None),
+    ("@every 5m", "posix", "@", "POSIX has no macros: write five fields, or choose dialect='standard'"),
+    ("@EVERY 5m", "standard", "@", "did you mean @every?"),
+    ("@Daily", "standard", "@", "did you mean @daily?"),
+    ("@minutely", "standard", "@", "write * * * * *"),
+    ("@every 1h 30m", "standard", "30m", "write @every 1h30m"),
+    ("CRON_TZ=UTC 0 0 * * *", "posix", "*", "POSIX has no zone in the expression: give it as timezone"),
+    ("cron_tz=UTC 0 0 * * *", "standard", "*", "write CRON_TZ= once, in capitals, in front"),
+    ("TZ=UTC TZ=UTC 0 0 * * *", "standard", "*", "write CRON_TZ= once, in capitals, in front"),
+    ("0 0 1 1 * 2026", "standard", "2026", "there is no year field"),
     ("CRON_TZ=europe/berlin 0 0 * * *", "standard", "europe", "did you mean Europe/Berlin?"),
 ]  # fmt: skip
 
 
 @pytest.mark.parametrize(("expression", "dialect", "at", "hint"), WRONG)
 def test_error_points_at_the_place_and_says_what_would_be_right(
-    expression: str, dialect: Dialect, at: str, hint: str
+    expression: str, dialect: Dialect, at: str, hint: str | None
 ) -> None:
     error = refusal(expression, dialect)
 
     assert expression[error.position :].startswith(at)
     assert error.hint == hint
-    assert error.__notes__ == [f"hint: {hint}"]
+    assert getattr(error, "__notes__", []) == ([f"hint: {hint}"] if hint else [])
+
+
+WRITE = re.compile(r"write ([^ ,]+(?:,[^ ,]+)*)(?:,|$)")
+
+
+@given(
+    st.sampled_from(DIALECTS),
+    st.integers(0, 4),
+    st.lists(
+        st.sampled_from(["0", "7", "5", "24", "59", "60", "mon", "feb", "friday"]), min_size=1, max_size=2
+    ),
+    st.sampled_from(["", "/2", "/0", "/7"]),
+)
+def test_what_a_hint_says_to_write_can_be_written(
+    dialect: Dialect, place: int, parts: list[str], step: str
+) -> None:
+    words = ["*"] * 5
+    words[place] = "-".join(parts) + step
+    try:
+        Cron(" ".join(words), dialect=dialect)
+    except InvalidCronExpressionError as error:
+        advice = WRITE.search(error.hint or "")
+    except CronCalculationError:
+        return
+    else:
+        return
+    if advice:
+        words[place] = advice.group(1)
+        assert parse_cron(" ".join(words), dialect).fields is not None
 
 
 def test_error_keeps_the_message_of_the_error_model() -> None:

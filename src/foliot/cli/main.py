@@ -64,6 +64,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except click.Abort:  # Ctrl-C, as click has it
         silence(sys.stdout)
         return ExitCode.INTERRUPTED
+    except SystemExit:  # what click does when the reader of a help text is gone: no error
+        return ExitCode.OK
     except OSError as error:
         silence(sys.stdout)
         write(labelled("error", error.strerror or str(error), sys.stderr), sys.stderr)

@@ -155,7 +155,9 @@ def _draw_with_rich(headings: Sequence[str], rows: Sequence[Sequence[str]], styl
 
 
 def _json_safe(value: Any) -> Any:
-    if value is None or isinstance(value, bool | int | float | str):
+    if isinstance(value, str):  # half a surrogate pair, from an argument that is no UTF-8, is no JSON
+        return value.encode("utf-8", "backslashreplace").decode()
+    if value is None or isinstance(value, bool | int | float):
         return value
     if isinstance(value, Mapping):
         return {str(key): _json_safe(item) for key, item in value.items()}

@@ -29,8 +29,8 @@ _MINUTE = timedelta(minutes=1)
 class Cron(Schedule):
     """A rule such as `Cron("*/5 9-17 * * MON-FRI", timezone="Europe/Berlin")`.
 
-    `expression` is kept as written. `timezone` is an IANA name, or "local" for the host's zone,
-    which is resolved to its name at once; a `CRON_TZ=` prefix in the expression goes before it.
+    `expression` is kept as written, but for `CRON_TZ=local`. `timezone` is an IANA name, or "local" for
+    the host's zone, which is resolved to its name at once; a `CRON_TZ=` prefix goes before it.
     `fields` holds what the expression means; for `@every` it is None, and `every` is the duration.
     """
 
@@ -46,8 +46,12 @@ class Cron(Schedule):
 
     def __post_init__(self) -> None:
         parsed = parse_cron(self.expression, self.dialect)
-        timezone = resolve_timezone(parsed.timezone or self.timezone)
+        timezone = resolve_timezone(self.timezone)
         set_once = object.__setattr__  # the way to fill a frozen value
+        if parsed.timezone is not None:
+            timezone = resolve_timezone(parsed.timezone)
+            if parsed.timezone == "local":  # another host must read what this one meant
+                set_once(self, "expression", self.expression.replace("=local", f"={timezone}", 1))
         set_once(self, "timezone", timezone)
         set_once(self, "fields", parsed.fields)
         set_once(self, "every", parsed.every)
@@ -68,7 +72,7 @@ class Cron(Schedule):
 
     @property
     def canonical(self) -> str:
-        """The expression in its simplest spelling; the same for expressions that mean the same."""
+        """The expression in its simplest spelling: each field as `*`, `*/n`, or a list of ranges."""
         if self.fields:
             return format_cron(self.fields, has_steps=self.dialect != "posix")
         return f"@every {format_duration(self.every)}" if self.every else self.expression

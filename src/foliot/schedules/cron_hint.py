@@ -1,77 +1,114 @@
-"""What would have been right: a hint for each way in which a cron expression goes wrong."""
+"""What would have been right: a hint for each way in which a cron expression goes wrong.
+
+A hint that says "write X" must hold: X is valid in the dialect, and means what the author meant. Where
+that cannot be known, the hint says what is allowed instead.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from difflib import get_close_matches
 
+from foliot.errors import InvalidDurationError
+from foliot.schedules.duration import parse_duration
 from foliot.schedules.field import Field
 
 _LONGEST_LIST = 24
 _LONGEST_WORD = 20
+_CLOSE = 0.75
+_OTHER_DIALECT = "or choose dialect='standard'"
+_FIVE_FIELDS = "the fields are minute, hour, day, month, weekday; write * for each that does not matter"
 
 
-def hint_for_count(count: int, *, has_optional_seconds: bool) -> str:
+def hint_for_count(words: Sequence[str], *, is_posix: bool, has_optional_seconds: bool) -> str:
     """For a wrong number of fields."""
-    if count == 6 and not has_optional_seconds:  # noqa: PLR2004 - five fields and seconds
-        return "a seconds field needs dialect='seconds'"
-    if count > 6:  # noqa: PLR2004
+    first, last = words[0], words[-1]
+    if "TZ=" in first.upper():
+        zone_hint = "write CRON_TZ= once, in capitals, in front"
+        return "POSIX has no zone in the expression: give it as timezone" if is_posix else zone_hint
+    if len(words) == 6 and last.isascii() and last.isdigit() and len(last) == 4:  # noqa: PLR2004 - a year
         return "there is no year field"
-    return "the fields are minute, hour, day, month, weekday; write * for each that does not matter"
+    if len(words) == 6 and not has_optional_seconds:  # noqa: PLR2004 - five fields and seconds
+        return "a seconds field needs dialect='seconds'"
+    return "there is no year field" if len(words) == 7 else _FIVE_FIELDS  # noqa: PLR2004
 
 
-def hint_for_macro(name: str, macros: Mapping[str, str]) -> str:
+def hint_for_macro(name: str, macros: Mapping[str, str], *, is_posix: bool) -> str:
     """For a macro that is unknown, or known to other dialects only."""
-    if name in macros:
-        return f"write {macros[name]}, or choose dialect='standard'"
     if name == "@reboot":
         return "a schedule knows only time; start such work with the program itself"
-    similar = get_close_matches(name.lower()[:_LONGEST_WORD], macros, n=1)
-    return f"did you mean {similar[0]}?" if similar else "the macros are " + ", ".join(macros) + ", @every 5m"
+    if is_posix:
+        if name in macros:
+            return f"write {macros[name]}, {_OTHER_DIALECT}"
+        return f"POSIX has no macros: write five fields, {_OTHER_DIALECT}"
+    if name.lower() == "@minutely":
+        return "write * * * * *"
+    known = [*macros, "@every"]
+    similar = get_close_matches(name.lower()[:_LONGEST_WORD], known, n=1, cutoff=_CLOSE)
+    return f"did you mean {similar[0]}?" if similar else f"the macros are {', '.join(macros)}, @every 5m"
+
+
+def hint_for_every(words: Sequence[str]) -> str:
+    """For `@every` with no duration, or with more than one."""
+    together = "".join(words)
+    try:
+        parse_duration(together)
+    except InvalidDurationError:
+        return "write @every 5m"
+    return f"write @every {together}"
 
 
 def hint_for_steps(field: Field, text: str) -> str:
     """For steps in a dialect without them: the list that they stand for."""
-    advice = "or choose dialect='standard'"
     body, _, step_text = text.partition("/")
     start_text, dash, end_text = body.partition("-")
-    numbers = [start_text, step_text, *([end_text] if dash else [])]
     if body == "*":
-        numbers, start_text = [step_text], str(field.low)
-    if not all(_is_small_number(number) for number in numbers):
-        return f"steps are not POSIX: list the values, {advice}"
-    end = int(end_text) if dash else field.high
-    listed = [str(n) for n in range(int(start_text), end + 1, int(step_text) or 1)]
-    if int(step_text) <= 1 and body == "*":
-        return f"steps are not POSIX: write *, {advice}"
-    if not 0 < len(listed) <= _LONGEST_LIST or end > field.high:
-        return f"steps are not POSIX: list the values, {advice}"
-    return f"steps are not POSIX: write {','.join(listed)}, {advice}"
+        start_text, end_text = str(field.low), str(field.high)
+    elif not dash:
+        end_text = str(field.high)
+    if not all(map(_is_small_number, (start_text, end_text, step_text))):
+        return f"steps are not POSIX: list the values, {_OTHER_DIALECT}"
+    start, end, step = int(start_text), int(end_text), int(step_text)
+    if step == 0 or not field.low <= start <= end <= field.high:
+        return "steps are not POSIX: list the values"
+    if body == "*" and step == 1:
+        return f"steps are not POSIX: write *, {_OTHER_DIALECT}"
+    listed = [str(n) for n in range(start, end + 1, step)]
+    if len(listed) > _LONGEST_LIST:
+        return f"steps are not POSIX: list the values, {_OTHER_DIALECT}"
+    return f"steps are not POSIX: write {','.join(listed)}, {_OTHER_DIALECT}"
 
 
-def hint_for_value(field: Field, value: int) -> str:
-    """For a number outside its field."""
-    if field.name == "weekday" and value == 7:  # noqa: PLR2004 - the other Sunday
-        return "use 0 for Sunday"
-    if field.name == "hour" and value == 24:  # noqa: PLR2004
-        return "use 0 for midnight"
+def hint_for_value(field: Field, value: int, range_start: int | None) -> str:
+    """For a number outside its field, alone or as the end of a range."""
+    is_one_too_far = field.name in ("weekday", "hour") and value == field.high + 1
+    if is_one_too_far and range_start is not None:
+        return f"write {_range(range_start, field.high)}" + (",0" if range_start else "")
+    if is_one_too_far:
+        return "use 0 for Sunday" if field.name == "weekday" else "use 0 for midnight"
     if value == 0:
         return f"{field.name}s start at {field.low}"
     return f"{field.name}s are numbers from {field.low} to {field.high}"
 
 
-def hint_for_backward_range(field: Field, start: int, end: int) -> str:
+def hint_for_backward_range(field: Field, start: int, end: int, step: int) -> str:
     """For a range such as 22-2: the list that it stands for."""
-    before, after = _range(start, field.high), _range(field.low, end)
-    return f"write {before},{after}"
+    if step == 1:
+        return f"write {_range(start, field.high)},{_range(field.low, end)}"
+    size = field.high - field.low + 1
+    around = (n - size if n > field.high else n for n in range(start, end + size + 1, step))
+    return f"write {','.join(map(str, around))}"
 
 
-def hint_for_word(field: Field, word: str, *, is_posix: bool) -> str:
-    """For a word where a number should stand."""
-    value = field.named(word[:3])
-    if value is not None and word[:_LONGEST_WORD].isalpha():
-        return f"write {value if is_posix else word[:3].lower()}"
-    if field.words and not is_posix:
+def hint_for_word(field: Field, word: str, item: str, *, is_posix: bool) -> str:
+    """For a word where a number should stand; `item` is the whole range that it may be part of."""
+    values = [field.named(part[:3]) for part in item.split("-")]
+    if None not in values and all(part[:_LONGEST_WORD].isalpha() for part in item.split("-")):
+        if not is_posix:
+            return f"write {'-'.join(part[:3].lower() for part in item.split('-'))}"
+        if values == sorted(values, key=lambda value: value or 0):
+            return f"write {'-'.join(map(str, values))}"
+    if field.words and not is_posix and field.named(word) is None:
         return f"the names are {', '.join(field.words)}"
     return f"{field.name}s are numbers from {field.low} to {field.high}"
 

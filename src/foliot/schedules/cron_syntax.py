@@ -29,6 +29,7 @@ from foliot.errors import (
 from foliot.schedules.cron_hint import (
     hint_for_backward_range,
     hint_for_count,
+    hint_for_every,
     hint_for_macro,
     hint_for_steps,
     hint_for_value,
@@ -148,12 +149,16 @@ class _Reader:
         position, name = words[0]
         if self.is_posix:
             reason = "macro syntax not supported (POSIX violation)"
-            raise self.error("expression", reason, position, hint=hint_for_macro(name, MACROS))
+            raise self.error(
+                "expression", reason, position, hint=hint_for_macro(name, MACROS, is_posix=self.is_posix)
+            )
         if name == "@every":
             return ParsedCron(expression=self.expression, every=self.read_every(words), timezone=timezone)
         if name not in MACROS:
             reason = f"has an unknown macro {shorten(name)}"
-            raise self.error("expression", reason, position, hint=hint_for_macro(name, MACROS))
+            raise self.error(
+                "expression", reason, position, hint=hint_for_macro(name, MACROS, is_posix=self.is_posix)
+            )
         if len(words) > 1:
             raise self.error("expression", f"has more text after {name}", words[1][0])
         return ParsedCron(
@@ -164,9 +169,8 @@ class _Reader:
         end = words[0][0] + len("@every")
         if len(words) != 2:  # noqa: PLR2004 - the macro and its duration
             position = words[2][0] if len(words) > 1 else end
-            raise self.error(
-                "expression", "needs one duration after @every", position, hint="write @every 5m"
-            )
+            hint = hint_for_every([word for _, word in words[1:]])
+            raise self.error("expression", "needs one duration after @every", position, hint=hint)
         position, text = words[1]
         try:
             return whole_seconds(parse_duration(text), text)
@@ -182,7 +186,11 @@ class _Reader:
                 "expression",
                 f"must have exactly {counts} fields, got {len(words)}",
                 surplus[0][0] if surplus else len(self.expression),
-                hint=hint_for_count(len(words), has_optional_seconds=self.has_optional_seconds),
+                hint=hint_for_count(
+                    [word for _, word in words],
+                    is_posix=self.is_posix,
+                    has_optional_seconds=self.has_optional_seconds,
+                ),
             )
         has_seconds = len(words) > len(FIELDS) - 1
         masks: dict[str, int] = {"second": 1}
@@ -237,32 +245,36 @@ class _Reader:
             bad = offset + (len(start_text) + 1 if start_text else 0)
             raise FieldParseError(field.name, text, f'invalid range format "{shorten(item)}"', offset=bad)
         end_offset = offset + len(start_text) + 1
-        start = self.read_number(field, text, start_text, offset)
+        start = self.read_number(field, text, start_text, offset, body=body)
         if dash:
-            end = self.read_number(field, text, end_text, end_offset)
+            end = self.read_number(field, text, end_text, end_offset, body=body, range_start=start)
         else:
             # `5/15` means from 5 to the end of the field; 7 (Sunday) lies beyond that end.
             end = max(start, field.high) if slash else start
         if start > end:
             reason = "wrap-around ranges not supported" + " (POSIX violation)" * self.is_posix
-            hint = hint_for_backward_range(field, start, end)
+            hint = hint_for_backward_range(field, start, end, step)
             raise FieldParseError(field.name, text, reason, offset=end_offset, hint=hint)
         mask = _mask(start, end, step)
         if field.name == "weekday" and mask >> 7:
             mask = mask & field.full | 1
         return mask, False
 
-    def read_number(self, field: Field, text: str, word: str, offset: int) -> int:
+    def read_number(  # noqa: PLR0913 - where it stands, for errors that point and help
+        self, field: Field, text: str, word: str, offset: int, *, body: str, range_start: int | None = None
+    ) -> int:
         if not _DIGITS.issuperset(word):
             if not self.is_posix and (value := field.named(word)) is not None:
                 return value
-            raise _not_a_number(field, text, word, offset, is_posix=self.is_posix)
+            raise _not_a_number(field, text, word, body, offset, is_posix=self.is_posix)
         value = int(word)
         if not field.low <= value <= field.high + (field.name == "weekday" and not self.is_posix):
             reason = f"value {shorten(word)} out of range ({field.low}-{field.high})"
             if field.name == "weekday" and value == 7:  # noqa: PLR2004 - the other Sunday
                 reason += ": Sunday must be 0, not 7 (POSIX compliance)"
-            raise FieldParseError(field.name, text, reason, offset=offset, hint=hint_for_value(field, value))
+            raise FieldParseError(
+                field.name, text, reason, offset=offset, hint=hint_for_value(field, value, range_start)
+            )
         return value
 
     def error(
@@ -320,7 +332,9 @@ def _refuse_non_posix(field: Field, text: str) -> None:
         )
 
 
-def _not_a_number(field: Field, text: str, word: str, offset: int, *, is_posix: bool) -> FieldParseError:
+def _not_a_number(  # noqa: PLR0913 - where it stands, for errors that point and help
+    field: Field, text: str, word: str, body: str, offset: int, *, is_posix: bool
+) -> FieldParseError:
     bad = next(i for i, character in enumerate(word) if character not in _DIGITS)
     stem = word.rstrip("LW")
     violation = " (POSIX violation)" if is_posix else ""
@@ -330,10 +344,10 @@ def _not_a_number(field: Field, text: str, word: str, offset: int, *, is_posix: 
             return FieldParseError(
                 field.name, text, f"Quartz token '{token}' not supported{violation}", offset=offset
             )
-    if stem != word and _DIGITS.issuperset(stem):
+    if stem != word and (_DIGITS.issuperset(stem) or field.named(stem) is not None):
         reason = f"Quartz token '{word[len(stem)]}' not supported{violation}"
         return FieldParseError(field.name, text, reason, offset=offset + len(stem))
-    hint = hint_for_word(field, word, is_posix=is_posix)
+    hint = hint_for_word(field, word, body, is_posix=is_posix)
     mantissa, exponent, digits = word.lower().partition("e")
     whole, point, fraction = word.partition(".")
     if point and _DIGITS.issuperset(whole + fraction):

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from datetime import MAXYEAR, MINYEAR, UTC, date
 from functools import lru_cache
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from foliot.schedules.field import HOUR, MINUTE, SECOND, Field, values
 from foliot.schedules.zone import irregular_days
@@ -31,8 +31,17 @@ DayTable = tuple[int, ...]
 NO_DAY = 0
 IRREGULAR = -1
 _CODES = tuple(range(13 * 32 + 1))
-_MOST_YEARS = 128
+_MOST_YEARS = 16
 _UTC_NAMES = frozenset({"UTC", "UCT", "Universal", "Zulu", "Etc/UTC", "Etc/UCT", "Etc/Universal", "Etc/Zulu"})
+
+
+class DayRule(NamedTuple):
+    """The part of a rule that days depend on."""
+
+    days: int
+    months: int
+    weekdays: int
+    either: bool
 
 
 @lru_cache(maxsize=4096)
@@ -51,12 +60,13 @@ class Way:
     """All tables for one direction of the search for a rule in a zone."""
 
     __slots__ = (
-        "ahead", "edge", "fields", "hours", "minutes", "seconds", "start", "step",
+        "ahead", "day_rule", "edge", "fields", "hours", "minutes", "seconds", "start", "step",
         "turns", "years", "zone", "zone_alias",
     )  # fmt: skip
 
     def __init__(self, fields: CronFields, zone: ZoneInfo, step: Step) -> None:
         self.fields = fields
+        self.day_rule = DayRule(fields.days, fields.months, fields.weekdays, fields.either_day)
         self.zone = zone
         # Most people write timezone.utc; it needs no conversion to be taken for ZoneInfo("UTC").
         self.zone_alias = UTC if zone.key in _UTC_NAMES else zone
@@ -75,12 +85,15 @@ class Way:
 
     def days(self, year: int) -> DayTable:
         """The day table of a year, made when first needed and then kept in `years`."""
-        if len(self.years) >= _MOST_YEARS:  # keeps a walk through millennia from filling the memory
+        if len(self.years) >= _MOST_YEARS:  # a walk through the centuries must not fill the memory
             self.years.clear()
-        table = _regular_days(self.fields, date(year, 1, 1).weekday(), _is_leap(year), self.step)
-        if irregular := irregular_days(self.zone, year):
-            table = _with_irregular(table, irregular)
-        self.years[year] = table
+        table = self.years[year] = _day_table(
+            self.day_rule,
+            date(year, 1, 1).weekday(),
+            _is_leap(year),
+            irregular_days(self.zone, year),
+            self.step,
+        )
         return table
 
     def turn(self, year: int) -> tuple[int, int]:
@@ -109,29 +122,38 @@ def _is_leap(year: int) -> bool:
     return year % 4 == 0 and (year % 100 != 0 or year % 400 == 0)
 
 
-@lru_cache(maxsize=4096)
-def _regular_days(fields: CronFields, first_weekday: int, is_leap: bool, step: Step) -> DayTable:  # noqa: FBT001
+@lru_cache(maxsize=2048)
+def _day_table(
+    rule: DayRule, first_weekday: int, is_leap: bool,  # noqa: FBT001 - a cache wants positions
+    irregular: frozenset[tuple[int, int]], step: Step
+) -> DayTable:  # fmt: skip
     """For each day code, the nearest matching one from it on, or NO_DAY if the year has none.
 
     There are only fourteen kinds of year: it is a leap year or not, and begins on some weekday
-    (Monday is 0, as Python counts).
+    (Monday is 0, as Python counts). All rules with the same day fields share the tables, and so do
+    zones that move their clocks on the same days.
     """
-    matching = set()
-    weekday = first_weekday + 1  # cron counts from Sunday
-    for month, length in enumerate(_lengths(is_leap=is_leap), start=1):
-        for day in range(1, length + 1):
-            on_day, on_weekday = fields.days >> day & 1, fields.weekdays >> weekday % 7 & 1
-            matches = on_day | on_weekday if fields.either_day else on_day & on_weekday
-            if matches and fields.months >> month & 1:
-                matching.add(month * 32 + day)
-            weekday += 1
+    matching = _matching_days(rule, first_weekday, is_leap=is_leap)
     nearest = NO_DAY
     entries = [NO_DAY] * len(_CODES)
     for code in _CODES[::-step]:
         if code in matching:
-            nearest = _CODES[code]
+            nearest = code
         entries[code] = nearest
-    return (*entries, NO_DAY)
+    return _with_irregular((*entries, NO_DAY), irregular)
+
+
+def _matching_days(rule: DayRule, first_weekday: int, *, is_leap: bool) -> set[int]:
+    matching = set()
+    weekday = first_weekday + 1  # cron counts from Sunday
+    for month, length in enumerate(_lengths(is_leap=is_leap), start=1):
+        for day in range(1, length + 1):
+            on_day, on_weekday = rule.days >> day & 1, rule.weekdays >> weekday % 7 & 1
+            matches = on_day | on_weekday if rule.either else on_day & on_weekday
+            if matches and rule.months >> month & 1:
+                matching.add(month * 32 + day)
+            weekday += 1
+    return matching
 
 
 def _lengths(*, is_leap: bool) -> tuple[int, ...]:

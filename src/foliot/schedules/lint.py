@@ -50,6 +50,7 @@ MOST_LISTED = 50
 _FEBRUARY, _LEAP_DAY = 2, 29
 _LONGEST_YEAR = 366
 _SHORTEST_STEPS = 3
+_MOST_YEARS = 100
 _SECOND = timedelta(seconds=1)
 _HOUR = timedelta(hours=1)
 _DAY = timedelta(days=1)
@@ -80,9 +81,9 @@ def lint(schedule: Schedule, after: datetime, *, years: int = 5) -> list[Finding
 
 
 def _checked_years(years: object) -> int:
-    if isinstance(years, int) and years >= 0:
+    if isinstance(years, int) and 0 <= years <= _MOST_YEARS:
         return years
-    raise InvalidScheduleError("years", years, "must be a whole number, zero or more")
+    raise InvalidScheduleError("years", years, f"must be a whole number from 0 to {_MOST_YEARS}")
 
 
 def _findings(schedule: Schedule, after: datetime, years: int) -> Iterator[Finding]:

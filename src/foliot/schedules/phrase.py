@@ -103,9 +103,15 @@ def say_date(day: date) -> str:
     return f"{day.day} {MONTHS[day.month - 1]} {day.year}"
 
 
+# In these, the last part of a name is a direction or a province, not a city: Canada/Central, Brazil/West.
+_OLD_AREAS = frozenset({"Brazil", "Canada", "Chile", "Mexico", "US"})
+
+
 def place(zone: str) -> str:
-    """Where a zone's clocks hang: the city in its name."""
-    return zone.rpartition("/")[2].replace("_", " ")
+    """Where a zone's clocks hang: the city in its name; the whole name if it is of the old kind."""
+    area, _, city = zone.rpartition("/")
+    is_city = area.partition("/")[0] not in _OLD_AREAS
+    return (city if is_city else zone).replace("_", " ").replace("/", " ")
 
 
 def say_zone(at: datetime) -> str:

@@ -32,14 +32,14 @@ def nearest(tables: Way, instant: datetime) -> datetime | None:  # noqa: C901, P
     zone = tables.zone
     try:
         given = instant.tzinfo
+        if given is not zone and given is not tables.zone_alias:
+            converted = _convert(tables, instant)
+            if converted is None:
+                return None
+            instant = converted
+        year = instant.year
     except AttributeError:
         raise NaiveInstantError(instant) from None
-    if given is not zone and given is not tables.zone_alias:
-        converted = _convert(tables, instant)
-        if converted is None:
-            return None
-        instant = converted
-    year = instant.year
     today = instant.month << 5 | instant.day
     try:
         days = tables.years[year]
@@ -91,20 +91,32 @@ def _convert(tables: Way, instant: datetime) -> datetime | None:
 def _by_spells(tables: Way, instant: datetime) -> datetime | None:
     """The search across changes of the clocks."""
     even = _on_an_even_clock(tables.fields, tables.step)
-    instant = instant.astimezone(UTC)
+    instant = _in_utc(instant)
     for start, end, offset in spells(tables.zone, instant, step=tables.step):
         is_inside = start <= instant < end
         begin = instant if is_inside else (start if tables.step > 0 else end) - _TICK
         wall = nearest(even, begin + offset)
         if wall is None:
             return None
-        if start <= wall - offset < end:
-            return (wall - offset).astimezone(tables.zone)
+        try:
+            found = wall - offset
+        except OverflowError:  # only in the calendar's last hours, when no clocks are moved any more
+            return wall.replace(tzinfo=tables.zone)
+        if start <= found < end:
+            return found.astimezone(tables.zone)
         if not is_inside and end - start > _LONGEST_REPEAT and is_regular(tables.zone, wall):
             # No later change sets the clocks back to before this spell, so nothing else can match
             # between here and there: no need to walk years of spells up to a leap day.
             return wall.replace(tzinfo=tables.zone)
     return None
+
+
+def _in_utc(instant: datetime) -> datetime:
+    """The same instant in UTC, or the end of the calendar that it lies beyond."""
+    try:
+        return instant.astimezone(UTC)
+    except OverflowError:
+        return _FIRST if instant.year == MINYEAR else _LAST
 
 
 @lru_cache(maxsize=4096)

@@ -17,11 +17,12 @@ from itertools import pairwise
 from zoneinfo import ZoneInfo, available_timezones
 
 from foliot.clock import host_timezone
-from foliot.errors import InvalidTimezoneError, shorten
+from foliot.errors import InvalidTimezoneError
 
 _DAY = timedelta(days=1)
 _STRIDE = timedelta(days=2)
 _LONGEST_NAME = 100
+_OF_THE_HOST = frozenset({"localtime", "posixrules"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,8 +66,10 @@ def load_zone(name: str) -> ZoneInfo:
     """The zone of that name; the same object each time."""
     if len(name) > _LONGEST_NAME:
         raise InvalidTimezoneError(name, "is too long for the name of a zone", hint=_EXAMPLE)
+    if name in _OF_THE_HOST:
+        raise InvalidTimezoneError(name, "means something else on every host", hint='use "local"')
     if name.startswith("right/"):
-        raise InvalidTimezoneError(name, "counts leap seconds", hint=f"use {shorten(name[6:])}")
+        raise InvalidTimezoneError(name, "counts leap seconds", hint=_similar(name[6:]))
     try:
         return ZoneInfo(name)
     except (KeyError, ValueError, OSError) as error:
@@ -75,13 +78,15 @@ def load_zone(name: str) -> ZoneInfo:
 
 def _similar(name: str) -> str:
     by_lower = {zone.lower(): zone for zone in _names()}
+    if name in by_lower.values():
+        return f"use {name}"
     found = get_close_matches(name.lower()[:_LONGEST_NAME], by_lower, n=1)
     return f"did you mean {by_lower[found[0]]}?" if found else _EXAMPLE
 
 
 @lru_cache(maxsize=1)
 def _names() -> frozenset[str]:
-    return frozenset(available_timezones())
+    return frozenset(available_timezones() - _OF_THE_HOST | {"local"})
 
 
 @lru_cache(maxsize=4096)
