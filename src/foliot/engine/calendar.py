@@ -1,0 +1,62 @@
+"""Occurrences as the planner needs them: in UTC, up to the job's end, and as windows of what is due.
+
+Everything stored is in UTC: there two equal times are the same instant, whatever the clocks did.
+"""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from typing import NamedTuple
+
+from foliot.model.job import Job
+
+_TICK = timedelta(microseconds=1)
+
+
+class Window(NamedTuple):
+    """The occurrences that are due: first to last, and the one that follows."""
+
+    first: datetime
+    last: datetime
+    following: datetime | None
+
+
+def next_occurrence(job: Job, after: datetime) -> datetime | None:
+    """The first occurrence after an instant that the job has."""
+    found = job.schedule.next_after(after)
+    if found is None or (job.repeat_until is not None and found > job.repeat_until):
+        return None
+    return found.astimezone(UTC)
+
+
+def last_occurrence(job: Job, until: datetime) -> datetime | None:
+    """The last occurrence at or before an instant that the job has."""
+    if job.repeat_until is not None:
+        until = min(until, job.repeat_until)
+    found = job.schedule.previous(until)
+    return None if found is None else found.astimezone(UTC)
+
+
+def due_window(job: Job, first: datetime, now: datetime) -> Window:
+    """What is due, if the first is. However long the time, it takes two questions, never a loop."""
+    following = next_occurrence(job, first)
+    if following is None or following > now:
+        return Window(first, first, following)
+    last = last_occurrence(job, now) or first
+    return Window(first, max(first, last), next_occurrence(job, now))
+
+
+def latest_of(job: Job, window: Window, limit: int) -> list[datetime]:
+    """The latest occurrences of a window, at most so many, in order."""
+    found = [window.last]
+    while len(found) < limit:
+        earlier = last_occurrence(job, found[-1] - _TICK)
+        if earlier is None or earlier < window.first:
+            break
+        found.append(earlier)
+    return found[::-1]
+
+
+def before(job: Job, occurrence: datetime) -> datetime | None:
+    """The occurrence before one."""
+    return last_occurrence(job, occurrence - _TICK)

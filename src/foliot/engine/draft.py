@@ -1,0 +1,157 @@
+"""A decision in the making: what changes about one job, step by step, and when to look next."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from foliot.engine.calendar import Window, before
+from foliot.model.attempt import Attempt, AttemptState, Outcome, Trigger, check_transition
+from foliot.model.decision import Decision, Event, Happening
+from foliot.model.policy import OverlapMode
+from foliot.model.state import Record, Skip
+
+_AGAIN = (Trigger.RETRY, Trigger.LOST)
+
+
+class Draft:
+    """Starts as the record is; each step changes it; `decide` says what is to be written."""
+
+    def __init__(self, record: Record, now: datetime) -> None:
+        self.job, self.before, attempts = record
+        self.state = self.before
+        self.policy = record.job.policy
+        self.now = now
+        self.open = {attempt.key: attempt for attempt in attempts}
+        self.changed: dict[tuple[str, int], Attempt] = {}
+        self.skips: list[Skip] = []
+        self.events: list[Event] = []
+
+    # -- questions ---------------------------------------------------------------------------------
+
+    @property
+    def is_live(self) -> bool:
+        """Whether its occurrences count: it is declared, enabled, and not paused."""
+        state = self.state
+        return self.job.enabled and state.removed_at is None and state.paused_at is None
+
+    @property
+    def is_free(self) -> bool:
+        """Whether one more attempt may run."""
+        most = self.policy.overlap.most
+        return most is None or sum(attempt.is_running for attempt in self.open.values()) < most
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether as many runs are open as may be; one that waits for its retry is open too."""
+        most = self.policy.overlap.most
+        runs = {a.run_key for a in self.open.values() if a.is_running or a.trigger in _AGAIN}
+        return most is not None and len(runs) >= most
+
+    @property
+    def waiting(self) -> list[Attempt]:
+        """Attempts that wait for their job to be free."""
+        return [a for a in self.open.values() if a.state is AttemptState.PENDING and a.wake_at is None]
+
+    # -- steps -------------------------------------------------------------------------------------
+
+    def open_attempt(self, attempt: Attempt, what: Happening) -> None:
+        """Add an attempt; `reason` of it says why."""
+        self.open[attempt.key] = self.changed[attempt.key] = attempt
+        self.tell(what, attempt.reason, attempt)
+
+    def change(self, attempt: Attempt, **fields: object) -> Attempt:
+        """Change an attempt, by the table of transitions; one that ends is open no more."""
+        changed = attempt._replace(**fields)  # type: ignore[arg-type]  # names are checked by _replace
+        if changed.state is not attempt.state:
+            check_transition(attempt.state, changed.state)
+        self.changed[attempt.key] = changed
+        if changed.is_open:
+            self.open[attempt.key] = changed
+        else:
+            del self.open[attempt.key]
+        return changed
+
+    def drop(self, attempt: Attempt, reason: str) -> None:
+        """End an attempt that was pending, so that it never starts."""
+        ended = self.change(
+            attempt,
+            state=AttemptState.ENDED,
+            outcome=Outcome.CANCELLED,
+            wake_at=None,
+            finished_at=self.now,
+            reason=reason,
+        )
+        self.tell(Happening.ENDED, reason, ended)
+
+    def start(self, attempt: Attempt, node: str) -> None:
+        """Hand a pending attempt to a node."""
+        timeout = self.policy.timeout
+        started = self.change(
+            attempt,
+            state=AttemptState.RUNNING,
+            wake_at=None,
+            node=node,
+            token=self.before.token + 1,
+            claimed_at=self.now,
+            deadline_at=None if timeout is None else self.now + timeout,
+        )
+        self.state = self.state._replace(
+            fired_count=self.state.fired_count + (attempt.number == 1),
+            last_attempt_at=self.now,
+            last_run=started.run_key,
+        )
+        self.tell(Happening.STARTED, started.reason, started)
+
+    def skip(self, first: datetime, last: datetime, reason: str) -> None:
+        """Record occurrences that will not run."""
+        self.skips.append(Skip(self.job.key, first, last, reason))
+        self.tell(Happening.SKIPPED, reason)
+
+    def skip_all_but(self, window: Window, first_kept: datetime, reason: str) -> None:
+        """Record the occurrences of a window before one."""
+        if window.first < first_kept:
+            self.skip(window.first, before(self.job, first_kept) or window.first, reason)
+
+    def serve(self, until: datetime, following: datetime | None) -> None:
+        """Move the high-water mark. It never falls."""
+        mark = self.state.served_until
+        served = until if mark is None else max(mark, until)
+        self.state = self.state._replace(served_until=served, next_at=following)
+
+    def tell(self, what: Happening, reason: str, attempt: Attempt | None = None) -> None:
+        """Note an event."""
+        key, number = attempt.key if attempt else (None, 0)
+        self.events.append(Event(what, self.job.key, self.now, reason, key, number))
+
+    # -- the end -----------------------------------------------------------------------------------
+
+    def decide(self, *, looks_at_once: bool = False) -> Decision:
+        """What is to be written. `looks_at_once`: occurrences that are due are to be met by a claim."""
+        is_over = self.state.next_at is None and not self.open and self.state.fired_count > 0
+        if self.job.auto_remove and is_over and self.is_live:
+            self.tell(Happening.FINISHED, "no occurrence is left, and the job removes itself")
+            return self._decision(remove=True)
+        self.state = self.state._replace(wake_at=self._wake_at(looks_at_once=looks_at_once))
+        return self._decision(remove=False)
+
+    def _decision(self, *, remove: bool) -> Decision:
+        if self.state != self.before:
+            self.state = self.state._replace(token=self.before.token + 1)
+        else:
+            self.state = self.before
+        return Decision(
+            self.state, tuple(self.changed.values()), tuple(self.skips), tuple(self.events), remove
+        )
+
+    def _wake_at(self, *, looks_at_once: bool) -> datetime | None:
+        """When somebody must look: at the next occurrence, or when a pending attempt may start."""
+        times = []
+        if self.is_free:
+            times += [a.wake_at for a in self.open.values() if a.wake_at is not None]
+        next_at = self.state.next_at
+        if self.is_live and next_at is not None:
+            keeps_one = self.policy.overlap.mode is OverlapMode.WAIT and bool(self.waiting)
+            # What is due and was not met now finds the job busy: the end of the run sees to it.
+            if looks_at_once or (next_at > self.now and not keeps_one):
+                times.append(next_at)
+        return min(times, default=None)

@@ -1,0 +1,271 @@
+"""The engine: one node's life. It joins, claims what is due, runs it, reports, and leaves in order.
+
+    wake ──▶ claim (the store decides, with the planner) ──▶ start ──▶ … ──▶ finish ──▶ wait
+                                                                        heartbeat · recover · prune beside it
+
+All time is the store's: `now` is what the store said at the last heartbeat plus what has passed since on
+the monotonic clock, so that no fast clock fires early and no jump of the wall clock matters. A node that
+is not sure of its lease starts nothing; one that was buried ends what it runs and joins anew.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from foliot.engine.loop import run_together, run_until_stopped, wait_for
+from foliot.engine.planner import plan_due, plan_ended, plan_lost
+from foliot.engine.runner import Runner
+from foliot.errors import NodeBuriedError, StoreError, StoreUnavailableError
+from foliot.model.attempt import Ending, Outcome
+from foliot.model.decision import Event, Happening
+from foliot.model.state import Lease, Node
+from foliot.protocols import Claimed, Clock, Executor, Listener, Store
+
+_AT_ONCE = timedelta(0)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """How often a node does what. `beat` is a third of the lease or less."""
+
+    slots: Mapping[str, int]
+    beat: timedelta = timedelta(seconds=10)
+    poll: timedelta = timedelta(seconds=30)
+    recover: timedelta = timedelta(seconds=10)
+    prune: timedelta = timedelta(minutes=10)
+    drain: timedelta = timedelta(seconds=30)
+    batch: int = 1000
+
+
+class Engine:
+    """Carries out the occurrences of a store's jobs, together with any number of others."""
+
+    def __init__(  # noqa: PLR0913 - everything that is not the engine's own is injected here
+        self,
+        store: Store,
+        executors: Mapping[str, Executor],
+        *,
+        clock: Clock,
+        settings: Settings,
+        new_id: Callable[[], str],
+        name: str = "",
+        listeners: Sequence[Listener] = (),
+        failpoint: Callable[[str], None] = lambda _: None,
+    ) -> None:
+        self._store = store
+        self._clock = clock
+        self._settings = settings
+        self._new_id = new_id
+        self._name = name
+        self._kinds = tuple(sorted(executors))
+        self._listeners = tuple(listeners)
+        self._failpoint = failpoint
+        self._stopping = asyncio.Event()
+        self._woken = asyncio.Event()
+        self._runner = Runner(executors, clock, self._woken.set)
+        self._is_claiming = False
+        self._rising = asyncio.Lock()
+        self.node = ""
+
+    # -- a node's life -----------------------------------------------------------------------------
+
+    async def run(self) -> None:
+        """Live until stopped."""
+        await self._join()
+        turns = (self._work, self._beat, self._recover, self._prune)
+        await run_together(
+            run_until_stopped(turn, self._stopping, self._clock, self._on_trouble) for turn in turns
+        )
+        await self._drain()
+
+    def stop(self) -> None:
+        """Ask the node to claim no more, to let what runs end, and to leave."""
+        self._stopping.set()
+        self._woken.set()
+
+    def wake(self) -> None:
+        """Hint that something may be due earlier than was known."""
+        self._woken.set()
+
+    # -- the loop ----------------------------------------------------------------------------------
+
+    async def _work(self) -> timedelta:
+        """Claim what is due, start it, report what has ended, and wait for more."""
+        self._woken.clear()
+        await self._report()
+        claimed = await self._claim()
+        for job, attempt in claimed.attempts:
+            self._failpoint("before_start")
+            self._runner.start(job, attempt)
+        if not claimed.attempts and not claimed.more:
+            await wait_for(self._woken, self._clock, await self._time_to_next())
+        return _AT_ONCE
+
+    async def _claim(self) -> Claimed:
+        node, room = self.node, self._room()
+        if not room or not self._is_sure_of_its_lease():
+            return Claimed()
+        self._is_claiming = True
+        try:
+            claimed = await self._ask_until_answered(node, room, self._new_id())
+        except NodeBuriedError:
+            await self._rise_again(node)
+            return Claimed()
+        finally:
+            self._is_claiming = False
+        self._failpoint("claimed")
+        self._heed(claimed.events)
+        # What was claimed in a lease that has run out meanwhile is lost to others; it must not start.
+        return claimed if node == self.node and self._is_sure_of_its_lease() else Claimed()
+
+    async def _ask_until_answered(self, node: str, room: Mapping[str, int], claim_id: str) -> Claimed:
+        """A claim whose answer was lost is asked again: what it started must not be forgotten."""
+        while self._is_sure_of_its_lease():
+            try:
+                return await self._store.claim(node, self.now(), room, plan_due, claim_id)
+            except StoreUnavailableError as error:
+                self._on_trouble(error)
+                await self._clock.wait(self._settings.beat / 10)
+        return Claimed()
+
+    def _room(self) -> dict[str, int]:
+        """The free slots of each queue that has some."""
+        busy = self._runner.busy()
+        free = {queue: slots - busy[queue] for queue, slots in self._settings.slots.items()}
+        return {queue: count for queue, count in free.items() if count > 0}
+
+    async def _time_to_next(self) -> timedelta:
+        next_at = await self._store.next_wake(self._room()) if self._room() else None
+        if next_at is None:
+            return self._settings.poll
+        return max(_AT_ONCE, min(next_at - self.now(), self._settings.poll))
+
+    async def _report(self) -> None:
+        """Tell the store how attempts ended; what it does not take now is kept for the next turn."""
+        node, endings = self.node, self._runner.take_endings()
+        if not endings:
+            return
+        self._failpoint("before_finish")
+        try:
+            finished = await self._store.finish(node, endings, self.now(), plan_ended)
+        except StoreUnavailableError:
+            if node == self.node:
+                self._runner.give_back(endings)
+            raise
+        except NodeBuriedError:
+            await self._rise_again(node)
+            return
+        self._failpoint("finished")
+        self._heed(finished.events)
+
+    # -- beside the loop ---------------------------------------------------------------------------
+
+    async def _join(self) -> None:
+        """Begin a life: a fresh id, and a lease."""
+        while True:
+            self.node = self._new_id()
+            queues = tuple(sorted(self._settings.slots))
+            try:
+                asked_at = self._clock.monotonic()
+                lease = await self._store.join(Node(self.node, self._name, queues, self._kinds))
+            except (StoreUnavailableError, NodeBuriedError):
+                await self._clock.wait(self._settings.beat / 10)
+            else:
+                self._take(lease, asked_at)
+                return
+
+    async def _beat(self) -> timedelta:
+        """Renew the lease; end what is to be cancelled, and what the store knows but this node does not."""
+        asked_at = self._clock.monotonic()
+        node, is_quiet = self.node, not self._is_claiming
+        try:
+            lease = await self._store.renew(node)
+        except NodeBuriedError:
+            await self._rise_again(node)
+            return self._settings.beat
+        if node == self.node:
+            self._take(lease, asked_at)
+            for key in lease.cancels:
+                self._runner.end(key, Outcome.CANCELLED)
+            if is_quiet and not self._is_claiming and lease.open_count != self._runner.count:
+                await self._end_strangers(node)
+        return self._settings.beat
+
+    async def _end_strangers(self, node: str) -> None:
+        """Attempts that are this node's by the store, and that it does not know, will never run here."""
+        held = await self._store.held(node)
+        if self._is_claiming or node != self.node:
+            return
+        now = self.now()
+        strangers = [
+            Ending(a.job, a.run_key, a.number, a.token, Outcome.INTERRUPTED, None, now, "never started")
+            for a in held
+            if not self._runner.holds(a.key)
+        ]
+        if strangers:
+            finished = await self._store.finish(node, strangers, now, plan_ended)
+            self._heed(finished.events)
+            self._woken.set()
+
+    async def _recover(self) -> timedelta:
+        """Bury the dead, and recover what they held."""
+        events = await self._store.recover(self._settings.batch, self.now(), plan_lost)
+        if events:
+            self._heed(events)
+            self._woken.set()
+        return self._settings.recover
+
+    async def _prune(self) -> timedelta:
+        """Forget old history, a batch at a time."""
+        forgotten = await self._store.prune(self.now(), self._settings.batch)
+        return _AT_ONCE if forgotten >= self._settings.batch else self._settings.prune
+
+    async def _rise_again(self, dead: str) -> None:
+        """This node was buried: what it runs is no longer its own. End it, and begin a new life."""
+        async with self._rising:
+            if dead == self.node:
+                await self._runner.abandon()
+                await self._join()
+
+    async def _drain(self) -> None:
+        """Let what runs end, for a while; then end it. Report, and leave."""
+        try:
+            async with asyncio.timeout(self._settings.drain.total_seconds()):
+                await self._runner.wait()
+        except TimeoutError:
+            self._runner.end_all(Outcome.INTERRUPTED)
+            await self._runner.wait()
+        try:
+            await self._report()
+            await self._store.leave(self.node)
+        except (StoreUnavailableError, NodeBuriedError) as error:
+            self._on_trouble(error)
+
+    # -- time and trouble --------------------------------------------------------------------------
+
+    def now(self) -> datetime:
+        """The store's time."""
+        return self._store_then + timedelta(seconds=self._clock.monotonic() - self._then)
+
+    def _take(self, lease: Lease, asked_at: float) -> None:
+        # Counted from before the question: the lease may have begun while it was on its way.
+        self._store_then, self._then = lease.store_now, self._clock.monotonic()
+        self._sure_until = asked_at + (lease.until - lease.store_now).total_seconds()
+
+    def _is_sure_of_its_lease(self) -> bool:
+        return self._clock.monotonic() < self._sure_until
+
+    def _heed(self, events: Sequence[Event]) -> None:
+        """Tell the listeners, and act on cancels of this node's own attempts at once."""
+        for event in events:
+            if event.what is Happening.CANCEL_ASKED and event.run_key is not None:
+                self._runner.end((event.run_key, event.number), Outcome.CANCELLED)
+        for listener in self._listeners:
+            listener.on_events(events)
+
+    def _on_trouble(self, error: StoreError) -> None:
+        for listener in self._listeners:
+            listener.on_trouble(error)

@@ -1,0 +1,62 @@
+"""Waiting, and the one loop that all services of a node share."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Coroutine, Iterable
+from datetime import timedelta
+from typing import Any
+
+from foliot.errors import StoreUnavailableError
+from foliot.protocols import Clock
+
+_NOTHING = timedelta(0)
+_FIRST_PAUSE = timedelta(milliseconds=100)
+_LONGEST_PAUSE = timedelta(seconds=5)
+
+
+async def wait_for(event: asyncio.Event, clock: Clock, duration: timedelta) -> bool:
+    """Wait until the event is set, at most so long; whether it was."""
+    if event.is_set() or duration <= _NOTHING:
+        await clock.wait(_NOTHING)  # lets others have their turn
+        return event.is_set()
+    waiters = [asyncio.ensure_future(event.wait()), asyncio.ensure_future(clock.wait(duration))]
+    try:
+        await asyncio.wait(waiters, return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        for waiter in waiters:
+            waiter.cancel()
+        await asyncio.gather(*waiters, return_exceptions=True)
+    return event.is_set()
+
+
+async def run_until_stopped(
+    turn: Callable[[], Awaitable[timedelta]],
+    stopping: asyncio.Event,
+    clock: Clock,
+    on_trouble: Callable[[StoreUnavailableError], None],
+) -> None:
+    """Take turns until stopped. A turn says how long to wait for the next one.
+
+    A store that does not answer ends a turn, not the loop: the next one comes after a pause that grows.
+    """
+    pause = _FIRST_PAUSE
+    while not stopping.is_set():
+        try:
+            wait = await turn()
+            pause = _FIRST_PAUSE
+        except StoreUnavailableError as error:
+            on_trouble(error)
+            wait, pause = pause, min(pause * 2, _LONGEST_PAUSE)
+        await wait_for(stopping, clock, wait)
+
+
+async def run_together(services: Iterable[Coroutine[Any, Any, None]]) -> None:
+    """Run services side by side; if one fails, the others end too. In order, unlike a TaskGroup's set."""
+    tasks = [asyncio.ensure_future(service) for service in services]
+    try:
+        await asyncio.gather(*tasks)
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)

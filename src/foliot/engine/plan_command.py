@@ -1,0 +1,151 @@
+"""The planner's answers to people: run it now, pause, resume, cancel, fill in what was missed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from foliot.engine.calendar import due_window, next_occurrence
+from foliot.engine.draft import Draft
+from foliot.errors import CommandRefusedError
+from foliot.model.attempt import Attempt, AttemptState, Trigger
+from foliot.model.decision import Decision, Happening
+from foliot.model.state import Record
+
+MOST_BACKFILLED = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class RunNow:
+    """Run it once, now, whatever its schedule says. The same request counts once."""
+
+    request: str
+
+
+@dataclass(frozen=True, slots=True)
+class Pause:
+    """Let occurrences pass without a run, until resumed. Requests still run."""
+
+
+@dataclass(frozen=True, slots=True)
+class Resume:
+    """Let occurrences count again, from now on."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cancel:
+    """End a run: one that is pending never starts, one that is running is asked to stop."""
+
+    run_key: str
+
+
+@dataclass(frozen=True, slots=True)
+class Backfill:
+    """Run occurrences of the past. `ran` names those that have run, with their last attempt's number.
+
+    One that has run needs `rerun`: it is then tried again under its own key.
+    """
+
+    first: datetime
+    last: datetime
+    ran: Mapping[datetime, int] = field(default_factory=dict)
+    rerun: bool = False
+
+
+Command = RunNow | Pause | Resume | Cancel | Backfill
+
+
+def plan_command(record: Record, command: Command, now: datetime) -> Decision:
+    """A person asks for something."""
+    if record.state.removed_at is not None:
+        raise CommandRefusedError(record.job.key, "the job was removed")
+    draft = Draft(record, now)
+    match command:
+        case RunNow():
+            _request(draft, command)
+        case Pause():
+            _pause(draft)
+        case Resume():
+            _resume(draft)
+        case Cancel():
+            _cancel(draft, command)
+        case Backfill():
+            _backfill(draft, command)
+    was_asleep = draft.before.wake_at is None
+    return draft.decide(looks_at_once=not was_asleep or not draft.is_busy)
+
+
+def _request(draft: Draft, command: RunNow) -> None:
+    if all(attempt.request != command.request for attempt in draft.open.values()):
+        attempt = Attempt(
+            draft.job.key, 1, Trigger.MANUAL, AttemptState.PENDING, draft.now,
+            request=command.request, wake_at=draft.now, reason="asked for by a person",
+        )  # fmt: skip
+        draft.open_attempt(attempt, Happening.REQUESTED)
+
+
+def _pause(draft: Draft) -> None:
+    if draft.state.paused_at is None:
+        draft.state = draft.state._replace(paused_at=draft.now)
+        draft.tell(Happening.PAUSED, "paused by a person")
+
+
+def _resume(draft: Draft) -> None:
+    if draft.state.paused_at is None:
+        return
+    first = draft.state.next_at
+    draft.state = draft.state._replace(paused_at=None)
+    if draft.job.enabled:
+        if first is not None and first <= draft.now:
+            window = due_window(draft.job, first, draft.now)
+            draft.skip(window.first, window.last, "the job was paused")
+        draft.serve(draft.now, next_occurrence(draft.job, draft.now))
+    draft.tell(Happening.RESUMED, "resumed by a person")
+
+
+def _cancel(draft: Draft, command: Cancel) -> None:
+    found = [a for a in draft.open.values() if a.run_key == command.run_key]
+    if not found:
+        raise CommandRefusedError(draft.job.key, f"{command.run_key} has no open attempt")
+    for attempt in found:
+        reason = "cancelled by a person"
+        if attempt.state is AttemptState.PENDING:
+            draft.drop(attempt, reason)
+        elif attempt.state is AttemptState.RUNNING:
+            draft.tell(Happening.CANCEL_ASKED, reason, attempt)
+            draft.change(attempt, state=AttemptState.CANCELLING, reason=reason)
+
+
+def _backfill(draft: Draft, command: Backfill) -> None:
+    for occurrence in _occurrences(draft, command):
+        number = command.ran.get(occurrence, 0) + 1
+        if number > 1 and not command.rerun:
+            raise CommandRefusedError(
+                draft.job.key, f"{occurrence.isoformat()} has run already", hint="ask for a rerun"
+            )
+        attempt = Attempt(
+            draft.job.key, number, Trigger.BACKFILL, AttemptState.PENDING, occurrence,
+            wake_at=draft.now, reason="asked for by a person, to fill in the past",
+        )  # fmt: skip
+        if attempt.key not in draft.open:
+            draft.open_attempt(attempt, Happening.REQUESTED)
+
+
+def _occurrences(draft: Draft, command: Backfill) -> list[datetime]:
+    served = draft.state.served_until
+    if served is None or command.last > served:
+        raise CommandRefusedError(
+            draft.job.key, "only what is past can be filled in", hint=f"ask for times up to {served}"
+        )
+    found = [at for at in (_at_or_after(draft, command.first),) if at is not None and at <= command.last]
+    while found and (following := next_occurrence(draft.job, found[-1])) and following <= command.last:
+        if len(found) >= MOST_BACKFILLED:
+            reason = f"more than {MOST_BACKFILLED} occurrences lie in that time"
+            raise CommandRefusedError(draft.job.key, reason, hint="ask for a shorter time")
+        found.append(following)
+    return found
+
+
+def _at_or_after(draft: Draft, instant: datetime) -> datetime | None:
+    return next_occurrence(draft.job, instant - instant.resolution)

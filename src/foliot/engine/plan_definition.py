@@ -1,0 +1,97 @@
+"""The planner's answers to definitions: a job is declared, declared again, or removed."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+
+from foliot.engine.calendar import last_occurrence, next_occurrence
+from foliot.engine.draft import Draft
+from foliot.model.attempt import AttemptState
+from foliot.model.decision import Decision, Event, Happening
+from foliot.model.job import Job
+from foliot.model.policy import FirstSeen, OnChange
+from foliot.model.state import Record, State
+
+_TICK = timedelta(microseconds=1)
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+def plan_declared(job: Job, record: Record | None, now: datetime) -> Decision:
+    """A source declares a job: new, unchanged, changed, or back from having been removed."""
+    if record is None:
+        return _plan_new(job, now, token=(now - _EPOCH) // timedelta(milliseconds=1))
+    if record.state.removed_at is not None:
+        if not job.policy.remembers and not record.attempts:
+            return _plan_new(job, now, token=record.state.token + 1)
+        return _plan_back(job, record, now)
+    if job == record.job:
+        return Decision(record.state)
+    return _plan_changed(job, record, now)
+
+
+def _plan_new(job: Job, now: datetime, token: int) -> Decision:
+    """Occurrences count from now on; the policy may owe the latest one as well."""
+    served, reason = now, "declared; waits for its next occurrence"
+    latest = last_occurrence(job, now) if job.enabled else None
+    first_seen = job.policy.first_seen
+    if latest is not None and first_seen is FirstSeen.NOW:
+        served, reason = latest - _TICK, "declared; runs at once"
+    elif latest is not None and first_seen is FirstSeen.IF_MATCHING and job.schedule.matches(now):
+        served, reason = latest - _TICK, "declared; the present minute matches, so it runs at once"
+    next_at = next_occurrence(job, served) if job.enabled else None
+    state = State(token, created_at=now, wake_at=next_at, served_until=served, next_at=next_at)
+    return Decision(state, events=(Event(Happening.DECLARED, job.key, now, reason),))
+
+
+def _plan_back(job: Job, record: Record, now: datetime) -> Decision:
+    """What it served stays served; what came while it was removed is not owed."""
+    draft = Draft(record._replace(job=job), now)
+    draft.state = draft.state._replace(removed_at=None)
+    draft.serve(now, next_occurrence(job, now) if job.enabled else None)
+    draft.tell(Happening.DECLARED, "declared again; remembers what it has served")
+    return draft.decide()
+
+
+def _plan_changed(job: Job, record: Record, now: datetime) -> Decision:
+    old, state = record.job, record.state
+    draft = Draft(record._replace(job=job), now)
+    draft.tell(Happening.CHANGED, "its definition changed")
+    if not job.enabled:
+        _skip_unserved(draft, old, "the job was switched off")
+        draft.serve(now, None)
+    elif not old.enabled:
+        _skip_unserved(draft, job, "the job was switched off", since=state.served_until)
+        draft.serve(now, next_occurrence(job, now))
+    elif (job.schedule, job.repeat_until) != (old.schedule, old.repeat_until):
+        if job.policy.on_change is OnChange.LAST and state.last_attempt_at is not None:
+            next_at = next_occurrence(job, state.last_attempt_at)
+            draft.state = draft.state._replace(next_at=next_at)
+        else:
+            _skip_unserved(draft, old, "its definition changed before it could start")
+            draft.serve(now, next_occurrence(job, now))
+    return draft.decide(looks_at_once=True)
+
+
+def _skip_unserved(draft: Draft, job: Job, reason: str, *, since: datetime | None = None) -> None:
+    """Leave a trace of occurrences up to now that will not run."""
+    first = draft.before.next_at if since is None else next_occurrence(job, since)
+    if draft.before.paused_at is None and first is not None and first <= draft.now:
+        last = last_occurrence(job, draft.now) or first
+        draft.skip(first, max(first, last), reason)
+
+
+def plan_removed(record: Record, now: datetime) -> Decision:
+    """A source no longer declares the job. It becomes a tombstone; what runs may end."""
+    draft = Draft(record, now)
+    reason = "the job was removed"
+    if draft.is_live:
+        _skip_unserved(draft, record.job, reason)
+    for attempt in list(draft.open.values()):
+        if attempt.state is AttemptState.PENDING:
+            draft.drop(attempt, reason)
+    draft.state = draft.state._replace(removed_at=now, next_at=None)
+    draft.serve(now, None)
+    draft.tell(Happening.REMOVED, reason)
+    decision = draft.decide()
+    forgets = not record.job.policy.remembers and not draft.open
+    return decision._replace(remove=True) if forgets else decision

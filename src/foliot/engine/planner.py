@@ -1,0 +1,263 @@
+"""The planner: what happens to a job, as a pure function of its record, an event, and the time.
+
+    due      a claim finds that somebody must look          ─┐
+    ended    a node reports how an attempt ended             ├─▶  Decision: new state, attempts opened
+    lost     the node of an attempt was buried               │    or changed, skips, events with reasons
+    declared, removed, commands: see `plan_definition`,      │
+                                 `plan_command`             ─┘
+
+It reads no clock, keeps nothing, and does no I/O: the same record, event and time give the same
+decision, so a store may ask again when a write collides. One decision starts at most one attempt; what
+else may start is pending, and is claimed next.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from foliot.engine.calendar import Window, due_window, latest_of, next_occurrence
+from foliot.engine.draft import Draft
+from foliot.engine.retry import may_retry, retry_at
+from foliot.model.attempt import Attempt, AttemptState, Ending, Outcome, Trigger
+from foliot.model.decision import Decision, Event, Happening
+from foliot.model.policy import MisfireMode, OnLost, OverlapMode
+from foliot.model.state import Record, State
+
+_AGAIN = (Trigger.RETRY, Trigger.LOST)
+_FAILURES = (Outcome.FAILED, Outcome.TIMED_OUT)
+_ON_TIME = "its occurrence has come"
+_OVERLAP = "a run was still open"
+
+
+def plan_due(record: Record, now: datetime, node: str) -> Decision:
+    """A claim looks at a job whose time to wake has come."""
+    return _plan_ordinary_due(record, now, node) or _plan_any_due(record, now, node)
+
+
+def _plan_ordinary_due(record: Record, now: datetime, node: str) -> Decision | None:
+    """One occurrence, in time, and nothing in its way: the case that must be quick."""
+    job, state, attempts = record
+    first, policy = state.next_at, job.policy
+    if attempts or first is None or first > now or state.paused_at or state.removed_at or not job.enabled:
+        return None
+    following = next_occurrence(job, first)
+    if (following is not None and following <= now) or now - first > policy.misfire.grace:
+        return None
+    token, key = state.token + 1, job.key
+    deadline = None if policy.timeout is None else now + policy.timeout
+    attempt = Attempt(
+        key, 1, Trigger.SCHEDULE, AttemptState.RUNNING, first,
+        node=node, token=token, claimed_at=now, deadline_at=deadline, reason=_ON_TIME,
+    )  # fmt: skip
+    run_key = attempt.run_key
+    changed = State(
+        token, state.created_at, following, first, following, None, None,
+        state.fired_count + 1, state.failures_in_row, now, state.last_failure_at, run_key,
+    )  # fmt: skip
+    return Decision(changed, (attempt,), (), (Event(Happening.STARTED, key, now, _ON_TIME, run_key, 1),))
+
+
+def _plan_any_due(record: Record, now: datetime, node: str) -> Decision:
+    draft = Draft(record, now)
+    first = draft.state.next_at
+    if draft.is_live and first is not None and first <= now:
+        _meet_occurrences(draft, due_window(draft.job, first, now))
+    _start_one(draft, node)
+    return draft.decide()
+
+
+def _meet_occurrences(draft: Draft, window: Window) -> None:
+    if draft.policy.retry.is_preempted:
+        for attempt in [a for a in draft.open.values() if not a.is_running and a.trigger in _AGAIN]:
+            draft.tell(Happening.RETRY_PREEMPTED, "a new occurrence takes its place", attempt)
+            draft.drop(attempt, "a new occurrence took its place")
+    if not draft.is_busy:
+        _open_due(draft, window)
+    elif draft.policy.overlap.mode is OverlapMode.REPLACE:
+        _replace_open(draft, window)
+    elif draft.policy.overlap.mode is OverlapMode.WAIT and not draft.waiting:
+        _open_pending(draft, window.first, Trigger.SCHEDULE, "waits for the open run to end", must_wait=True)
+        draft.serve(window.first, next_occurrence(draft.job, window.first))
+
+
+def _open_due(draft: Draft, window: Window) -> None:
+    """Nothing is in the way: a run for what has come, or for what was missed."""
+    misfire = draft.policy.misfire
+    is_late = draft.now - window.last > misfire.grace
+    draft.serve(window.last, window.following)
+    if is_late and draft.state.fired_count == 0 and not draft.policy.before_first_run:
+        draft.skip(window.first, window.last, "missed, and the job had never run before")
+    elif misfire.mode is MisfireMode.ALL:
+        _open_all(draft, window)
+    elif misfire.mode is MisfireMode.SKIP:
+        if is_late:
+            draft.skip(window.first, window.last, "missed by more than its grace")
+        else:
+            draft.skip_all_but(window, window.last, "a later occurrence came before it could start")
+            _open_pending(draft, window.last, Trigger.SCHEDULE, _ON_TIME)
+    else:
+        trigger = Trigger.CATCH_UP if is_late else Trigger.SCHEDULE
+        reason = "catches up what was missed" if is_late or window.first < window.last else _ON_TIME
+        covers = window.first if window.first < window.last else None
+        _open_pending(draft, window.last, trigger, reason, covers_from=covers)
+
+
+def _open_all(draft: Draft, window: Window) -> None:
+    misfire = draft.policy.misfire
+    kept = latest_of(draft.job, window, misfire.limit)
+    draft.skip_all_but(window, kept[0], f"more than {misfire.limit} were missed")
+    for occurrence in kept:
+        is_late = draft.now - occurrence > misfire.grace
+        trigger = Trigger.CATCH_UP if is_late else Trigger.SCHEDULE
+        _open_pending(draft, occurrence, trigger, "catches up what was missed" if is_late else _ON_TIME)
+
+
+def _replace_open(draft: Draft, window: Window) -> None:
+    """The open runs are asked to end; when they have, the latest occurrence starts."""
+    for attempt in list(draft.open.values()):
+        if attempt.state is AttemptState.RUNNING:
+            reason = "the next occurrence replaces it"
+            draft.tell(Happening.CANCEL_ASKED, reason, attempt)
+            draft.change(attempt, state=AttemptState.CANCELLING, reason=reason)
+        elif attempt.state is AttemptState.PENDING and attempt.trigger is not Trigger.MANUAL:
+            draft.drop(attempt, "a newer occurrence replaced it")
+    draft.skip_all_but(window, window.last, "a newer occurrence replaced it")
+    reason = "replaces the open run"
+    _open_pending(draft, window.last, Trigger.SCHEDULE, reason, must_wait=not draft.is_free)
+    draft.serve(window.last, window.following)
+
+
+def _open_pending(  # noqa: PLR0913 - the facts of an attempt
+    draft: Draft,
+    occurrence: datetime,
+    trigger: Trigger,
+    reason: str,
+    *,
+    covers_from: datetime | None = None,
+    must_wait: bool = False,
+) -> None:
+    draft.open_attempt(
+        Attempt(
+            draft.job.key, 1, trigger, AttemptState.PENDING, occurrence,
+            covers_from=covers_from,
+            wake_at=None if must_wait else draft.now,
+            reason=reason,
+        ),
+        Happening.WAITS,
+    )  # fmt: skip
+
+
+def _start_one(draft: Draft, node: str) -> None:
+    """The pending attempt whose time came first, if one more may run."""
+    ready = [a for a in draft.open.values() if a.wake_at is not None and a.wake_at <= draft.now]
+    if ready and draft.is_free:
+        draft.start(min(ready, key=lambda a: (a.wake_at, a.scheduled_for)), node)
+
+
+def plan_ended(record: Record, ending: Ending, now: datetime) -> Decision:
+    """A node reports the end of an attempt that it held. A success in peace leaves the state alone."""
+    attempt = next(a for a in record.attempts if a.token == ending.token and a.number == ending.number)
+    state = record.state
+    is_awake = state.wake_at is not None or state.next_at is None
+    if (
+        ending.outcome is Outcome.SUCCEEDED
+        and len(record.attempts) == 1
+        and is_awake
+        and state.failures_in_row == 0
+        and not record.job.auto_remove
+    ):
+        ended = attempt._replace(
+            state=AttemptState.ENDED, outcome=Outcome.SUCCEEDED,
+            started_at=ending.started_at, finished_at=ending.finished_at,
+        )  # fmt: skip
+        told = Event(Happening.ENDED, attempt.job, now, Outcome.SUCCEEDED, ending.run_key, ending.number)
+        return Decision(state, (ended,), (), (told,))
+    draft = Draft(record, now)
+    _end(draft, attempt, ending)
+    _follow(draft, attempt, ending)
+    is_settled = _release(draft)
+    return draft.decide(looks_at_once=is_awake or not is_settled)
+
+
+def _end(draft: Draft, attempt: Attempt, ending: Ending) -> None:
+    outcome = ending.outcome
+    ended = draft.change(
+        attempt,
+        state=AttemptState.ENDED,
+        outcome=outcome,
+        started_at=ending.started_at,
+        finished_at=ending.finished_at,
+        error=ending.error,
+    )
+    draft.tell(Happening.ENDED, outcome, ended)
+    if outcome is Outcome.SUCCEEDED:
+        draft.state = draft.state._replace(failures_in_row=0)
+    elif outcome in _FAILURES:
+        failures = draft.state.failures_in_row + 1
+        draft.state = draft.state._replace(failures_in_row=failures, last_failure_at=ending.finished_at)
+
+
+def _follow(draft: Draft, attempt: Attempt, ending: Ending) -> None:
+    """Another attempt at the same run, if its policy says so and nobody asked it to end."""
+    if attempt.state is AttemptState.CANCELLING or draft.state.removed_at is not None:
+        return
+    if ending.outcome is Outcome.INTERRUPTED:
+        _restart(draft, attempt, "its node was stopped")
+    elif ending.outcome in _FAILURES and may_retry(draft.policy.retry, attempt):
+        passed = draft.state.next_at is not None and draft.state.next_at <= draft.now and draft.is_live
+        if draft.policy.retry.is_preempted and (passed or draft.waiting):
+            draft.tell(Happening.RETRY_PREEMPTED, "an occurrence came during the run", attempt)
+            return
+        at = retry_at(draft.policy.retry, attempt, ending.finished_at)
+        retry = _again(attempt, Trigger.RETRY, at, f"the attempt before it {ending.outcome}")
+        draft.open_attempt(retry, Happening.RETRY_PLANNED)
+
+
+def _restart(draft: Draft, attempt: Attempt, reason: str) -> None:
+    if draft.policy.on_lost is OnLost.RESTART:
+        draft.open_attempt(_again(attempt, Trigger.LOST, draft.now, reason), Happening.RESTART_PLANNED)
+
+
+def _again(attempt: Attempt, trigger: Trigger, wake_at: datetime, reason: str) -> Attempt:
+    return Attempt(
+        attempt.job, attempt.number + 1, trigger, AttemptState.PENDING, attempt.scheduled_for,
+        request=attempt.request, covers_from=attempt.covers_from, wake_at=wake_at, reason=reason,
+    )  # fmt: skip
+
+
+def _release(draft: Draft) -> bool:
+    """The job is free again: what waited may start, and what came meanwhile is settled, if a claim saw it.
+
+    `wake_at` is None exactly if a claim has seen an occurrence come and found the job busy.
+    """
+    if not draft.is_free:
+        return True
+    waited = draft.waiting
+    for attempt in waited:
+        draft.change(attempt, wake_at=draft.now)
+    first = draft.state.next_at
+    if draft.before.wake_at is not None or not draft.is_live or first is None or first > draft.now:
+        return True
+    if draft.policy.overlap.mode is OverlapMode.WAIT and not waited:
+        return False
+    window = due_window(draft.job, first, draft.now)
+    draft.skip(window.first, window.last, _OVERLAP)
+    draft.serve(window.last, window.following)
+    return True
+
+
+def plan_lost(record: Record, run_key: str, number: int, now: datetime) -> Decision:
+    """The node of an attempt was buried: what became of it is unknown, and stays so."""
+    attempt = next(a for a in record.attempts if a.key == (run_key, number))
+    draft = Draft(record, now)
+    reason = "its node was declared dead"
+    ended = draft.change(
+        attempt, state=AttemptState.ENDED, outcome=Outcome.LOST, finished_at=now, reason=reason
+    )
+    draft.tell(Happening.ENDED, reason, ended)
+    if attempt.state is AttemptState.RUNNING and draft.state.removed_at is None:
+        _restart(draft, attempt, reason)
+    if draft.is_free:
+        for waiting in draft.waiting:
+            draft.change(waiting, wake_at=now)
+    return draft.decide(looks_at_once=True)

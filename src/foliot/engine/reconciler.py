@@ -1,0 +1,41 @@
+"""Makes the store agree with what a source declares."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from foliot.engine.plan_definition import plan_declared, plan_removed
+from foliot.model.decision import Event
+from foliot.protocols import Changes, JobQuery, Snapshot, Store
+
+_PAGE = 1000
+
+
+async def reconcile(store: Store, source: str, snapshot: Snapshot, now: datetime) -> tuple[Event, ...]:
+    """Declare all jobs of a snapshot, and remove those that it no longer has: all or nothing.
+
+    StaleRevisionError if another node was quicker; then the source is to be read again.
+    """
+    base = await store.revision(source)
+    if base == snapshot.revision:
+        return ()
+    declared = {job.name for job in snapshot.jobs}
+    gone = tuple(name for name in await _names(store, source) if name not in declared)
+    return await store.reconcile(
+        source,
+        base,
+        snapshot.revision,
+        Changes(snapshot.jobs, gone),
+        declared=lambda job, record: plan_declared(job, record, now),
+        removed=lambda record: plan_removed(record, now),
+    )
+
+
+async def _names(store: Store, source: str) -> list[str]:
+    """The jobs that the store has of a source."""
+    names: list[str] = []
+    after = ""
+    while page := await store.jobs(JobQuery(source=source, after=after, limit=_PAGE)):
+        names += (view.key.removeprefix(f"{source}/") for view in page)
+        after = page[-1].key
+    return names

@@ -1,0 +1,104 @@
+"""The life of an attempt on its node: start, watch, end, report."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from collections.abc import Callable, Mapping
+
+from foliot.model.attempt import Attempt, Ending, Outcome
+from foliot.model.job import Job
+from foliot.protocols import Clock, Executor, Result, Run
+
+Key = tuple[str, int]
+
+
+class Runner:
+    """Holds the attempts that run on this node, one task each, and collects how they ended."""
+
+    def __init__(
+        self,
+        executors: Mapping[str, Executor],
+        clock: Clock,
+        on_ended: Callable[[], None],
+    ) -> None:
+        self._executors = executors
+        self._clock = clock
+        self._on_ended = on_ended
+        self._running: dict[Key, tuple[Run, asyncio.Task[None]]] = {}
+        self._verdicts: dict[Key, Outcome] = {}
+        self._endings: list[Ending] = []
+
+    @property
+    def count(self) -> int:
+        """How many attempts run, or have ended and are not yet reported."""
+        return len(self._running) + len(self._endings)
+
+    def busy(self) -> Counter[str]:
+        """How many attempts run, by queue."""
+        return Counter(run.job.queue for run, _ in self._running.values())
+
+    def holds(self, key: Key) -> bool:
+        return key in self._running or any((e.run_key, e.number) == key for e in self._endings)
+
+    def start(self, job: Job, attempt: Attempt) -> None:
+        """Let an attempt run that the store has given to this node."""
+        run = Run(job, attempt)
+        self._running[attempt.key] = run, asyncio.ensure_future(self._live(run))
+
+    def end(self, key: Key, verdict: Outcome) -> None:
+        """Ask an attempt to end; that it was asked is its outcome."""
+        if key in self._running and key not in self._verdicts:
+            self._verdicts[key] = verdict
+            self._running[key][1].cancel()
+
+    def end_all(self, verdict: Outcome) -> None:
+        """Ask every attempt to end."""
+        for key in list(self._running):
+            self.end(key, verdict)
+
+    async def abandon(self) -> None:
+        """End everything and report nothing: this node's attempts are no longer its own."""
+        self.end_all(Outcome.LOST)
+        await self.wait()
+        self._endings.clear()
+
+    async def wait(self) -> None:
+        """Wait until nothing runs."""
+        while self._running:
+            await asyncio.wait([task for _, task in self._running.values()])
+
+    def take_endings(self) -> list[Ending]:
+        """What is to be reported; if that fails, it is given back."""
+        taken, self._endings = self._endings, []
+        return taken
+
+    def give_back(self, endings: list[Ending]) -> None:
+        self._endings[:0] = endings
+
+    async def _live(self, run: Run) -> None:
+        attempt = run.attempt
+        started_at = self._clock.now()
+        result = await self._execute(run)
+        verdict = self._verdicts.pop(attempt.key, None)
+        outcome = verdict or result.outcome
+        del self._running[attempt.key]
+        self._endings.append(
+            Ending(
+                attempt.job, attempt.run_key, attempt.number, attempt.token,
+                outcome, started_at, self._clock.now(), result.error,
+            )
+        )  # fmt: skip
+        self._on_ended()
+
+    async def _execute(self, run: Run) -> Result:
+        timeout = run.job.policy.timeout
+        try:
+            async with asyncio.timeout(None if timeout is None else timeout.total_seconds()):
+                return await self._executors[run.job.action.kind].execute(run)
+        except TimeoutError:
+            return Result(Outcome.TIMED_OUT, f"did not end within {timeout}")
+        except asyncio.CancelledError:
+            return Result(Outcome.CANCELLED)
+        except Exception as error:  # noqa: BLE001 - an executor's own fault fails the run, not the node
+            return Result(Outcome.FAILED, f"{type(error).__name__}: {error}")

@@ -1,0 +1,136 @@
+"""Attempts: tries at a run, their states, and the table of what may follow what."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from enum import StrEnum
+from typing import NamedTuple
+
+from foliot.errors import IllegalTransitionError
+
+
+class Trigger(StrEnum):
+    """Why an attempt exists."""
+
+    SCHEDULE = "schedule"
+    CATCH_UP = "catch_up"
+    RETRY = "retry"
+    LOST = "lost"
+    MANUAL = "manual"
+    BACKFILL = "backfill"
+
+
+class AttemptState(StrEnum):
+    """Where an attempt stands. All but ENDED are open."""
+
+    PENDING = "pending"
+    RUNNING = "running"
+    CANCELLING = "cancelling"
+    ENDED = "ended"
+
+
+class Outcome(StrEnum):
+    """How an attempt ended."""
+
+    SUCCEEDED = "succeeded"
+    FAILED = "failed"
+    TIMED_OUT = "timed_out"
+    CANCELLED = "cancelled"
+    INTERRUPTED = "interrupted"
+    LOST = "lost"
+
+
+# The state machine, whole. The documentation draws it from here.
+TRANSITIONS: dict[AttemptState, dict[AttemptState, str]] = {
+    AttemptState.PENDING: {
+        AttemptState.RUNNING: "a node claims it",
+        AttemptState.ENDED: "it is cancelled, or a newer occurrence takes its place",
+    },
+    AttemptState.RUNNING: {
+        AttemptState.CANCELLING: "a person, or the next occurrence under `replace`, asks it to end",
+        AttemptState.ENDED: "it succeeds, fails, times out, is interrupted, or its node is buried",
+    },
+    AttemptState.CANCELLING: {
+        AttemptState.ENDED: "it has ended, or its node is buried",
+    },
+    AttemptState.ENDED: {},
+}
+
+
+class Attempt(NamedTuple):
+    """One try at a run: one stored row.
+
+    A run is named by its job and either the occurrence or the request that it answers; all its
+    attempts share that key. `covers_from` is the first of several missed occurrences that this one
+    run stands for. `wake_at` is when a pending attempt may start; None: when its job is free.
+    """
+
+    job: str
+    number: int
+    trigger: Trigger
+    state: AttemptState
+    scheduled_for: datetime
+    request: str | None = None
+    covers_from: datetime | None = None
+    wake_at: datetime | None = None
+    node: str | None = None
+    token: int = 0
+    claimed_at: datetime | None = None
+    deadline_at: datetime | None = None
+    started_at: datetime | None = None
+    finished_at: datetime | None = None
+    outcome: Outcome | None = None
+    error: str | None = None
+    reason: str = ""
+
+    @property
+    def run_key(self) -> str:
+        """The name of the run; the job gets it as its idempotency key."""
+        return run_key(self.job, self.scheduled_for, self.request)
+
+    @property
+    def key(self) -> tuple[str, int]:
+        """What no two attempts share."""
+        return self.run_key, self.number
+
+    @property
+    def is_open(self) -> bool:
+        return self.state is not AttemptState.ENDED
+
+    @property
+    def is_running(self) -> bool:
+        """Whether a node holds it."""
+        return self.state is AttemptState.RUNNING or self.state is AttemptState.CANCELLING
+
+
+class Ending(NamedTuple):
+    """What a node reports of an attempt that it held."""
+
+    job: str
+    run_key: str
+    number: int
+    token: int
+    outcome: Outcome
+    started_at: datetime | None
+    finished_at: datetime
+    error: str | None = None
+
+
+def run_key(job: str, scheduled_for: datetime, request: str | None) -> str:
+    """`source/name@2026-11-15T07:00:00Z`, or `source/name!request` for what a person asked for."""
+    if request is not None:
+        return f"{job}!{request}"
+    return f"{job}@{format_instant(scheduled_for)}"
+
+
+def format_instant(instant: datetime) -> str:
+    """An instant in UTC, to the second unless it has a fraction."""
+    if instant.tzinfo is not UTC:
+        instant = instant.astimezone(UTC)
+    return instant.isoformat()[:-6] + "Z"
+
+
+def check_transition(before: AttemptState, after: AttemptState) -> None:
+    """Refuse what the table does not allow."""
+    if after not in TRANSITIONS[before]:
+        raise IllegalTransitionError(before, after)

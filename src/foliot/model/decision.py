@@ -1,0 +1,55 @@
+"""Decisions: what the planner says is to be written, and why."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from enum import StrEnum
+from typing import NamedTuple
+
+from foliot.model.attempt import Attempt
+from foliot.model.state import Skip, State
+
+
+class Happening(StrEnum):
+    """What an event is about."""
+
+    DECLARED = "declared"
+    CHANGED = "changed"
+    REMOVED = "removed"
+    STARTED = "started"
+    WAITS = "waits"
+    ENDED = "ended"
+    SKIPPED = "skipped"
+    RETRY_PLANNED = "retry_planned"
+    RETRY_PREEMPTED = "retry_preempted"
+    RESTART_PLANNED = "restart_planned"
+    CANCEL_ASKED = "cancel_asked"
+    REQUESTED = "requested"
+    PAUSED = "paused"
+    RESUMED = "resumed"
+    FINISHED = "finished"  # no occurrence is left
+
+
+class Event(NamedTuple):
+    """Something that was decided, with its reason in words a person reads."""
+
+    what: Happening
+    job: str
+    at: datetime
+    reason: str
+    run_key: str | None = None
+    number: int = 0
+
+
+class Decision(NamedTuple):
+    """What is to be written for one job, in one step.
+
+    `attempts` are those that are new or have changed, ended ones included; `state` is the state as it
+    was, the same object, if nothing about it changes. `remove`: forget the job altogether.
+    """
+
+    state: State
+    attempts: tuple[Attempt, ...] = ()
+    skips: tuple[Skip, ...] = ()
+    events: tuple[Event, ...] = ()
+    remove: bool = False

@@ -1,0 +1,151 @@
+"""JSON as Foliot stores it: canonical when it is written, bounded when it is read.
+
+Canonical: sorted keys, no spaces, ASCII; equal values give equal texts. Bounded: what is read is at most
+256 kB long and 32 levels deep, has no field twice, no number that 64 bits or a float cannot hold, and no
+text that a database would refuse (NUL, half a surrogate pair). The same holds for what is written, so
+nothing is stored that cannot be read again.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from json import JSONDecodeError, JSONDecoder, JSONEncoder
+from math import isfinite
+from typing import Any, NoReturn, Self
+
+LONGEST_TEXT = 256 * 1024
+DEEPEST = 32
+LARGEST = 2**63 - 1
+_BAD_CHARACTER = re.compile("[\x00\ud800-\udfff]")
+
+
+class MisfitError(Exception):
+    """A value is not what it should be. Each level it passes puts its own name in front of the path.
+
+    It never leaves the codec: readers make a DamagedRecordError of it, writers an InvalidJobError.
+    """
+
+    def __init__(self, value: object, reason: str, path: str = "") -> None:
+        super().__init__(reason)
+        self.value = value
+        self.reason = reason
+        self.path = path
+
+    def within(self, name: str) -> Self:
+        """The same, seen from one level further out."""
+        joint = "." if self.path and not self.path.startswith("[") else ""
+        self.path = f"{name}{joint}{self.path}"
+        return self
+
+
+def read_object(text: object) -> dict[str, Any]:
+    """Read a JSON object; MisfitError for anything else."""
+    if not isinstance(text, str):
+        raise MisfitError(text, "must be a text")
+    if len(text) > LONGEST_TEXT:
+        raise MisfitError(text, f"is longer than {LONGEST_TEXT:,} characters")
+    try:
+        value = _DECODER.decode(text)
+    except JSONDecodeError as error:
+        raise MisfitError(text, f"is not JSON: {error.msg} at character {error.pos + 1}") from error
+    except RecursionError as error:
+        raise MisfitError(text, f"is nested more than {DEEPEST} levels deep") from error
+    if not isinstance(value, dict):
+        raise MisfitError(value, "must be an object")
+    if _is_suspect(text):
+        check_json(value)
+    return value
+
+
+def write_json(value: Any) -> str:
+    """The canonical text of a value made of JSON's types; MisfitError if it is out of bounds."""
+    text = _ENCODER.encode(value)
+    if len(text) > LONGEST_TEXT:
+        raise MisfitError(text, f"is longer than {LONGEST_TEXT:,} characters")
+    if _is_suspect(text):
+        check_json(value)
+    return text
+
+
+def _is_suspect(text: str) -> bool:
+    """Whether the text has one of the signs without which no bad character and no level too many is there."""
+    return not text.isascii() or "\\u" in text or text.count("{") + text.count("[") > DEEPEST
+
+
+def check_json(value: Any, depth: int = 1) -> None:
+    """Refuse what does not come back from JSON as it was. A tuple would come back as a list."""
+    kind = type(value)
+    if kind is not dict and kind is not list:
+        _check_scalar(value, kind)
+        return
+    if depth > DEEPEST:
+        raise MisfitError(f"a {kind.__name__}", f"is nested more than {DEEPEST} levels deep")
+    for name, inner in value.items() if kind is dict else enumerate(value):
+        if kind is dict:
+            _check_name(name)
+        try:
+            check_json(inner, depth + 1)
+        except MisfitError as error:
+            raise error.within(f"{name}" if kind is dict else f"[{name}]") from None
+
+
+def _check_name(name: object) -> None:
+    if type(name) is not str:
+        raise MisfitError(name, "must be a text, to name a field")
+    _check_text(name)
+
+
+def _check_scalar(value: Any, kind: type) -> None:
+    if kind is str:
+        _check_text(value)
+    elif kind is int:
+        if abs(value) > LARGEST:
+            raise MisfitError(value, "is too large")
+    elif kind is float:
+        if not isfinite(value):
+            raise MisfitError(value, "is not a finite number")
+    elif value is not None and kind is not bool:
+        raise MisfitError(value, f"a {kind.__name__} does not come back from JSON as it was")
+
+
+def _check_text(text: str) -> None:
+    if _BAD_CHARACTER.search(text):
+        raise MisfitError(text, "holds NUL or half a surrogate pair")
+
+
+def clean_text(text: str) -> str:
+    """The text without what no database takes: for messages of others, which must not be refused."""
+    return _BAD_CHARACTER.sub("\N{REPLACEMENT CHARACTER}", text)
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    value = dict(pairs)
+    if len(value) < len(pairs):
+        counts = Counter(name for name, _ in pairs)
+        raise MisfitError(counts.most_common(1)[0][0], "names two fields of one object")
+    return value
+
+
+def _whole(digits: str) -> int:
+    # The length first: reading very many digits takes time that grows with their square.
+    if len(digits) > len(str(-LARGEST)) or abs(number := int(digits)) > LARGEST:
+        raise MisfitError(digits, "is too large")
+    return number
+
+
+def _number(digits: str) -> float:
+    number = float(digits)
+    if not isfinite(number):
+        raise MisfitError(digits, "is too large")
+    return number
+
+
+def _no_constant(name: str) -> NoReturn:
+    raise MisfitError(name, "is not a finite number")
+
+
+_DECODER = JSONDecoder(
+    object_pairs_hook=_object, parse_int=_whole, parse_float=_number, parse_constant=_no_constant
+)
+_ENCODER = JSONEncoder(sort_keys=True, separators=(",", ":"), allow_nan=False, check_circular=False)

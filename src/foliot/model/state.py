@@ -1,0 +1,68 @@
+"""What is stored of a job beside its definition, and the aggregate that every verb works on."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import NamedTuple
+
+from foliot.model.attempt import Attempt
+from foliot.model.job import Job
+
+
+class State(NamedTuple):
+    """A job's stored state.
+
+    `wake_at`: the only due value: when somebody must look; None: nobody need look.
+    `served_until`: every occurrence up to here has its run, or is part of a skip.
+    `next_at`: the first occurrence that is not served; None: there is none.
+    `token`: grows with every write, and is the fence of what is claimed with it.
+    """
+
+    token: int
+    created_at: datetime
+    wake_at: datetime | None = None
+    served_until: datetime | None = None
+    next_at: datetime | None = None
+    paused_at: datetime | None = None
+    removed_at: datetime | None = None
+    fired_count: int = 0
+    failures_in_row: int = 0
+    last_attempt_at: datetime | None = None
+    last_failure_at: datetime | None = None
+    last_run: str | None = None
+
+
+class Record(NamedTuple):
+    """One job's aggregate: definition, state, and its open attempts in the order they were opened."""
+
+    job: Job
+    state: State
+    attempts: tuple[Attempt, ...] = ()
+
+
+class Skip(NamedTuple):
+    """A range of occurrences, first to last, that did not run, and why."""
+
+    job: str
+    first: datetime
+    last: datetime
+    reason: str
+
+
+class Node(NamedTuple):
+    """One start of an engine process: a fresh id, and what it serves."""
+
+    id: str
+    name: str = ""
+    queues: tuple[str, ...] = ("default",)
+    kinds: tuple[str, ...] | None = None  # of actions that it can carry out; None: all
+    version: str = ""
+
+
+class Lease(NamedTuple):
+    """A node's time-limited life, by the store's clock."""
+
+    store_now: datetime
+    until: datetime
+    open_count: int
+    cancels: tuple[tuple[str, int], ...] = ()  # attempts of the node that are to be cancelled

@@ -1,0 +1,272 @@
+"""The seams of Foliot, with their contracts: open this file first.
+
+    Source ──▶ Engine ──▶ Executor          Clock    what time it is, and waiting
+                 │                           Listener what happened
+                 ▼
+               Store    what is true
+
+A job's occurrence is *claimed* from the store by one node, *started* with an executor, and *finished* in
+the store. The store decides every race: each of its verbs is one atomic step per job. It loads the
+job's record, asks a pure, synchronous function what to do (`decide`; the planner), and writes the answer
+only if nobody else has written meanwhile; otherwise it loads and asks again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from datetime import datetime, timedelta
+from typing import NamedTuple, Protocol
+
+from foliot.errors import StoreError
+from foliot.model.attempt import Attempt, Ending, Outcome
+from foliot.model.decision import Decision, Event
+from foliot.model.job import Job
+from foliot.model.state import Lease, Node, Record, Skip
+
+DecideDue = Callable[[Record, datetime, str], Decision]
+DecideEnded = Callable[[Record, Ending, datetime], Decision]
+DecideLost = Callable[[Record, str, int, datetime], Decision]
+DecideCommand = Callable[[Record], Decision]
+DecideDeclared = Callable[[Job, Record | None], Decision]
+DecideRemoved = Callable[[Record], Decision]
+
+
+class Claimed(NamedTuple):
+    """What a claim has started for a node, with the definitions; `more`: it is worth asking again."""
+
+    attempts: tuple[tuple[Job, Attempt], ...] = ()
+    events: tuple[Event, ...] = ()
+    more: bool = False
+
+
+class Refused(NamedTuple):
+    """An ending that did not count: its attempt is no longer open under that node and token."""
+
+    ending: Ending
+    reason: str
+
+
+class Finished(NamedTuple):
+    """What came of the endings that were reported."""
+
+    refused: tuple[Refused, ...] = ()
+    events: tuple[Event, ...] = ()
+
+
+class Changes(NamedTuple):
+    """What a source declares: jobs that are there (new, changed or the same), and names that are gone."""
+
+    declared: tuple[Job, ...] = ()
+    removed: tuple[str, ...] = ()
+
+
+class JobQuery(NamedTuple):
+    """Which jobs to show, in the order of their keys, after a key."""
+
+    source: str | None = None
+    keys: frozenset[str] | None = None
+    with_removed: bool = False
+    after: str = ""
+    limit: int = 100
+
+
+class RunQuery(NamedTuple):
+    """Which attempts to show: open and ended, newest first."""
+
+    job: str | None = None
+    outcome: Outcome | None = None
+    is_open: bool | None = None
+    since: datetime | None = None
+    limit: int = 100
+
+
+class JobView(NamedTuple):
+    """A job as it is shown; `damage` says why its definition cannot be used, if it cannot."""
+
+    key: str
+    record: Record | None
+    last_success_at: datetime | None = None
+    damage: str | None = None
+
+
+class Overview(NamedTuple):
+    """The store at a glance."""
+
+    jobs: int = 0
+    damaged: int = 0
+    open_attempts: int = 0
+    nodes: tuple[str, ...] = ()
+    next_wake_at: datetime | None = None
+
+
+class Store(Protocol):
+    """Where jobs, states, attempts, skips, nodes and sources are kept.
+
+    Verbs raise `StoreUnavailableError` if the store does not answer: the write may have taken effect.
+    Repeating a verb is then safe: `claim` with the same `claim_id` gives the same answer; all others
+    are idempotent by what they carry. A buried node gets `NodeBuriedError` from every verb it asks.
+    A record that cannot be read is set aside and shown with its damage; all others go on.
+    """
+
+    async def join(self, node: Node) -> Lease:
+        """A node begins its life. Joining twice is a renewal."""
+        ...
+
+    async def renew(self, node: str) -> Lease:
+        """A heartbeat: extends the lease, tells the store's time and which attempts are to be cancelled."""
+        ...
+
+    async def leave(self, node: str) -> None:
+        """A node ends its life in order. What it still holds is lost at once."""
+        ...
+
+    async def held(self, node: str) -> tuple[Attempt, ...]:
+        """The open attempts of a node, as the store knows them."""
+        ...
+
+    async def claim(
+        self, node: str, now: datetime, room: Mapping[str, int], decide: DecideDue, claim_id: str
+    ) -> Claimed:
+        """Start what is due in these queues, at most so many each, in the order of `wake_at`.
+
+        Due-ness is decided inside, under the protection of the step. An attempt that starts belongs to
+        the node, under a token higher than any the job has had.
+        """
+        ...
+
+    async def finish(
+        self, node: str, endings: Sequence[Ending], now: datetime, decide: DecideEnded
+    ) -> Finished:
+        """Record how attempts ended. One counts only if its own attempt is open under (node, token)."""
+        ...
+
+    async def recover(self, limit: int, now: datetime, decide: DecideLost) -> tuple[Event, ...]:
+        """Bury the nodes whose lease has run out, by the store's clock; then their attempts are lost."""
+        ...
+
+    async def update(self, job: str, decide: DecideCommand) -> Decision:
+        """Do to one job what a person asked for. JobNotFoundError if there is none."""
+        ...
+
+    async def reconcile(  # noqa: PLR0913 - the facts of a revision, and both answers to it
+        self,
+        source: str,
+        base: str | None,
+        revision: str,
+        changes: Changes,
+        *,
+        declared: DecideDeclared,
+        removed: DecideRemoved,
+    ) -> tuple[Event, ...]:
+        """Make the store agree with a source, all or nothing. StaleRevisionError if `base` is not there.
+
+        The same revision again changes nothing.
+        """
+        ...
+
+    async def revision(self, source: str) -> str | None:
+        """The revision that a source was last reconciled to."""
+        ...
+
+    async def next_wake(self, queues: Iterable[str]) -> datetime | None:
+        """When the next job of these queues must be looked at."""
+        ...
+
+    async def jobs(self, query: JobQuery) -> tuple[JobView, ...]:
+        """Jobs, with their records."""
+        ...
+
+    async def runs(self, query: RunQuery) -> tuple[Attempt, ...]:
+        """Attempts, open and ended."""
+        ...
+
+    async def skips(self, job: str) -> tuple[Skip, ...]:
+        """The skipped ranges of a job, oldest first."""
+        ...
+
+    async def overview(self) -> Overview:
+        """The store at a glance."""
+        ...
+
+    async def prune(self, now: datetime, limit: int) -> int:
+        """Forget history beyond what each job's policy keeps, never its last run; how much was forgotten."""
+        ...
+
+
+class Notifier(Protocol):
+    """A store that can tell when the earliest wake moves earlier, or a cancel is asked. Hints only."""
+
+    async def changed(self) -> None:
+        """Return when something may have changed since the last call."""
+        ...
+
+
+class Run(NamedTuple):
+    """What an executor gets: one attempt of one job."""
+
+    job: Job
+    attempt: Attempt
+
+
+class Result(NamedTuple):
+    """How an attempt ended, as its executor saw it."""
+
+    outcome: Outcome
+    error: str | None = None
+
+
+class Executor(Protocol):
+    """Carries out one kind of action.
+
+    `execute` returns when the action and everything it started has ended. Cancelling the call asks the
+    action to end. It raises nothing but CancelledError: a failure is a Result.
+    """
+
+    async def execute(self, run: Run) -> Result:
+        """Carry the action out."""
+        ...
+
+
+class Clock(Protocol):
+    """What time it is, and waiting. A test's clock stands still until it is moved."""
+
+    def now(self) -> datetime:
+        """The present instant, in UTC."""
+        ...
+
+    def monotonic(self) -> float:
+        """Seconds that only ever grow, whatever happens to the wall clock."""
+        ...
+
+    async def wait(self, duration: timedelta) -> None:
+        """Wait that long; zero lets others have their turn."""
+        ...
+
+
+class Listener(Protocol):
+    """Is told what happened, in batches, after it was written."""
+
+    def on_events(self, events: Sequence[Event]) -> None:
+        """Events in the order they were decided."""
+        ...
+
+    def on_trouble(self, error: StoreError) -> None:
+        """The store did not do what it was asked; the engine goes on by itself."""
+        ...
+
+
+class Snapshot(NamedTuple):
+    """All that a source declares at one revision."""
+
+    revision: str
+    jobs: tuple[Job, ...]
+
+
+class Source(Protocol):
+    """Where definitions come from. A source that cannot be read raises; it never answers with nothing."""
+
+    name: str
+
+    async def read(self) -> Snapshot:
+        """What it declares now, whole and valid."""
+        ...

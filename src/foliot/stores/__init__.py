@@ -1,0 +1,1 @@
+"""Back ends that keep the store contract of `foliot.protocols`."""

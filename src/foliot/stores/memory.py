@@ -1,0 +1,383 @@
+"""The store in memory: the contract in its most readable form, and a product for tests and notebooks.
+
+Everything is in dictionaries behind one lock, so each verb is atomic by itself. Nothing survives the
+process. `now` of leases is the store's own clock, as with a server.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import datetime, timedelta
+from heapq import heappop, heappush
+from typing import NamedTuple
+
+from foliot.errors import JobNotFoundError, NodeBuriedError, StaleRevisionError
+from foliot.model.attempt import Attempt, AttemptState, Ending, Outcome
+from foliot.model.decision import Decision, Event
+from foliot.model.job import Job
+from foliot.model.state import Lease, Node, Record, Skip
+from foliot.protocols import (
+    Changes,
+    Claimed,
+    Clock,
+    DecideCommand,
+    DecideDeclared,
+    DecideDue,
+    DecideEnded,
+    DecideLost,
+    DecideRemoved,
+    Finished,
+    JobQuery,
+    JobView,
+    Overview,
+    Refused,
+    RunQuery,
+)
+
+_MOST_LOOKS = 1000
+
+
+class _Life(NamedTuple):
+    node: Node
+    until: datetime
+    is_buried: bool = False
+
+
+class MemoryStore:
+    """Keeps jobs for as long as the process lives."""
+
+    def __init__(self, clock: Clock, *, lease: timedelta = timedelta(seconds=30)) -> None:
+        self._clock = clock
+        self._lease = lease
+        self._lock = threading.RLock()
+        self._records: dict[str, Record] = {}
+        self._damage: dict[str, str] = {}
+        self._due: dict[str, list[tuple[datetime, str]]] = {}
+        self._history: dict[str, dict[tuple[str, int], Attempt]] = {}
+        self._skips: dict[str, dict[tuple[datetime, datetime], Skip]] = {}
+        self._nodes: dict[str, _Life] = {}
+        self._claims: dict[str, tuple[datetime, Claimed]] = {}
+        self._sources: dict[str, str] = {}
+
+    # -- nodes -------------------------------------------------------------------------------------
+
+    async def join(self, node: Node) -> Lease:
+        with self._lock:
+            self._nodes.setdefault(node.id, _Life(node, self._clock.now()))
+            return self._renewed(node.id)
+
+    async def renew(self, node: str) -> Lease:
+        with self._lock:
+            return self._renewed(node)
+
+    async def leave(self, node: str) -> None:
+        with self._lock:
+            if life := self._nodes.get(node):
+                self._nodes[node] = life._replace(is_buried=True)
+
+    async def held(self, node: str) -> tuple[Attempt, ...]:
+        with self._lock:
+            self._living(node)
+            return self._held(node)
+
+    def _renewed(self, node: str) -> Lease:
+        life, now = self._living(node), self._clock.now()
+        self._nodes[node] = life._replace(until=now + self._lease)
+        held = self._held(node)
+        cancels = tuple(a.key for a in held if a.state is AttemptState.CANCELLING)
+        return Lease(now, now + self._lease, len(held), cancels)
+
+    def _living(self, node: str) -> _Life:
+        life = self._nodes.get(node)
+        if life is None or life.is_buried:
+            raise NodeBuriedError(node)
+        return life
+
+    def _held(self, node: str) -> tuple[Attempt, ...]:
+        records = self._records.values()
+        return tuple(a for record in records for a in record.attempts if a.is_running and a.node == node)
+
+    # -- runs --------------------------------------------------------------------------------------
+
+    async def claim(
+        self, node: str, now: datetime, room: Mapping[str, int], decide: DecideDue, claim_id: str
+    ) -> Claimed:
+        with self._lock:
+            life = self._living(node)
+            if claim_id in self._claims:
+                return self._claims[claim_id][1]
+            if self._clock.now() >= life.until:
+                return Claimed()  # the lease has run out: nothing is claimed until it is renewed
+            claimed = self._claim(life.node, now, room, decide)
+            self._remember(claim_id, claimed)
+            return claimed
+
+    def _claim(self, node: Node, now: datetime, room: Mapping[str, int], decide: DecideDue) -> Claimed:
+        started: list[tuple[Job, Attempt]] = []
+        events: list[Event] = []
+        looks = 0
+        for queue, free in room.items():
+            most, not_ours = len(started) + free, []
+            while len(started) < most and looks < _MOST_LOOKS and (record := self._pop_due(queue, now)):
+                looks += 1
+                if node.kinds is not None and record.job.action.kind not in node.kinds:
+                    not_ours.append(record)
+                elif decision := self._ask(record, lambda record: decide(record, now, node.id)):
+                    self._write(record.job, decision)
+                    events += decision.events
+                    token = record.state.token
+                    started += (
+                        (record.job, a) for a in decision.attempts if a.is_running and a.token > token
+                    )
+            for record in not_ours:
+                self._push(record)
+        return Claimed(tuple(started), tuple(events), more=looks >= _MOST_LOOKS)
+
+    def _pop_due(self, queue: str, now: datetime) -> Record | None:
+        """The record of a queue that has been due for longest."""
+        due = self._due.get(queue, [])
+        while due and due[0][0] <= now:
+            wake_at, key = heappop(due)
+            record = self._records.get(key)
+            # Otherwise it is an old entry: the job has moved, changed its queue, or gone since.
+            is_current = record and record.state.wake_at == wake_at and record.job.queue == queue
+            if is_current and key not in self._damage:
+                return record
+        return None
+
+    async def finish(
+        self, node: str, endings: Sequence[Ending], now: datetime, decide: DecideEnded
+    ) -> Finished:
+        refused: list[Refused] = []
+        events: list[Event] = []
+        with self._lock:
+            self._living(node)
+            for ending in endings:
+                record = self._records.get(ending.job)
+                if record is None or not _is_held(record, ending, node):
+                    refused.append(Refused(ending, "the attempt is not open under that node and token"))
+                    continue
+                decision = decide(record, ending, now)
+                self._write(record.job, decision)
+                events += decision.events
+        return Finished(tuple(refused), tuple(events))
+
+    async def recover(self, limit: int, now: datetime, decide: DecideLost) -> tuple[Event, ...]:
+        events: list[Event] = []
+        with self._lock:
+            store_now = self._clock.now()
+            for id_, life in self._nodes.items():
+                if life.until < store_now:
+                    self._nodes[id_] = life._replace(is_buried=True)
+            buried = {id_ for id_, life in self._nodes.items() if life.is_buried}
+            lost = [
+                attempt
+                for record in self._records.values()
+                for attempt in record.attempts
+                if attempt.is_running and attempt.node in buried
+            ]
+            for attempt in lost[:limit]:
+                record = self._records[attempt.job]
+                decision = decide(record, attempt.run_key, attempt.number, now)
+                self._write(record.job, decision)
+                events += decision.events
+            for id_ in buried - {attempt.node for attempt in lost}:
+                del self._nodes[id_]  # nothing of it is left; an unknown node counts as buried
+        return tuple(events)
+
+    # -- people and sources ------------------------------------------------------------------------
+
+    async def update(self, job: str, decide: DecideCommand) -> Decision:
+        with self._lock:
+            record = self._records.get(job)
+            if record is None or job in self._damage:
+                raise JobNotFoundError(job)
+            decision = decide(record)
+            self._write(record.job, decision)
+            return decision
+
+    async def reconcile(  # noqa: PLR0913 - see the protocol
+        self,
+        source: str,
+        base: str | None,
+        revision: str,
+        changes: Changes,
+        *,
+        declared: DecideDeclared,
+        removed: DecideRemoved,
+    ) -> tuple[Event, ...]:
+        with self._lock:
+            found = self._sources.get(source)
+            if found == revision:
+                return ()
+            if found != base:
+                raise StaleRevisionError(source, base, found)
+            gone = [self._records.get(f"{source}/{name}") for name in changes.removed]
+            decisions = [(job, declared(job, self._records.get(job.key))) for job in changes.declared]
+            decisions += [(record.job, removed(record)) for record in gone if record]
+            for job, decision in decisions:
+                self._damage.pop(job.key, None)
+                self._write(job, decision)
+            self._sources[source] = revision
+            return tuple(event for _, decision in decisions for event in decision.events)
+
+    async def revision(self, source: str) -> str | None:
+        with self._lock:
+            return self._sources.get(source)
+
+    # -- questions ---------------------------------------------------------------------------------
+
+    async def next_wake(self, queues: Iterable[str]) -> datetime | None:
+        with self._lock:
+            wakes = [
+                record.state.wake_at
+                for record in self._awake(frozenset(queues))
+                if record.state.wake_at is not None
+            ]
+            return min(wakes, default=None)
+
+    def _awake(self, queues: frozenset[str]) -> Iterator[Record]:
+        for queue in queues:
+            due = self._due.get(queue, [])
+            while due:
+                wake_at, key = due[0]
+                record = self._records.get(key)
+                if record is not None and record.state.wake_at == wake_at and key not in self._damage:
+                    yield record
+                    break
+                heappop(due)
+
+    async def jobs(self, query: JobQuery) -> tuple[JobView, ...]:
+        with self._lock:
+            keys = sorted(self._records if query.keys is None else query.keys & self._records.keys())
+            views = (self._view(key) for key in keys if key > query.after)
+            wanted = [view for view in views if _is_wanted(view, query)]
+            return tuple(wanted[: query.limit])
+
+    def _view(self, key: str) -> JobView:
+        ended = self._history.get(key, {}).values()
+        successes = [a.finished_at for a in ended if a.outcome is Outcome.SUCCEEDED and a.finished_at]
+        return JobView(key, self._records[key], max(successes, default=None), self._damage.get(key))
+
+    async def runs(self, query: RunQuery) -> tuple[Attempt, ...]:
+        with self._lock:
+            attempts = [
+                attempt
+                for key, record in self._records.items()
+                if query.job in (None, key)
+                for attempt in (*record.attempts, *self._history.get(key, {}).values())
+                if query.outcome in (None, attempt.outcome)
+                and query.is_open in (None, attempt.is_open)
+                and (query.since is None or attempt.scheduled_for >= query.since)
+            ]
+            attempts.sort(key=lambda a: (a.scheduled_for, a.job, a.number), reverse=True)
+            return tuple(attempts[: query.limit])
+
+    async def skips(self, job: str) -> tuple[Skip, ...]:
+        with self._lock:
+            return tuple(sorted(self._skips.get(job, {}).values(), key=lambda skip: skip.first))
+
+    async def overview(self) -> Overview:
+        with self._lock:
+            records = [r for r in self._records.values() if r.state.removed_at is None]
+            wakes = [r.state.wake_at for r in records if r.state.wake_at is not None]
+            return Overview(
+                jobs=len(records),
+                damaged=len(self._damage),
+                open_attempts=sum(len(record.attempts) for record in records),
+                nodes=tuple(sorted(id_ for id_, life in self._nodes.items() if not life.is_buried)),
+                next_wake_at=min(wakes, default=None),
+            )
+
+    async def prune(self, now: datetime, limit: int) -> int:
+        forgotten = 0
+        with self._lock:
+            for key, record in self._records.items():
+                history = self._history.get(key, {})
+                for attempt in _superfluous(record, history.values(), now):
+                    if forgotten >= limit:
+                        return forgotten
+                    del history[attempt.key]
+                    forgotten += 1
+        return forgotten
+
+    # -- inside ------------------------------------------------------------------------------------
+
+    def set_aside(self, job: str, damage: str) -> None:
+        """Take a job out of service; it is shown with its damage until it is declared anew."""
+        with self._lock:
+            self._damage[job] = damage
+
+    def _ask(self, record: Record, decide: DecideCommand) -> Decision | None:
+        """A decision; a record that cannot even be decided about is set aside, and the others go on."""
+        try:
+            return decide(record)
+        except Exception as error:  # noqa: BLE001 - one bad job must not stop all good ones (rule 6)
+            self.set_aside(record.job.key, f"{type(error).__name__}: {error}")
+            return None
+
+    def _write(self, job: Job, decision: Decision) -> None:
+        key = job.key
+        if decision.remove:
+            self._records.pop(key, None)
+            self._history.pop(key, None)
+            self._skips.pop(key, None)
+            return
+        old = self._records.get(key)
+        attempts = {attempt.key: attempt for attempt in (old.attempts if old else ())}
+        for attempt in decision.attempts:
+            attempts[attempt.key] = attempt
+            if not attempt.is_open:
+                self._history.setdefault(key, {})[attempt.key] = attempts.pop(attempt.key)
+        for skip in decision.skips:
+            self._skips.setdefault(key, {})[skip.first, skip.last] = skip
+        record = self._records[key] = Record(job, decision.state, tuple(attempts.values()))
+        self._push(record)
+
+    def _push(self, record: Record) -> None:
+        if record.state.wake_at is not None:
+            heappush(self._due.setdefault(record.job.queue, []), (record.state.wake_at, record.job.key))
+
+    def _remember(self, claim_id: str, claimed: Claimed) -> None:
+        """Answers are kept for as long as somebody may ask again; a node asks within its lease."""
+        now = self._clock.now()
+        self._claims = {id_: kept for id_, kept in self._claims.items() if kept[0] > now}
+        self._claims[claim_id] = now + self._lease, claimed
+
+
+def _is_held(record: Record, ending: Ending, node: str) -> bool:
+    return any(
+        a.is_running
+        and a.node == node
+        and a.token == ending.token
+        and (a.run_key, a.number) == (ending.run_key, ending.number)
+        for a in record.attempts
+    )
+
+
+def _is_wanted(view: JobView, query: JobQuery) -> bool:
+    record = view.record
+    if record is None:
+        return True
+    is_there = query.with_removed or record.state.removed_at is None
+    return is_there and query.source in (None, record.job.source)
+
+
+def _superfluous(record: Record, history: Iterable[Attempt], now: datetime) -> list[Attempt]:
+    """What the job's policy does not keep. The last run stays, and so do runs that are still open."""
+    keep, state = record.job.policy.keep, record.state
+    if keep.last is None and keep.days is None and not keep.problems_only:
+        return []
+    still_open = {attempt.run_key for attempt in record.attempts}
+    newest_first = sorted(history, key=lambda a: (a.scheduled_for, a.number), reverse=True)
+    found = []
+    for position, attempt in enumerate(newest_first):
+        if attempt.run_key == state.last_run or attempt.run_key in still_open:
+            continue
+        is_old = keep.days is not None and now - (attempt.finished_at or now) > timedelta(days=keep.days)
+        is_surplus = keep.last is not None and position >= keep.last
+        is_dull = keep.problems_only and attempt.outcome is Outcome.SUCCEEDED
+        if is_old or is_surplus or is_dull:
+            found.append(attempt)
+    return found

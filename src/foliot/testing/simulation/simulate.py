@@ -1,0 +1,252 @@
+"""A whole simulation: several nodes, a month, everything that the scenario holds, and the records of it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
+from random import Random
+from typing import NamedTuple
+
+from foliot.engine.engine import Settings
+from foliot.engine.plan_command import Cancel, Command, Pause, Resume, RunNow, plan_command
+from foliot.engine.reconciler import reconcile
+from foliot.errors import CommandRefusedError, JobNotFoundError
+from foliot.model.attempt import Attempt
+from foliot.model.job import Job
+from foliot.model.state import Skip
+from foliot.protocols import JobQuery, RunQuery, Snapshot, Store
+from foliot.stores.memory import MemoryStore
+from foliot.testing.simulation.executor import Witnessed
+from foliot.testing.simulation.faulty_store import Weather
+from foliot.testing.simulation.node import SimulatedNode, Trouble, tag_tasks
+from foliot.testing.simulation.scenario import SOURCE, Happening, draw_scenario, redraw
+from foliot.testing.simulation.virtual_loop import run_virtually
+from foliot.testing.simulation.world import START, StoreClock, World
+
+LEASE = timedelta(minutes=30)
+SETTINGS = Settings(
+    slots={"default": 20},
+    beat=timedelta(minutes=10),
+    poll=timedelta(hours=1),
+    recover=timedelta(minutes=15),
+    prune=timedelta(days=1),
+    drain=timedelta(minutes=5),
+)
+QUIET = timedelta(hours=8)
+_EVERYTHING = 10_000_000
+
+MakeStore = Callable[[StoreClock], Store]
+
+
+class Declared(NamedTuple):
+    """A version of a job that counted from one instant to another."""
+
+    job: Job
+    begin: datetime
+    end: datetime | None
+
+
+class Paused(NamedTuple):
+    """A stretch during which a person had paused a job."""
+
+    job: str
+    begin: datetime
+    end: datetime | None
+
+
+@dataclass(slots=True)
+class Records:
+    """Everything that the checker needs to judge, and nothing that it would have to trust twice."""
+
+    seed: int
+    start: datetime = START
+    final: datetime = START
+    versions: list[Declared] = field(default_factory=list)
+    pauses: list[Paused] = field(default_factory=list)
+    troubles: list[Trouble] = field(default_factory=list)
+    witness: list[Witnessed] = field(default_factory=list)
+    attempts: list[Attempt] = field(default_factory=list)
+    skips: list[Skip] = field(default_factory=list)
+    digest: str = ""
+
+
+def simulate(
+    seed: int,
+    *,
+    days: int = 30,
+    nodes: int = 3,
+    make_store: MakeStore = lambda clock: MemoryStore(clock, lease=LEASE),
+) -> Records:
+    """Let nodes live through a scenario; what became of it."""
+    return run_virtually(Simulation(seed, days=days, nodes=nodes, make_store=make_store).run())
+
+
+class Simulation:
+    """One seed's history in the making."""
+
+    def __init__(self, seed: int, *, days: int, nodes: int, make_store: MakeStore) -> None:
+        self._scenario = draw_scenario(seed, days=days, nodes=nodes, lease=LEASE)
+        self._days = days
+        self._count = nodes
+        self._make_store = make_store
+        self._chance = Random(f"people {seed}")  # noqa: S311 - chance that can be repeated
+        self._world = World(seed)
+        self._records = Records(seed)
+        self._declared: dict[str, tuple[Job, datetime]] = {}
+        self._paused: dict[str, datetime] = {}
+        self._revision = 0
+
+    async def run(self) -> Records:
+        loop = asyncio.get_running_loop()
+        loop.set_task_factory(tag_tasks)
+        loop.set_exception_handler(lambda _, __: None)  # what dies with a killed process is expected
+        self._store = self._make_store(StoreClock(self._world))
+        self._nodes = [self._make_node(number) for number in range(self._count)]
+        await self._declare({job.name: job for job in self._scenario.jobs})
+        for node in self._nodes:
+            node.start()
+        later = [asyncio.ensure_future(self._let_happen(h)) for h in self._scenario.happenings]
+        await self._sleep_until(START + timedelta(days=self._days))
+        for task in later:
+            task.cancel()
+        await self._calm_down()
+        return await self._collect()
+
+    def _make_node(self, number: int) -> SimulatedNode:
+        scenario = self._scenario
+        return SimulatedNode(
+            f"host-{number}",
+            world=self._world,
+            store=self._store,
+            settings=SETTINGS,
+            weather=Weather(fails_before=scenario.fails_before, fails_after=scenario.fails_after),
+            witness=self._records.witness,
+            troubles=self._records.troubles,
+        )
+
+    async def _sleep_until(self, instant: datetime) -> None:
+        await asyncio.sleep((instant - self._world.now).total_seconds())  # noqa: TID251 - virtual time
+
+    # -- what happens ------------------------------------------------------------------------------
+
+    async def _let_happen(self, happening: Happening) -> None:
+        await self._sleep_until(happening.at)
+        self._world.note(happening.what, happening.node, happening.job)
+        if happening.job:
+            await self._to_job(happening)
+        elif happening.what == "blackout":
+            for node in self._nodes:
+                node.crash()
+            await self._wait(happening)
+            for node in self._nodes:
+                node.start()
+        else:
+            await self._to_node(happening, self._nodes[happening.node])
+
+    async def _to_node(self, happening: Happening, node: SimulatedNode) -> None:
+        match happening.what:
+            case "crash":
+                node.crash()
+            case "crash_at":
+                node.crash_at(happening.detail)
+            case "pause":
+                node.pause()
+            case "cut_off":
+                node.cut_off()
+            case "jump":
+                node.host.offset += timedelta(hours=self._chance.choice((-1, 1)))
+            case "stop":
+                await node.stop()
+        await self._wait(happening)
+        node.resume()
+        node.heal()
+        node.start()
+
+    async def _wait(self, happening: Happening) -> None:
+        await asyncio.sleep(happening.lasts.total_seconds())  # noqa: TID251 - virtual time
+
+    async def _to_job(self, happening: Happening) -> None:
+        name = happening.job
+        jobs = {job.name: job for job, _ in self._declared.values()}
+        match happening.what:
+            case "change" if name in jobs:
+                await self._declare({**jobs, name: redraw(jobs[name], self._chance)})
+            case "switch" if name in jobs:
+                await self._declare({**jobs, name: replace(jobs[name], enabled=not jobs[name].enabled)})
+            case "remove" if name in jobs:
+                await self._declare({key: job for key, job in jobs.items() if key != name})
+            case "add" if name not in jobs:
+                known = {job.name: job for job in self._scenario.jobs}
+                await self._declare({**jobs, name: known[name]})
+            case "run_now":
+                await self._command(name, RunNow(f"request-{self._world.new_id()}"))
+            case "pause_job":
+                await self._pause(name, happening)
+            case "cancel":
+                for attempt in await self._store.runs(RunQuery(job=f"{SOURCE}/{name}", is_open=True)):
+                    await self._command(name, Cancel(attempt.run_key))
+                    break
+
+    async def _pause(self, name: str, happening: Happening) -> None:
+        if name not in self._paused and await self._command(name, Pause()):
+            self._paused[name] = self._world.now
+            await self._wait(happening)
+            await self._command(name, Resume())
+            self._records.pauses.append(Paused(f"{SOURCE}/{name}", self._paused.pop(name), self._world.now))
+
+    async def _command(self, name: str, command: Command) -> bool:
+        now = self._world.now
+        try:
+            await self._store.update(f"{SOURCE}/{name}", lambda record: plan_command(record, command, now))
+        except (JobNotFoundError, CommandRefusedError):
+            return False
+        for node in self._nodes:
+            if node.engine:
+                node.engine.wake()
+        return True
+
+    async def _declare(self, jobs: dict[str, Job]) -> None:
+        """Reconcile the source to these jobs, and note which versions counted from when to when."""
+        self._revision += 1
+        now = self._world.now
+        await reconcile(self._store, SOURCE, Snapshot(f"r{self._revision}", tuple(jobs.values())), now)
+        for name, (job, begin) in list(self._declared.items()):
+            if jobs.get(name) != job:
+                self._records.versions.append(Declared(job, begin, now))
+                del self._declared[name]
+        for name, job in jobs.items():
+            self._declared.setdefault(name, (job, now))
+        for node in self._nodes if hasattr(self, "_nodes") else ():
+            if node.engine:
+                node.engine.wake()
+
+    # -- the end -----------------------------------------------------------------------------------
+
+    async def _calm_down(self) -> None:
+        """All faults are over; what is owed has time to be served."""
+        for node in self._nodes:
+            node.resume()
+            node.heal()
+            node.start()
+        for name in list(self._paused):
+            await self._command(name, Resume())
+            self._records.pauses.append(Paused(f"{SOURCE}/{name}", self._paused.pop(name), self._world.now))
+        await asyncio.sleep(QUIET.total_seconds())  # noqa: TID251 - virtual time
+
+    async def _collect(self) -> Records:
+        records = self._records
+        records.final = self._world.now
+        records.versions += (Declared(job, begin, None) for job, begin in self._declared.values())
+        for node in self._nodes:
+            node.close()
+        records.attempts = list(await self._store.runs(RunQuery(limit=_EVERYTHING)))
+        for view in await self._store.jobs(JobQuery(with_removed=True, limit=_EVERYTHING)):
+            records.skips += await self._store.skips(view.key)
+        for attempt in records.attempts:
+            self._world.note(*attempt)
+        records.digest = self._world.digest
+        for node in self._nodes:
+            node.crash()
+        return records
