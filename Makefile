@@ -7,7 +7,7 @@ STAMP  := $(VENV)/.ready
 PYTEST := $(PYTHON) -m pytest -n auto --dist worksteal
 
 .DEFAULT_GOAL := help
-.PHONY: reference help run test check lint types imports docs ledger coverage bench format lock clean
+.PHONY: reference help run test check lint types imports docs ledger bench format lock clean
 
 help: ## show this list
 	@echo "Foliot - a durable cron for Python people"

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import ast
 import inspect
+import re
+import sys
 from importlib import metadata
 from pathlib import Path
+
+import pytest
 
 import foliot
 from foliot import errors, schedules
@@ -16,19 +21,46 @@ def test_public_names() -> None:
     assert all(hasattr(foliot, name) for name in foliot.__all__)
 
 
-def test_every_error_is_in_the_tree_that_is_drawn() -> None:
-    drawn = inspect.getdoc(errors) or ""
-    classes = [
-        value
-        for value in vars(errors).values()
+def test_the_error_tree_is_drawn_as_it_is() -> None:
+    drawn: dict[str, str] = {}
+    path: list[str] = []
+    for line in (inspect.getdoc(errors) or "").splitlines():
+        if found := re.match(r"([│├└─ ]*)(\w+Error)\b", line):
+            depth = len(found[1]) // 4
+            path[depth:] = [found[2]]
+            drawn[found[2]] = path[depth - 1] if depth else "Exception"
+    real = {
+        name: value.__bases__[0].__name__
+        for name, value in vars(errors).items()
         if inspect.isclass(value) and value.__module__ == errors.__name__
-    ]
+    }
 
-    assert len(classes) > 5
-    for cls in classes:
-        assert issubclass(cls, errors.FoliotError)
-        assert cls.__name__.endswith("Error")
-        assert cls.__name__ in drawn, f"{cls.__name__} is missing in the drawing"
+    assert drawn == real
+    assert all(name.endswith("Error") for name in real)
+
+
+CORE = ("clock", "engine", "errors", "model", "protocols", "schedules", "stores/memory")
+
+
+@pytest.mark.parametrize("part", CORE)
+def test_the_core_imports_nothing_but_itself_and_the_standard_library(part: str) -> None:
+    root = Path(foliot.__file__).parent
+    files = [root / f"{part}.py"] if (root / f"{part}.py").exists() else list((root / part).rglob("*.py"))
+    imported = {
+        name.partition(".")[0]
+        for file in files
+        for node in ast.walk(ast.parse(file.read_text()))
+        for name in (
+            [alias.name for alias in node.names]
+            if isinstance(node, ast.Import)
+            else [node.module or ""]
+            if isinstance(node, ast.ImportFrom)
+            else []
+        )
+    }
+
+    assert files
+    assert imported <= sys.stdlib_module_names | {"foliot"}
 
 
 def test_the_package_is_typed_and_its_version_is_known() -> None:

@@ -20,6 +20,13 @@ Every command answers to `-h`. With `-o json` it prints one JSON document; an er
 too: `{"error": {"type", "message", "position", "hint", "details"}}`. Instants are ISO 8601 with an
 offset; only the wall times that `check` reports as falling into a clock change have none, because they
 name no instant. Output carries no colours if it is not a terminal or if `NO_COLOR` is set.
+
+| command | its JSON document |
+|---|---|
+| `next` | `expression`, `dialect`, `timezone`, `from`, \
+`occurrences`: a list of `at`, `utc`, `in_seconds`, `second_pass` |
+| `explain` | `expression`, `dialect`, `timezone`, `explanation`, `canonical` |
+| `check` | as `explain`, and `ok`, `findings`: a list of `code`, `severity`, `message`, `times` |
 """
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import os
 import time
+from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from zoneinfo import TZPATH, ZoneInfo
@@ -89,16 +90,13 @@ def _from_link(path: Path) -> str | None:
 
 
 def _from_copy(path: Path) -> str:
-    """The zone whose file has the same bytes; Debian's note of the name breaks ties."""
+    """The zone whose file has the same bytes: the same clocks, so any of several names is right."""
     try:
         content = path.read_bytes()
     except OSError as error:
         raise InvalidTimezoneError(str(path), f"the zone file cannot be read ({error})") from error
-    noted = DEBIAN_NAME.read_text().strip() if DEBIAN_NAME.is_file() else ""
     for root in (Path(root) for root in TZPATH):
-        candidates = [root / noted] if noted else []
-        candidates += sorted(file for file in root.rglob("[A-Z]*") if file.is_file())
-        for file in candidates:
+        for file in _candidates(root):
             if file.is_file() and file.read_bytes() == content:
                 return file.relative_to(root).as_posix()
     raise InvalidTimezoneError(
@@ -106,3 +104,14 @@ def _from_copy(path: Path) -> str:
         "the zone file is a copy of no known zone",
         hint="link /etc/localtime into the zone database, set TZ, or give the schedule a timezone",
     )
+
+
+def _candidates(root: Path) -> Iterator[Path]:
+    """Zone files, those first whose name people use: what Debian noted, then one zone for each place."""
+    if DEBIAN_NAME.is_file():
+        yield root / DEBIAN_NAME.read_text().strip()
+    places = root / "zone1970.tab"
+    if places.is_file():
+        rows = (line.split("\t") for line in places.read_text().splitlines() if not line.startswith("#"))
+        yield from (root / row[2] for row in rows)
+    yield from sorted(file for file in root.rglob("[A-Z]*") if file.is_file())

@@ -78,7 +78,7 @@ def test_checks_in_json() -> None:
     assert [finding["code"] for finding in facts["findings"]] == ["dst-gap", "dst-overlap"]
     assert facts["findings"][0]["severity"] == "warning"
     # A wall time that the clocks leave out is no instant, and has no offset.
-    assert facts["findings"][0]["occurrences"][0] == "2026-03-29T02:30:00"
+    assert facts["findings"][0]["times"][0] == "2026-03-29T02:30:00"
 
 
 def test_a_clean_check_has_no_findings_in_json() -> None:

@@ -161,4 +161,4 @@ def test_shows_as_many_as_ten_thousand() -> None:
 def test_refuses_a_start_that_is_no_time(start: str) -> None:
     result = call("cron", "next", "* * * * *", "--from", start)
     assert result.code == 2
-    assert f"Invalid value for '--from': \"{start}\" is no ISO 8601 time" in result.err
+    assert f"Invalid value for '--from': \"{start}\" is not an ISO 8601 time" in result.err

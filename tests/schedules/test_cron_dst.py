@@ -113,20 +113,22 @@ def check(zone: str, expression: str, start: str, expected: list[str]) -> None:
 
 
 @pytest.mark.req("DECL-08", "BAN-05")
-@pytest.mark.parametrize(("zone", "expression", "start", "expected", "case"), SPRING)
-def test_missing_minutes_never_fire(
-    zone: str, expression: str, start: str, expected: list[str], case: str
-) -> None:
-    assert case
+@pytest.mark.parametrize(
+    ("zone", "expression", "start", "expected"),
+    [row[:4] for row in SPRING],
+    ids=[f"{row[0]}: {row[4]}" for row in SPRING],
+)
+def test_missing_minutes_never_fire(zone: str, expression: str, start: str, expected: list[str]) -> None:
     check(zone, expression, start, expected)
 
 
 @pytest.mark.req("DECL-09", "BAN-05")
-@pytest.mark.parametrize(("zone", "expression", "start", "expected", "case"), AUTUMN)
-def test_repeated_minutes_fire_twice(
-    zone: str, expression: str, start: str, expected: list[str], case: str
-) -> None:
-    assert case
+@pytest.mark.parametrize(
+    ("zone", "expression", "start", "expected"),
+    [row[:4] for row in AUTUMN],
+    ids=[f"{row[0]}: {row[4]}" for row in AUTUMN],
+)
+def test_repeated_minutes_fire_twice(zone: str, expression: str, start: str, expected: list[str]) -> None:
     check(zone, expression, start, expected)
 
 

@@ -50,7 +50,7 @@ def test_the_ends_of_the_calendar_are_no_errors(rule: Schedule, offset: int) -> 
         following, latest = rule.next_after(local), rule.previous(local)
         assert following is None or following > local
         assert latest is None or latest <= local
-        assert rule.matches(local) in (True, False)
+        assert not rule.matches(local) or latest is not None
 
 
 def test_nothing_comes_after_the_last_instant_or_before_the_first() -> None:
@@ -101,8 +101,8 @@ def test_a_search_over_millennia_stays_right_and_keeps_little() -> None:
 
     assert [at.year for at in leap_days] == [y for y in range(1904, 4000) if _is_leap(y)][:500]
     assert rule._up is not None
-    assert len(rule._up.years) <= 16
-    assert len(rule._up.turns) <= 16
+    assert len(rule._up.years) <= 32
+    assert len(rule._up.turns) <= 32
 
 
 def test_rules_with_the_same_days_share_their_tables() -> None:

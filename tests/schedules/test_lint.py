@@ -95,7 +95,7 @@ def test_notes_months_that_lack_the_day(expression: str, message: str | None) ->
 )
 def test_notes_runs_more_than_a_year_apart(schedule: Schedule, after: str, dates: list[str]) -> None:
     findings = found(schedule, "rare", at(after))
-    assert [str(day.date()) for finding in findings for day in finding.occurrences] == dates
+    assert [str(day.date()) for finding in findings for day in finding.times] == dates
 
 
 def test_names_the_next_dates_of_a_rare_rule() -> None:
@@ -147,7 +147,7 @@ def test_warns_of_a_single_time_that_is_past(instant: str, is_past: bool) -> Non
     moment = datetime(2026, 12, 24, 18, tzinfo=timezone(timedelta(hours=1)))
     findings = lint(Once(moment), datetime.fromisoformat(f"2026-12-24T{instant}+01:00"))
     message = "its only time is past: at 18:00 on 24 December 2026, UTC+01:00"
-    past = Finding(code="past", severity="warning", message=message, occurrences=(moment,))
+    past = Finding(code="past", severity="warning", message=message, times=(moment,))
     assert findings == ([past] if is_past else [])
 
 
@@ -205,7 +205,7 @@ def test_never_fails_and_never_differs(expression: str, zone: str, after: dateti
     assert findings == lint(Cron(expression, timezone=zone), after, years=years)
     order = [(finding.severity != "warning", CODES.index(finding.code)) for finding in findings]
     assert order == sorted(order)
-    assert all(len(finding.occurrences) <= 50 for finding in findings)
+    assert all(len(finding.times) <= 50 for finding in findings)
 
 
 @pytest.mark.parametrize("hours", [-12, 0, 14])
@@ -214,3 +214,41 @@ def test_holds_at_the_ends_of_the_calendar(edge: str, hours: int) -> None:
     after = datetime.fromisoformat(edge).replace(tzinfo=timezone(timedelta(hours=hours)))
     for schedule in (Cron("30 2 * * *", timezone=BERLIN), Every("1h"), Once(after)):
         assert all(finding.code in CODES for finding in lint(schedule, after, years=2))
+
+
+@pytest.mark.parametrize(
+    ("expression", "message"),
+    [
+        (
+            "*/90 * * * *",
+            "a step of 90 does not fit into its minute field (0-59): */90 is only its first value",
+        ),
+        (
+            "0 */25 * * *",
+            "a step of 25 does not fit into its hour field (0-23): */25 is only its first value",
+        ),
+        (
+            "TZ=UTC 0 0 */40 * *",
+            "a step of 40 does not fit into its day field (1-31): */40 is only its first value",
+        ),
+    ],
+)
+def test_warns_of_a_step_that_is_wider_than_its_field(expression: str, message: str) -> None:
+    found = [
+        finding
+        for finding in lint(Cron(expression), datetime(2026, 1, 1, tzinfo=UTC))
+        if finding.code == "wide-step"
+    ]
+
+    assert [(finding.severity, finding.message) for finding in found] == [("warning", message)]
+
+
+@pytest.mark.parametrize(
+    "expression", ["*/30 * * * *", "*/59 * * * *", "@daily", "@every 90m", "0 0 */15 * *"]
+)
+def test_is_silent_about_steps_that_fit(expression: str) -> None:
+    assert not [
+        finding
+        for finding in lint(Cron(expression), datetime(2026, 1, 1, tzinfo=UTC))
+        if finding.code == "wide-step"
+    ]

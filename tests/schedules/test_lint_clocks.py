@@ -50,7 +50,7 @@ def test_warns_of_a_time_that_the_clocks_leave_out(
     fact = f"{wall[11:]} on {date} does not exist in {city(zone)}"
     message = f"{fact} (the clocks go forward {clocks}): it will not run that day"
     expected = Finding(
-        code="dst-gap", severity="warning", message=message, occurrences=(datetime.fromisoformat(wall),)
+        code="dst-gap", severity="warning", message=message, times=(datetime.fromisoformat(wall),)
     )
     assert found(Cron(expression, timezone=zone), "dst-gap", at(f"{wall[:4]}-01-01"), years=1) == [expected]
 
@@ -81,7 +81,7 @@ def test_warns_of_a_time_that_comes_twice(
     fact = f"{wall[11:]} comes twice on {date} in {city(zone)}"
     message = f"{fact} (the clocks go back {clocks}): it will run twice"
     expected = Finding(
-        code="dst-overlap", severity="warning", message=message, occurrences=(datetime.fromisoformat(wall),)
+        code="dst-overlap", severity="warning", message=message, times=(datetime.fromisoformat(wall),)
     )
     assert found(Cron(expression, timezone=zone), "dst-overlap", at(f"{wall[:4]}-01-01"), years=1) == [
         expected
@@ -108,8 +108,8 @@ def test_counts_all_times_and_lists_the_first(
 ) -> None:
     [finding] = found(Cron(expression, timezone=BERLIN, dialect=dialect), "dst-gap", years=years)
     assert finding.message.endswith(f"(the clocks go forward at 02:00): {tail}")
-    assert len(finding.occurrences) == listed
-    assert list(finding.occurrences) == sorted(set(finding.occurrences))
+    assert len(finding.times) == listed
+    assert list(finding.times) == sorted(set(finding.times))
 
 
 @pytest.mark.parametrize(
@@ -161,7 +161,7 @@ def test_says_that_the_rhythm_stays_the_same() -> None:
 def test_tells_only_of_what_is_still_to_come(code: str, after: str, times: list[str]) -> None:
     rule = Cron("*/30 2 29,25 3,10 *", timezone=BERLIN)  # each once on the day of a change: in 2026
     findings = found(rule, code, at(after), years=1)
-    assert [f"{wall:%H:%M}" for finding in findings for wall in finding.occurrences] == times
+    assert [f"{wall:%H:%M}" for finding in findings for wall in finding.times] == times
 
 
 def test_counts_to_the_second_where_the_clocks_are_moved_by_seconds() -> None:
@@ -180,13 +180,13 @@ def test_looks_ahead_to_the_last_year_of_the_calendar_and_no_further() -> None:
     rule = Cron("30 2 * * *", timezone=BERLIN)
     for years, count in ((5, 5), (6, 6), (7, 6)):
         [finding] = found(rule, "dst-gap", at("9994-01-01"), years=years)
-        assert len(finding.occurrences) == count
+        assert len(finding.times) == count
 
 
 def test_a_leap_day_is_a_day_to_count_years_from() -> None:
     rule = Cron("30 2 * * *", timezone=BERLIN)
     [finding] = found(rule, "dst-gap", at("2024-02-29"), years=1)
-    assert finding.occurrences == (datetime(2024, 3, 31, 2, 30),)
+    assert finding.times == (datetime(2024, 3, 31, 2, 30),)
 
 
 @pytest.mark.parametrize(
@@ -263,7 +263,7 @@ def test_agrees_with_a_walk_over_every_minute(odd_year: tuple[str, int], express
         expected = [minute for minute in minutes if fields.match(minute)]
         group = [finding for finding in findings if finding.code == code]
         assert sum(total(finding) for finding in group) == len(expected)
-        listed = [wall for finding in group for wall in finding.occurrences]
+        listed = [wall for finding in group for wall in finding.times]
         if len(expected) <= 50:
             assert sorted(listed) == expected
         else:
@@ -272,7 +272,7 @@ def test_agrees_with_a_walk_over_every_minute(odd_year: tuple[str, int], express
 
 def total(finding: Finding) -> int:
     found = re.search(r"; (\d+) such times", finding.message)
-    return int(found[1]) if found else len(finding.occurrences)
+    return int(found[1]) if found else len(finding.times)
 
 
 @given(
@@ -284,7 +284,7 @@ def test_the_rhythm_stays_the_same_exactly_where_it_is_said(zone: str, minutes: 
     rule = Cron(f"{','.join(map(str, sorted(minutes)))} * * * *", timezone=zone)
     for finding in lint(rule, at("2023-01-01"), years=1):
         if finding.code.startswith("dst"):
-            change = finding.occurrences[0].replace(tzinfo=ZoneInfo(zone)).astimezone(UTC)
+            change = finding.times[0].replace(tzinfo=ZoneInfo(zone)).astimezone(UTC)
             past, coming = (
                 {when.astimezone(UTC).minute for when in rule.upcoming(change + hours, len(minutes))}
                 for hours in (-timedelta(hours=6), timedelta(hours=6))

@@ -12,7 +12,7 @@ from foliot.cli.cron_report import (
     HEADINGS,
     LEGEND,
     STYLES,
-    Occurrence,
+    Shown,
     finding_facts,
     occurrence_facts,
     occurrence_rows,
@@ -94,7 +94,7 @@ def show_next(rule: Cron, *, count: int, start: datetime | None, as_json: bool) 
     return ExitCode.OK
 
 
-def _write_table(occurrences: list[Occurrence], begin: datetime) -> None:
+def _write_table(occurrences: list[Shown], begin: datetime) -> None:
     has_notes = any(at.fold for at, _ in occurrences)
     columns = len(HEADINGS) if has_notes else len(HEADINGS) - 1
     rows = [row[:columns] for row in occurrence_rows(occurrences, begin)]

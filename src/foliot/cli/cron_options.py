@@ -76,7 +76,7 @@ def _read_time(_: click.Context, __: click.Parameter, text: str | None) -> datet
         return None if text is None else datetime.fromisoformat(text)
     except ValueError:
         raise click.BadParameter(
-            f'"{shorten(text)}" is no ISO 8601 time such as 2026-03-28 or 2026-03-28T12:00+01:00'
+            f'"{shorten(text)}" is not an ISO 8601 time such as 2026-03-28 or 2026-03-28T12:00+01:00'
         ) from None
 
 
@@ -92,7 +92,7 @@ _TIMEZONE = click.option(
     show_default=True,
     metavar="ZONE",
     shell_complete=_complete_zone,
-    help="IANA time zone of the expression, or 'local' for this host's. CRON_TZ= in EXPR goes before it.",
+    help="IANA time zone of the expression, or 'local' for this host's. CRON_TZ= in EXPR wins over it.",
 )
 _DIALECT = click.option(
     "--dialect",

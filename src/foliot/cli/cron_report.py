@@ -14,19 +14,19 @@ HEADINGS = ("occurrence", "UTC", "due", "note")
 STYLES = ("bold", "", "cyan", "yellow")
 LEGEND = "2nd time: the clocks go back, so this wall time comes twice"
 
-Occurrence = tuple[datetime, datetime]
+Shown = tuple[datetime, datetime]
 
 
-def occurrences_after(rule: Cron, begin: datetime, count: int) -> list[Occurrence]:
+def occurrences_after(rule: Cron, begin: datetime, count: int) -> list[Shown]:
     """The next occurrences, each in its zone and in UTC."""
-    found: list[Occurrence] = []
+    found: list[Shown] = []
     with suppress(OverflowError):  # the last hours of the calendar have no name in UTC
         for at in rule.upcoming(begin, count):
             found.append((at, at.astimezone(UTC)))  # noqa: PERF401 - what came before an overflow counts
     return found
 
 
-def occurrence_rows(occurrences: list[Occurrence], begin: datetime) -> list[tuple[str, ...]]:
+def occurrence_rows(occurrences: list[Shown], begin: datetime) -> list[tuple[str, ...]]:
     """A table: wall time, UTC, wait, note. Seconds are shown if any occurrence has some."""
     has_seconds = any(at.second or utc.second for at, utc in occurrences)
     precision = "seconds" if has_seconds else "minutes"
@@ -47,7 +47,7 @@ def rule_facts(rule: Cron) -> dict[str, Any]:
     return {"expression": rule.expression, "dialect": rule.dialect, "timezone": rule.timezone}
 
 
-def occurrence_facts(occurrence: Occurrence, begin: datetime) -> dict[str, Any]:
+def occurrence_facts(occurrence: Shown, begin: datetime) -> dict[str, Any]:
     """One occurrence for JSON; `second_pass`: its wall time comes for the second time."""
     at, utc = occurrence
     return {"at": at, "utc": utc, "in_seconds": (utc - begin).total_seconds(), "second_pass": bool(at.fold)}
@@ -59,5 +59,5 @@ def finding_facts(finding: Finding) -> dict[str, Any]:
         "code": finding.code,
         "severity": finding.severity,
         "message": finding.message,
-        "occurrences": finding.occurrences,
+        "times": finding.times,
     }

@@ -29,12 +29,12 @@ from foliot.model.shape import (
     FLAG,
     INSTANT,
     MESSAGE,
+    NOTHING,
     TEXT,
     WHOLE,
     Shape,
     choice,
     optional,
-    subtree,
 )
 from foliot.model.state import State
 
@@ -130,9 +130,10 @@ def encode_job(job: Job) -> str:
 def encode_job_apart(job: Job) -> tuple[str, str]:
     """The canonical texts of a job without its policy, and of the policy: a store keeps each policy once."""
     try:
+        JOB.check_unknown(job.extra)
         unknown = {name: rest for name, rest in job.extra.items() if name != "policy"}
         definition = write_json(DEFINITION.write(job, unknown))
-        return definition, policy_text(job.policy, subtree(job.extra, "policy"))
+        return definition, policy_text(job.policy, job.extra.get("policy", NOTHING))
     except MisfitError as error:
         raise _invalid("job", error) from error
 

@@ -25,7 +25,7 @@ from foliot.model.policy import (
     Policy,
     Retry,
 )
-from foliot.model.shape import DURATION, FLAG, NUMBER, WHOLE, Shape, choice, optional
+from foliot.model.shape import DURATION, FLAG, NOTHING, NUMBER, WHOLE, Shape, choice, optional
 
 MISFIRE = Shape(Misfire, {"mode": choice(MisfireMode), "limit": WHOLE, "grace": DURATION})
 OVERLAP = Shape(Overlap, {"mode": choice(OverlapMode), "limit": optional(WHOLE)})
@@ -56,11 +56,10 @@ POLICY = Shape(
         "remembers": FLAG,
     },
 )
-_NOTHING: Mapping[str, Any] = MappingProxyType({})
 _LONGEST_KEPT = 4096  # a text of usual length is a tenth of it; longer ones must not fill the memory
 
 
-def encode_policy(policy: Policy, unknown: Mapping[str, Any] = _NOTHING) -> str:
+def encode_policy(policy: Policy, unknown: Mapping[str, Any] = NOTHING) -> str:
     """The canonical text, with the fields that this version does not know put back in."""
     try:
         return policy_text(policy, unknown)
@@ -76,7 +75,7 @@ def decode_policy(text: str) -> Policy:
         raise DamagedRecordError(error.path, error.value, error.reason) from error
 
 
-def policy_text(policy: Policy, unknown: Mapping[str, Any] = _NOTHING) -> str:
+def policy_text(policy: Policy, unknown: Mapping[str, Any] = NOTHING) -> str:
     """The canonical text; MisfitError if there is none."""
     try:
         return write_json(POLICY.write(policy, unknown)) if unknown else _write(policy)

@@ -13,6 +13,7 @@ from collections.abc import Callable, Mapping
 from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 from math import isfinite
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from foliot.errors import FoliotError, InvalidDurationError
@@ -22,7 +23,7 @@ from foliot.schedules.duration import format_duration, parse_duration
 from foliot.schedules.schedule import check_aware
 
 _INSTANT = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]{6})?Z")
-_NOTHING: Mapping[str, Any] = {}
+NOTHING: Mapping[str, Any] = MappingProxyType({})
 
 
 class Kind(NamedTuple):
@@ -87,35 +88,28 @@ class Shape:
             field = str(facts.get("field", "")).rpartition(".")[2]
             raise MisfitError(facts.get("value"), facts.get("reason", error.message), field) from error
 
-    def write(self, value: Any, unknown: Mapping[str, Any] = _NOTHING) -> dict[str, Any]:
+    def write(self, value: Any, unknown: Mapping[str, Any] = NOTHING) -> dict[str, Any]:
         """The object, with the unknown fields where they were."""
-        data = {name: rest for name, rest in unknown.items() if name not in self.fields}
-        check_json(data)
+        data = self.check_unknown(unknown) if unknown else {}
         for name, kind in self.fields.items():
             try:
                 if isinstance(kind, Shape):
-                    data[name] = kind.write(getattr(value, name), subtree(unknown, name))
-                elif name in unknown:
-                    raise _known(unknown[name])
+                    data[name] = kind.write(getattr(value, name), unknown.get(name, NOTHING))
                 else:
                     data[name] = kind.write(getattr(value, name))
             except MisfitError as error:
                 raise error.within(name) from error.__cause__
         return data
 
-
-def subtree(unknown: Mapping[str, Any], name: str) -> Mapping[str, Any]:
-    """The unknown fields of an inner object."""
-    if name not in unknown:
-        return _NOTHING
-    rest = unknown[name]
-    if not rest or not isinstance(rest, Mapping):
-        raise _known(rest)
-    return rest
-
-
-def _known(rest: object) -> MisfitError:
-    return MisfitError(rest, "stands among the unknown fields, but this version knows it")
+    def check_unknown(self, unknown: Mapping[str, Any]) -> dict[str, Any]:
+        """The unknown fields of the object itself, if nothing in the tree is known after all."""
+        for name, rest in unknown.items():
+            is_tree = isinstance(self.fields.get(name), Shape) and isinstance(rest, Mapping) and bool(rest)
+            if name in self.fields and not is_tree:
+                raise MisfitError(rest, "stands among the unknown fields, but this version knows it", name)
+        own = {name: rest for name, rest in unknown.items() if name not in self.fields}
+        check_json(own)
+        return own
 
 
 # -- kinds -----------------------------------------------------------------------------------------

@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING
 
 from foliot.errors import CronCalculationError, NeverMatchesError
 from foliot.schedules.cron_format import format_cron, format_mask
-from foliot.schedules.cron_syntax import CronFields, Dialect, ParsedCron, parse_cron
-from foliot.schedules.dial import Way, has_a_date
-from foliot.schedules.duration import format_duration
+from foliot.schedules.cron_syntax import CronFields, Dialect, parse_cron
+from foliot.schedules.dial import Tables, has_a_date
 from foliot.schedules.every import Every
 from foliot.schedules.field import DAY, MONTH
 from foliot.schedules.schedule import Schedule, is_same_tick
@@ -21,6 +20,7 @@ from foliot.schedules.zone import load_zone, resolve_timezone
 if TYPE_CHECKING:
     from datetime import datetime
 
+_NO_TIME = timedelta(0)
 _SECOND = timedelta(seconds=1)
 _MINUTE = timedelta(minutes=1)
 
@@ -30,7 +30,7 @@ class Cron(Schedule):
     """A rule such as `Cron("*/5 9-17 * * MON-FRI", timezone="Europe/Berlin")`.
 
     `expression` is kept as written, but for `CRON_TZ=local`. `timezone` is an IANA name, or "local" for
-    the host's zone, which is resolved to its name at once; a `CRON_TZ=` prefix goes before it.
+    the host's zone, which is resolved to its name at once; a `CRON_TZ=` prefix wins over it.
     `fields` holds what the expression means; for `@every` it is None, and `every` is the duration.
     """
 
@@ -39,9 +39,9 @@ class Cron(Schedule):
     dialect: Dialect = field(default="standard", kw_only=True)
     fields: CronFields | None = field(init=False, repr=False, compare=False)
     every: timedelta | None = field(init=False, repr=False, compare=False)
-    _grid: Every | None = field(init=False, repr=False, compare=False)
-    _up: Way | None = field(init=False, repr=False, compare=False)
-    _down: Way | None = field(init=False, repr=False, compare=False)
+    _grid: Every | None = field(init=False, repr=False, compare=False)  # of `@every`; else the tables:
+    _up: Tables = field(init=False, repr=False, compare=False)
+    _down: Tables = field(init=False, repr=False, compare=False)
     _hash: int = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -56,10 +56,13 @@ class Cron(Schedule):
         set_once(self, "fields", parsed.fields)
         set_once(self, "every", parsed.every)
         set_once(self, "_hash", hash((self.expression, timezone, self.dialect)))
-        up, down, grid = _compile(parsed, timezone)
+        if parsed.fields is None:
+            set_once(self, "_grid", Every(parsed.every or _NO_TIME, timezone=timezone))
+            return
+        up, down = _compile(parsed.expression, parsed.fields, timezone)
+        set_once(self, "_grid", None)
         set_once(self, "_up", up)
         set_once(self, "_down", down)
-        set_once(self, "_grid", grid)
 
     def __hash__(self) -> int:
         return self._hash
@@ -73,18 +76,18 @@ class Cron(Schedule):
     @property
     def canonical(self) -> str:
         """The expression in its simplest spelling: each field as `*`, `*/n`, or a list of ranges."""
-        if self.fields:
-            return format_cron(self.fields, has_steps=self.dialect != "posix")
-        return f"@every {format_duration(self.every)}" if self.every else self.expression
+        if self.fields is None:
+            return str(self._grid)
+        return format_cron(self.fields, has_steps=self.dialect != "posix")
 
     def next_after(self, instant: datetime) -> datetime | None:
-        if self._up is None:
-            return self._grid.next_after(instant) if self._grid else None
+        if self._grid is not None:
+            return self._grid.next_after(instant)
         return nearest(self._up, instant)
 
     def previous(self, instant: datetime) -> datetime | None:
-        if self._down is None:
-            return self._grid.previous(instant) if self._grid else None
+        if self._grid is not None:
+            return self._grid.previous(instant)
         return nearest(self._down, instant)
 
     def matches(self, instant: datetime) -> bool:
@@ -93,15 +96,13 @@ class Cron(Schedule):
         return latest is not None and is_same_tick(latest, instant, _SECOND if counts_seconds else _MINUTE)
 
 
-@lru_cache(maxsize=8192)
-def _compile(parsed: ParsedCron, timezone: str) -> tuple[Way | None, Way | None, Every | None]:
-    """What a rule searches with: tables for both directions, or a grid. Equal rules share them."""
-    fields, zone = parsed.fields, load_zone(timezone)
-    if fields is None:
-        return None, None, Every(parsed.every or "", timezone=timezone)
+@lru_cache(maxsize=1024)
+def _compile(expression: str, fields: CronFields, timezone: str) -> tuple[Tables, Tables]:
+    """What a rule searches with, forward and backward. Equal rules share it."""
     if not has_a_date(fields):
-        raise _never_matches(parsed.expression, fields)
-    return Way(fields, zone, 1), Way(fields, zone, -1), None
+        raise _never_matches(expression, fields)
+    zone = load_zone(timezone)
+    return Tables(fields, zone, 1), Tables(fields, zone, -1)
 
 
 def _never_matches(expression: str, fields: CronFields) -> CronCalculationError:

@@ -16,6 +16,7 @@ from foliot.schedules.field import Field
 _LONGEST_LIST = 24
 _LONGEST_WORD = 20
 _CLOSE = 0.75
+_CRON_CHARACTERS = frozenset("0123456789*,-/?")
 _OTHER_DIALECT = "or choose dialect='standard'"
 _FIVE_FIELDS = "the fields are minute, hour, day, month, weekday; write * for each that does not matter"
 
@@ -28,9 +29,12 @@ def hint_for_count(words: Sequence[str], *, is_posix: bool, has_optional_seconds
         return "POSIX has no zone in the expression: give it as timezone" if is_posix else zone_hint
     if len(words) == 6 and last.isascii() and last.isdigit() and len(last) == 4:  # noqa: PLR2004 - a year
         return "there is no year field"
+    surplus = words[6 if has_optional_seconds else 5 :]
+    if any(not _CRON_CHARACTERS.issuperset(word) for word in surplus):
+        return "only the schedule belongs here, not a user or a command"
     if len(words) == 6 and not has_optional_seconds:  # noqa: PLR2004 - five fields and seconds
         return "a seconds field needs dialect='seconds'"
-    return "there is no year field" if len(words) == 7 else _FIVE_FIELDS  # noqa: PLR2004
+    return "there is no year field" if len(words) == 7 else _FIVE_FIELDS  # noqa: PLR2004 - and a year
 
 
 def hint_for_macro(name: str, macros: Mapping[str, str], *, is_posix: bool) -> str:
@@ -102,15 +106,29 @@ def hint_for_backward_range(field: Field, start: int, end: int, step: int) -> st
 
 def hint_for_word(field: Field, word: str, item: str, *, is_posix: bool) -> str:
     """For a word where a number should stand; `item` is the whole range that it may be part of."""
-    values = [field.named(part[:3]) for part in item.split("-")]
-    if None not in values and all(part[:_LONGEST_WORD].isalpha() for part in item.split("-")):
-        if not is_posix:
-            return f"write {'-'.join(part[:3].lower() for part in item.split('-'))}"
-        if values == sorted(values, key=lambda value: value or 0):
-            return f"write {'-'.join(map(str, values))}"
-    if field.words and not is_posix and field.named(word) is None:
+    if not word.isascii():
+        return "write ASCII letters and digits"
+    parts = item.split("-")
+    values = [_value_of_long_name(field, part) for part in parts]
+    if None not in values and values == sorted(values, key=lambda value: value or 0):
+        return f"write {'-'.join(map(str, values) if is_posix else (part[:3].lower() for part in parts))}"
+    if field.words and not is_posix and word.isalpha():
         return f"the names are {', '.join(field.words)}"
     return f"{field.name}s are numbers from {field.low} to {field.high}"
+
+
+def _value_of_long_name(field: Field, word: str) -> int | None:
+    """What "monday" means: a name, or the beginning of its long form."""
+    long_names = {name[:3]: name for name in _LONG_NAMES}
+    is_known = long_names.get(word[:3].lower(), "").startswith(word.lower())
+    return field.named(word[:3]) if is_known else None
+
+
+_LONG_NAMES = (
+    "sunday", "monday", "tuesday", "wednesday", "thursday", "friday", "saturday",
+    "january", "february", "march", "april", "may", "june",
+    "july", "august", "september", "october", "november", "december",
+)  # fmt: skip
 
 
 def _range(start: int, end: int) -> str:
@@ -118,4 +136,4 @@ def _range(start: int, end: int) -> str:
 
 
 def _is_small_number(text: str) -> bool:
-    return text.isascii() and text.isdigit() and len(text) <= 4  # noqa: PLR2004
+    return text.isascii() and text.isdigit() and len(text) <= 4  # noqa: PLR2004 - no field has more digits

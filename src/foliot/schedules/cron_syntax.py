@@ -1,6 +1,6 @@
-"""The cron language: from text to sets of numbers, and back.
+"""The cron language: from text to sets of numbers.
 
-Three dialects share one grammar and differ in what they allow (see `_Dialect`):
+Three dialects share one grammar and differ in what they allow:
 
     standard   minute hour day month weekday; `* , - /`, names, `?`, macros, `CRON_TZ=`, 7 = Sunday
     seconds    the same, with an optional seconds field in front
@@ -54,7 +54,9 @@ MACROS = {
 }
 LONGEST_EXPRESSION = 1024
 _WORD = re.compile(r"[^ \t]+")
+_CONTROL = re.compile(r"[\x00-\x08\x0a-\x1f\x7f]")
 _DIGITS = frozenset("0123456789")
+_NO_QUARTZ = "Quartz's L, W and # are not part of this language; ? stands alone, for *"
 _ZONE_PREFIXES = ("CRON_TZ=", "TZ=")
 
 
@@ -102,6 +104,7 @@ def parse_cron(expression: str, dialect: Dialect) -> ParsedCron:
             "expression",
             f"is longer than {LONGEST_EXPRESSION} characters",
             position=LONGEST_EXPRESSION,
+            hint="no schedule needs as much",
         )
     return _read(expression, dialect)
 
@@ -120,6 +123,10 @@ class _Reader:
         self.has_optional_seconds = dialect == "seconds"
 
     def read(self) -> ParsedCron:
+        if control := _CONTROL.search(self.expression):
+            reason = f"has a control character {control.group()!a} in it"
+            hint = "remove the line break" if control.group() in "\r\n" else "remove it"
+            raise self.error("expression", reason, control.start(), hint=hint)
         words = _split(self.expression)
         if not words:
             raise self.error("expression", "cannot be empty", 0, hint="write five fields, such as 0 9 * * *")
@@ -160,7 +167,8 @@ class _Reader:
                 "expression", reason, position, hint=hint_for_macro(name, MACROS, is_posix=self.is_posix)
             )
         if len(words) > 1:
-            raise self.error("expression", f"has more text after {name}", words[1][0])
+            hint = "a macro stands alone"
+            raise self.error("expression", f"has more text after {name}", words[1][0], hint=hint)
         return ParsedCron(
             expression=self.expression, fields=parse_cron(MACROS[name], "standard").fields, timezone=timezone
         )
@@ -232,7 +240,8 @@ class _Reader:
     def read_item(self, field: Field, text: str, item: str, offset: int) -> tuple[int, bool]:
         """One item of a list: `*`, `5`, `1-5`, each with a `/step` or without."""
         if not item:
-            raise FieldParseError(field.name, text, "has an empty item in its list", offset=offset)
+            reason, hint = "has an empty item in its list", "write values between the commas"
+            raise FieldParseError(field.name, text, reason, offset=offset, hint=hint)
         body, slash, step_text = item.partition("/")
         if not body:
             raise FieldParseError(field.name, text, "has a step without a range", offset=offset)
@@ -243,7 +252,8 @@ class _Reader:
         start_text, dash, end_text = body.partition("-")
         if dash and not (_can_bound_a_range(start_text) and _can_bound_a_range(end_text)):
             bad = offset + (len(start_text) + 1 if start_text else 0)
-            raise FieldParseError(field.name, text, f'invalid range format "{shorten(item)}"', offset=bad)
+            reason, hint = f'invalid range format "{shorten(item)}"', "a range is two values: 1-5"
+            raise FieldParseError(field.name, text, reason, offset=bad, hint=hint)
         end_offset = offset + len(start_text) + 1
         start = self.read_number(field, text, start_text, offset, body=body)
         if dash:
@@ -338,15 +348,16 @@ def _not_a_number(  # noqa: PLR0913 - where it stands, for errors that point and
     bad = next(i for i, character in enumerate(word) if character not in _DIGITS)
     stem = word.rstrip("LW")
     violation = " (POSIX violation)" if is_posix else ""
+    quartz_hint = "Quartz's ?, L, W and # are not part of this language" if is_posix else _NO_QUARTZ
     for token in "?#":
         if token in word:
-            offset += word.index(token)
+            reason = f"Quartz token '{token}' not supported{violation}"
             return FieldParseError(
-                field.name, text, f"Quartz token '{token}' not supported{violation}", offset=offset
+                field.name, text, reason, offset=offset + word.index(token), hint=quartz_hint
             )
     if stem != word and (_DIGITS.issuperset(stem) or field.named(stem) is not None):
         reason = f"Quartz token '{word[len(stem)]}' not supported{violation}"
-        return FieldParseError(field.name, text, reason, offset=offset + len(stem))
+        return FieldParseError(field.name, text, reason, offset=offset + len(stem), hint=quartz_hint)
     hint = hint_for_word(field, word, body, is_posix=is_posix)
     mantissa, exponent, digits = word.lower().partition("e")
     whole, point, fraction = word.partition(".")

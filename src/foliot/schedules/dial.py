@@ -1,8 +1,8 @@
 """Tables that answer "which allowed value comes at or beyond this one?" by looking it up.
 
 A search through a calendar runs in one of two directions, and everything that differs between them
-is a table, so that the search itself (`cron.py`) is written once. Each table ends in one entry more
-than it has values: it holds None, and is what the index one step beyond either end finds, since
+is a table, so that the search itself (`search.py`) is written once. Each table has one entry more than
+values; it holds None (for days: NO_DAY), and is what the index one step beyond either end finds, since
 Python's index -1 is the last entry too.
 
 Days are numbered within their year by a *day code*, month * 32 + day: two attributes of a datetime
@@ -12,27 +12,28 @@ again with a shift and a mask.
 
 from __future__ import annotations
 
+from array import array
+from collections.abc import Sequence
 from datetime import MAXYEAR, MINYEAR, UTC, date
 from functools import lru_cache
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from foliot.schedules.field import HOUR, MINUTE, SECOND, Field, values
-from foliot.schedules.zone import irregular_days
+from foliot.schedules.zone import UTC_NAMES, irregular_days
 
 if TYPE_CHECKING:
     from zoneinfo import ZoneInfo
 
     from foliot.schedules.cron_syntax import CronFields
 
-Step = Literal[1, -1]
+Direction = Literal[1, -1]
 Dial = tuple[int | None, ...]
-DayTable = tuple[int, ...]
+DayTable = Sequence[int]
 
 NO_DAY = 0
 IRREGULAR = -1
 _CODES = tuple(range(13 * 32 + 1))
-_MOST_YEARS = 16
-_UTC_NAMES = frozenset({"UTC", "UCT", "Universal", "Zulu", "Etc/UTC", "Etc/UCT", "Etc/Universal", "Etc/Zulu"})
+_MOST_YEARS = 32
 
 
 class DayRule(NamedTuple):
@@ -45,41 +46,45 @@ class DayRule(NamedTuple):
 
 
 @lru_cache(maxsize=4096)
-def dial(field: Field, mask: int, step: Step) -> Dial:
-    """For each value of a field, the nearest allowed one from it on, in the direction of `step`."""
+def dial(field: Field, mask: int, direction: Direction) -> Dial:
+    """For each value of a field, the nearest allowed one from it on, in one direction."""
     nearest: int | None = None
     entries: list[int | None] = [None] * (field.high + 2)
-    for value in range(field.high + 1)[::-step]:
+    for value in range(field.high + 1)[::-direction]:
         if mask >> value & 1:
             nearest = value
         entries[value] = nearest
     return tuple(entries)
 
 
-class Way:
+class Tables:
     """All tables for one direction of the search for a rule in a zone."""
 
     __slots__ = (
-        "ahead", "day_rule", "edge", "fields", "hours", "minutes", "seconds", "start", "step",
+        "ahead", "day_rule", "direction", "edge", "fields", "hours", "minutes", "seconds", "start",
         "turns", "years", "zone", "zone_alias",
     )  # fmt: skip
 
-    def __init__(self, fields: CronFields, zone: ZoneInfo, step: Step) -> None:
+    def __init__(self, fields: CronFields, zone: ZoneInfo, direction: Direction) -> None:
         self.fields = fields
         self.day_rule = DayRule(fields.days, fields.months, fields.weekdays, fields.either_day)
         self.zone = zone
         # Most people write timezone.utc; it needs no conversion to be taken for ZoneInfo("UTC").
-        self.zone_alias = UTC if zone.key in _UTC_NAMES else zone
-        self.step = step
+        self.zone_alias = UTC if zone.key in UTC_NAMES else zone
+        self.direction = direction
         # Forward the search is for what comes after, backward for what is there or before.
-        self.ahead = 1 if step > 0 else 0
+        self.ahead = 1 if direction > 0 else 0
         # Where a table begins, seen in the direction of the search; its last entry is the None.
-        self.edge = 0 if step > 0 else -2
-        self.seconds = dial(SECOND, fields.seconds, step)
-        self.minutes = dial(MINUTE, fields.minutes, step)
-        self.hours = dial(HOUR, fields.hours, step)
+        self.edge = 0 if direction > 0 else -2
+        self.seconds = dial(SECOND, fields.seconds, direction)
+        self.minutes = dial(MINUTE, fields.minutes, direction)
+        self.hours = dial(HOUR, fields.hours, direction)
         # The first time of a day, seen so too.
-        self.start = (_first(fields.hours, step), _first(fields.minutes, step), _first(fields.seconds, step))
+        self.start = (
+            _first(fields.hours, direction),
+            _first(fields.minutes, direction),
+            _first(fields.seconds, direction),
+        )
         self.years: dict[int, DayTable] = {}
         self.turns: dict[int, tuple[int, int]] = {}
 
@@ -92,7 +97,7 @@ class Way:
             date(year, 1, 1).weekday(),
             _is_leap(year),
             irregular_days(self.zone, year),
-            self.step,
+            self.direction,
         )
         return table
 
@@ -102,20 +107,20 @@ class Way:
         NO_DAY at the end of the calendar: a rule without a date is never built, and every other
         one comes round within eight years (29 February across 2100), so this is not a long search.
         """
-        found, day = year + self.step, NO_DAY
+        found, day = year + self.direction, NO_DAY
         while MINYEAR <= found <= MAXYEAR:
             day = (self.years.get(found) or self.days(found))[self.edge]
             if day != NO_DAY:
                 break
-            found += self.step
+            found += self.direction
         if len(self.turns) >= _MOST_YEARS:
             self.turns.clear()
         self.turns[year] = found, day
         return found, day
 
 
-def _first(mask: int, step: Step) -> int:
-    return values(mask)[0 if step > 0 else -1]
+def _first(mask: int, direction: Direction) -> int:
+    return values(mask)[0 if direction > 0 else -1]
 
 
 def _is_leap(year: int) -> bool:
@@ -125,7 +130,7 @@ def _is_leap(year: int) -> bool:
 @lru_cache(maxsize=2048)
 def _day_table(
     rule: DayRule, first_weekday: int, is_leap: bool,  # noqa: FBT001 - a cache wants positions
-    irregular: frozenset[tuple[int, int]], step: Step
+    irregular: frozenset[tuple[int, int]], direction: Direction
 ) -> DayTable:  # fmt: skip
     """For each day code, the nearest matching one from it on, or NO_DAY if the year has none.
 
@@ -136,11 +141,11 @@ def _day_table(
     matching = _matching_days(rule, first_weekday, is_leap=is_leap)
     nearest = NO_DAY
     entries = [NO_DAY] * len(_CODES)
-    for code in _CODES[::-step]:
+    for code in _CODES[::-direction]:
         if code in matching:
             nearest = code
         entries[code] = nearest
-    return _with_irregular((*entries, NO_DAY), irregular)
+    return array("h", _with_irregular([*entries, NO_DAY], irregular))  # a quarter of a tuple's size
 
 
 def _matching_days(rule: DayRule, first_weekday: int, *, is_leap: bool) -> set[int]:
@@ -168,13 +173,7 @@ def has_a_date(fields: CronFields) -> bool:
     )
 
 
-def _with_irregular(table: DayTable, irregular: frozenset[tuple[int, int]]) -> DayTable:
+def _with_irregular(table: list[int], irregular: frozenset[tuple[int, int]]) -> list[int]:
     """Mark the days on which the clocks are moved, and every way that leads to one."""
-    entries = list(table)
-    for month, day in irregular:
-        code = month * 32 + day
-        entries[code] = IRREGULAR
-        if leading := table.count(code):
-            first = table.index(code)
-            entries[first : first + leading] = [IRREGULAR] * leading
-    return tuple(entries)
+    codes = {month * 32 + day for month, day in irregular}
+    return [IRREGULAR if code in codes or nearest in codes else nearest for code, nearest in enumerate(table)]

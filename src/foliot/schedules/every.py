@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 
 from foliot.errors import InvalidDurationError
 from foliot.schedules.duration import format_duration, parse_duration
-from foliot.schedules.schedule import Schedule, is_same_tick, since_epoch
+from foliot.schedules.schedule import EPOCH, Schedule, is_same_tick, since_epoch
 from foliot.schedules.zone import load_zone, resolve_timezone
 
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _SECOND = timedelta(seconds=1)
 
 
@@ -48,7 +47,7 @@ class Every(Schedule):
 
     def _at(self, beat: int) -> datetime | None:
         try:
-            return (_EPOCH + beat * self.duration).astimezone(load_zone(self.timezone))
+            return (EPOCH + beat * self.duration).astimezone(load_zone(self.timezone))
         except OverflowError:
             return None
 

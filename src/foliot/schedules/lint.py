@@ -29,7 +29,7 @@ from foliot.schedules.cron import Cron
 from foliot.schedules.cron_syntax import CronFields
 from foliot.schedules.explain import explain
 from foliot.schedules.explain_day import MONTH_LENGTHS, days_of, say_days
-from foliot.schedules.field import DAY, HOUR, MINUTE, SECOND, WEEKDAY, Field, values
+from foliot.schedules.field import DAY, FIELDS, HOUR, MINUTE, SECOND, WEEKDAY, Field, values
 from foliot.schedules.once import Once
 from foliot.schedules.phrase import (
     MONTHS,
@@ -60,14 +60,14 @@ _DAY = timedelta(days=1)
 class Finding:
     """One thing worth knowing about a schedule.
 
-    `occurrences` holds those it speaks of, or the first of them: naive wall times for `dst-gap` and
+    `times` holds those it speaks of, or the first of them: naive wall times for `dst-gap` and
     `dst-overlap` (what the clocks leave out is no instant), instants for the others.
     """
 
     code: str
     severity: Literal["warning", "note"]
     message: str
-    occurrences: tuple[datetime, ...] = ()
+    times: tuple[datetime, ...] = ()
 
 
 def lint(schedule: Schedule, after: datetime, *, years: int = 5) -> list[Finding]:
@@ -93,6 +93,8 @@ def _findings(schedule: Schedule, after: datetime, years: int) -> Iterator[Findi
         yield _over(schedule, after)
     if isinstance(schedule, Cron):
         yield from _clock_changes(schedule, after, years)
+    if isinstance(schedule, Cron) and fields:
+        yield from _wide_steps(schedule)
     if fields:
         yield from _either_day(fields)
         yield from _short_month(fields)
@@ -102,10 +104,24 @@ def _findings(schedule: Schedule, after: datetime, years: int) -> Iterator[Findi
         yield from _uneven_steps(fields)
 
 
+def _wide_steps(rule: Cron) -> Iterator[Finding]:
+    """A step beyond the end of its field: `*/90` in minutes is not every ninety minutes."""
+    words = [word for word in rule.expression.split() if "TZ=" not in word]
+    for field, word in zip(FIELDS[-len(words) :], words, strict=False):
+        for item in word.split(","):
+            _, slash, step = item.partition("/")
+            if slash and int(step) > field.high - field.low:
+                message = (
+                    f"a step of {step} does not fit into its {field.name} field ({field.low}-{field.high}): "
+                    f"{item} is only its first value"
+                )
+                yield Finding(code="wide-step", severity="warning", message=message)
+
+
 def _over(schedule: Schedule, after: datetime) -> Finding:
     if isinstance(schedule, Once):
         message = f"its only time is past: {explain(schedule).removeprefix('once, ')}"
-        return Finding(code="past", severity="warning", message=message, occurrences=(schedule.at,))
+        return Finding(code="past", severity="warning", message=message, times=(schedule.at,))
     message = f"it never runs again after {say_date(after)}"
     return Finding(code="never-again", severity="warning", message=message)
 
@@ -140,7 +156,7 @@ def _clock_change(rule: Cron, group: list[Shift], years: int) -> Finding:
         code="dst-gap" if change.is_gap else "dst-overlap",
         severity="note" if keeps_rhythm else "warning",
         message=message,
-        occurrences=tuple(wall for shift in group for wall in shift.walls)[:MOST_LISTED],
+        times=tuple(wall for shift in group for wall in shift.walls)[:MOST_LISTED],
     )
 
 
@@ -200,7 +216,7 @@ def _rare(after: datetime, coming: list[datetime]) -> Iterator[Finding]:
     waits = [later - earlier for earlier, later in pairwise([after, *coming])]
     if any(wait.days > _LONGEST_YEAR for wait in waits):
         message = f"it runs rarely: next on {listed([say_date(at) for at in coming])}"
-        yield Finding(code="rare", severity="note", message=message, occurrences=tuple(coming))
+        yield Finding(code="rare", severity="note", message=message, times=tuple(coming))
 
 
 def _uneven_steps(fields: CronFields) -> Iterator[Finding]:

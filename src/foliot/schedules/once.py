@@ -45,5 +45,5 @@ def _parse_instant(text: str) -> datetime:
         return datetime.fromisoformat(text)
     except ValueError as error:
         raise InvalidScheduleError(
-            "time", text, "cannot be read", hint="write it as 2026-12-24T18:00:00+01:00"
+            "at", text, "cannot be read", hint="write it as 2026-12-24T18:00:00+01:00"
         ) from error

@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 
 from foliot.errors import InvalidScheduleError, NaiveInstantError
 
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 class Schedule(ABC):
@@ -56,7 +56,7 @@ def since_epoch(instant: datetime) -> timedelta:
     leave the calendar; a difference to a time in another zone does neither.
     """
     check_aware(instant)
-    return instant - _EPOCH
+    return instant - EPOCH
 
 
 def is_same_tick(occurrence: datetime, instant: datetime, tick: timedelta) -> bool:

@@ -16,7 +16,7 @@ from zoneinfo import ZoneInfo
 
 from foliot.errors import NaiveInstantError
 from foliot.schedules.cron_syntax import CronFields
-from foliot.schedules.dial import IRREGULAR, NO_DAY, Step, Way
+from foliot.schedules.dial import IRREGULAR, NO_DAY, Direction, Tables
 from foliot.schedules.schedule import check_aware
 from foliot.schedules.zone import is_regular, spells
 
@@ -27,7 +27,7 @@ _LONGEST_REPEAT = timedelta(days=2)
 _EVEN = ZoneInfo("UTC")
 
 
-def nearest(tables: Way, instant: datetime) -> datetime | None:  # noqa: C901, PLR0912 - the hot path, unrolled
+def nearest(tables: Tables, instant: datetime) -> datetime | None:  # noqa: C901, PLR0912 - the hot path, unrolled
     """The nearest occurrence after an instant (way up), or at or before it (way down)."""
     zone = tables.zone
     try:
@@ -48,7 +48,7 @@ def nearest(tables: Way, instant: datetime) -> datetime | None:  # noqa: C901, P
     day = days[today]
     hour, minute, second = tables.start
     if day == today:
-        step = tables.step
+        direction = tables.direction
         this_hour = instant.hour
         if tables.hours[this_hour] == this_hour:
             this_minute = instant.minute
@@ -56,12 +56,12 @@ def nearest(tables: Way, instant: datetime) -> datetime | None:  # noqa: C901, P
                 this_second = tables.seconds[instant.second + tables.ahead]
                 if this_second is not None:
                     return datetime(year, day >> 5, day & 31, this_hour, this_minute, this_second, 0, zone)
-            next_minute = tables.minutes[this_minute + step]
+            next_minute = tables.minutes[this_minute + direction]
             if next_minute is not None:
                 return datetime(year, day >> 5, day & 31, this_hour, next_minute, second, 0, zone)
-        next_hour = tables.hours[this_hour + step]
+        next_hour = tables.hours[this_hour + direction]
         if next_hour is None:
-            day = days[today + step]
+            day = days[today + direction]
         else:
             hour = next_hour
     if day == NO_DAY:
@@ -76,25 +76,25 @@ def nearest(tables: Way, instant: datetime) -> datetime | None:  # noqa: C901, P
     return datetime(year, day >> 5, day & 31, hour, minute, second, 0, zone)
 
 
-def _convert(tables: Way, instant: datetime) -> datetime | None:
+def _convert(tables: Tables, instant: datetime) -> datetime | None:
     """The instant as the clocks of the zone show it; None if the search has left the calendar."""
     check_aware(instant)
     try:
         return instant.astimezone(tables.zone)
     except OverflowError:
         is_start = instant.year == MINYEAR
-        if is_start == (tables.step < 0):
+        if is_start == (tables.direction < 0):
             return None
         return _FIRST.replace(tzinfo=tables.zone) if is_start else _LAST.replace(tzinfo=tables.zone)
 
 
-def _by_spells(tables: Way, instant: datetime) -> datetime | None:
+def _by_spells(tables: Tables, instant: datetime) -> datetime | None:
     """The search across changes of the clocks."""
-    even = _on_an_even_clock(tables.fields, tables.step)
+    even = _on_an_even_clock(tables.fields, tables.direction)
     instant = _in_utc(instant)
-    for start, end, offset in spells(tables.zone, instant, step=tables.step):
+    for start, end, offset in spells(tables.zone, instant, direction=tables.direction):
         is_inside = start <= instant < end
-        begin = instant if is_inside else (start if tables.step > 0 else end) - _TICK
+        begin = instant if is_inside else (start if tables.direction > 0 else end) - _TICK
         wall = nearest(even, begin + offset)
         if wall is None:
             return None
@@ -120,6 +120,6 @@ def _in_utc(instant: datetime) -> datetime:
 
 
 @lru_cache(maxsize=4096)
-def _on_an_even_clock(fields: CronFields, step: Step) -> Way:
+def _on_an_even_clock(fields: CronFields, direction: Direction) -> Tables:
     """The tables for the same rule where the clocks are never moved."""
-    return Way(fields, _EVEN, step)
+    return Tables(fields, _EVEN, direction)

@@ -14,6 +14,7 @@ from datetime import MAXYEAR, MINYEAR, UTC, datetime, timedelta
 from difflib import get_close_matches
 from functools import lru_cache
 from itertools import pairwise
+from typing import NamedTuple
 from zoneinfo import ZoneInfo, available_timezones
 
 from foliot.clock import host_timezone
@@ -22,7 +23,8 @@ from foliot.errors import InvalidTimezoneError
 _DAY = timedelta(days=1)
 _STRIDE = timedelta(days=2)
 _LONGEST_NAME = 100
-_OF_THE_HOST = frozenset({"localtime", "posixrules"})
+_OF_THE_HOST = frozenset({"localtime", "posixrules", "Factory"})
+UTC_NAMES = frozenset({"UTC", "UCT", "Universal", "Zulu", "Etc/UTC", "Etc/UCT", "Etc/Universal", "Etc/Zulu"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +69,7 @@ def load_zone(name: str) -> ZoneInfo:
     if len(name) > _LONGEST_NAME:
         raise InvalidTimezoneError(name, "is too long for the name of a zone", hint=_EXAMPLE)
     if name in _OF_THE_HOST:
-        raise InvalidTimezoneError(name, "means something else on every host", hint='use "local"')
+        raise InvalidTimezoneError(name, "means something else on every host, or nothing", hint='use "local"')
     if name.startswith("right/"):
         raise InvalidTimezoneError(name, "counts leap seconds", hint=_similar(name[6:]))
     try:
@@ -142,23 +144,31 @@ def is_regular(zone: ZoneInfo, wall: datetime) -> bool:
     return (wall.month, wall.day) not in irregular_days(zone, wall.year)
 
 
-def spells(zone: ZoneInfo, instant: datetime, *, step: int) -> Iterator[tuple[datetime, datetime, timedelta]]:
-    """Stretches of time with one offset each: (start, end, offset), from the one around an instant on.
+class Spell(NamedTuple):
+    """A stretch of time during which a zone keeps one offset."""
 
-    They run forward for step 1, backward for step -1, to the end of the calendar. A new year starts
+    start: datetime
+    end: datetime
+    offset: timedelta
+
+
+def spells(zone: ZoneInfo, instant: datetime, *, direction: int) -> Iterator[Spell]:
+    """Spell after spell, from the one around an instant on.
+
+    They run forward for direction 1, backward for -1, to the end of the calendar. A new year starts
     a new one, so that no year is looked at before it is needed.
     """
     instant = instant.astimezone(UTC)
     year = instant.year
     while MINYEAR <= year <= MAXYEAR:
-        for start, end, offset in _spells_of_year(zone, year)[::step]:
-            if (instant < end) if step > 0 else (start <= instant):
-                yield start, end, offset
-        year += step
+        for spell in _spells_of_year(zone, year)[::direction]:
+            if (instant < spell.end) if direction > 0 else (spell.start <= instant):
+                yield spell
+        year += direction
 
 
 @lru_cache(maxsize=1024)
-def _spells_of_year(zone: ZoneInfo, year: int) -> tuple[tuple[datetime, datetime, timedelta], ...]:
+def _spells_of_year(zone: ZoneInfo, year: int) -> tuple[Spell, ...]:
     moved = changes(zone, year)
     new_year = datetime(year, 1, 1, tzinfo=UTC)
     end = datetime(year + 1, 1, 1, tzinfo=UTC) if year < MAXYEAR else datetime.max.replace(tzinfo=UTC)
@@ -166,4 +176,4 @@ def _spells_of_year(zone: ZoneInfo, year: int) -> tuple[tuple[datetime, datetime
     starts = [new_year, *(change.at for change in moved)]
     ends = [*(change.at for change in moved), end]
     offsets = [start_offset, *(change.after for change in moved)]
-    return tuple(zip(starts, ends, offsets, strict=True))
+    return tuple(map(Spell, starts, ends, offsets))
