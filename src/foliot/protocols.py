@@ -145,7 +145,10 @@ class Store(Protocol):
         ...
 
     async def update(self, job: str, decide: DecideCommand) -> Decision:
-        """Do to one job what a person asked for. JobNotFoundError if there is none."""
+        """Do to one job what a person asked for. JobNotFoundError if there is none.
+
+        CommandRefusedError if it would open an attempt that has been there before.
+        """
         ...
 
     async def reconcile(  # noqa: PLR0913 - the facts of a revision, and both answers to it

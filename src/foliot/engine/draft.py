@@ -52,6 +52,15 @@ class Draft:
         """Attempts that wait for their job to be free."""
         return [a for a in self.open.values() if a.state is AttemptState.PENDING and a.wake_at is None]
 
+    @property
+    def queued(self) -> list[Attempt]:
+        """Occurrences whose run is pending, whether it must wait or not."""
+        return [
+            a
+            for a in self.open.values()
+            if a.state is AttemptState.PENDING and a.trigger in (Trigger.SCHEDULE, Trigger.CATCH_UP)
+        ]
+
     # -- steps -------------------------------------------------------------------------------------
 
     def open_attempt(self, attempt: Attempt, what: Happening) -> None:
@@ -102,6 +111,13 @@ class Draft:
         )
         self.tell(Happening.STARTED, started.reason, started)
 
+    def release(self) -> list[Attempt]:
+        """Let what waited for the job to be free start; which ones."""
+        waited = self.waiting if self.is_free and not self.is_busy else []
+        for attempt in waited:
+            self.change(attempt, wake_at=self.now)
+        return waited
+
     def skip(self, first: datetime, last: datetime, reason: str) -> None:
         """Record occurrences that will not run."""
         self.skips.append(Skip(self.job.key, first, last, reason))
@@ -127,15 +143,19 @@ class Draft:
 
     def decide(self, *, looks_at_once: bool = False) -> Decision:
         """What is to be written. `looks_at_once`: occurrences that are due are to be met by a claim."""
-        is_over = self.state.next_at is None and not self.open and self.state.fired_count > 0
+        has_served = self.state.fired_count > 0 or bool(self.skips)
+        is_over = self.state.next_at is None and not self.open and has_served
         if self.job.auto_remove and is_over and self.is_live:
             self.tell(Happening.FINISHED, "no occurrence is left, and the job removes itself")
+            return self._decision(remove=True)
+        if self.state.removed_at is not None and not self.open and not self.policy.remembers:
             return self._decision(remove=True)
         self.state = self.state._replace(wake_at=self._wake_at(looks_at_once=looks_at_once))
         return self._decision(remove=False)
 
     def _decision(self, *, remove: bool) -> Decision:
-        if self.state != self.before:
+        # Whoever changes an attempt changes the token too, so that no two writers miss each other.
+        if self.changed or self.state != self.before:
             self.state = self.state._replace(token=self.before.token + 1)
         else:
             self.state = self.before

@@ -37,6 +37,7 @@ class Settings:
     recover: timedelta = timedelta(seconds=10)
     prune: timedelta = timedelta(minutes=10)
     drain: timedelta = timedelta(seconds=30)
+    pause: timedelta = timedelta(seconds=1)  # before a call that was not answered is made again
     batch: int = 1000
 
 
@@ -65,7 +66,7 @@ class Engine:
         self._failpoint = failpoint
         self._stopping = asyncio.Event()
         self._woken = asyncio.Event()
-        self._runner = Runner(executors, clock, self._woken.set)
+        self._runner = Runner(executors, self.now, self._woken.set)
         self._is_claiming = False
         self._rising = asyncio.Lock()
         self.node = ""
@@ -128,7 +129,7 @@ class Engine:
                 return await self._store.claim(node, self.now(), room, plan_due, claim_id)
             except StoreUnavailableError as error:
                 self._on_trouble(error)
-                await self._clock.wait(self._settings.beat / 10)
+                await self._clock.wait(self._settings.pause)
         return Claimed()
 
     def _room(self) -> dict[str, int]:
@@ -172,7 +173,7 @@ class Engine:
                 asked_at = self._clock.monotonic()
                 lease = await self._store.join(Node(self.node, self._name, queues, self._kinds))
             except (StoreUnavailableError, NodeBuriedError):
-                await self._clock.wait(self._settings.beat / 10)
+                await self._clock.wait(self._settings.pause)
             else:
                 self._take(lease, asked_at)
                 return

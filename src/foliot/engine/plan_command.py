@@ -115,9 +115,11 @@ def _cancel(draft: Draft, command: Cancel) -> None:
         elif attempt.state is AttemptState.RUNNING:
             draft.tell(Happening.CANCEL_ASKED, reason, attempt)
             draft.change(attempt, state=AttemptState.CANCELLING, reason=reason)
+    draft.release()
 
 
 def _backfill(draft: Draft, command: Backfill) -> None:
+    still_open = {attempt.run_key for attempt in draft.open.values()}
     for occurrence in _occurrences(draft, command):
         number = command.ran.get(occurrence, 0) + 1
         if number > 1 and not command.rerun:
@@ -128,8 +130,9 @@ def _backfill(draft: Draft, command: Backfill) -> None:
             draft.job.key, number, Trigger.BACKFILL, AttemptState.PENDING, occurrence,
             wake_at=draft.now, reason="asked for by a person, to fill in the past",
         )  # fmt: skip
-        if attempt.key not in draft.open:
-            draft.open_attempt(attempt, Happening.REQUESTED)
+        if attempt.run_key in still_open:
+            raise CommandRefusedError(draft.job.key, f"{attempt.run_key} is still open")
+        draft.open_attempt(attempt, Happening.REQUESTED)
 
 
 def _occurrences(draft: Draft, command: Backfill) -> list[datetime]:

@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 
 from foliot.engine.calendar import last_occurrence, next_occurrence
 from foliot.engine.draft import Draft
-from foliot.model.attempt import AttemptState
+from foliot.model.attempt import AttemptState, Trigger
 from foliot.model.decision import Decision, Event, Happening
 from foliot.model.job import Job
 from foliot.model.policy import FirstSeen, OnChange
@@ -21,8 +21,6 @@ def plan_declared(job: Job, record: Record | None, now: datetime) -> Decision:
     if record is None:
         return _plan_new(job, now, token=(now - _EPOCH) // timedelta(milliseconds=1))
     if record.state.removed_at is not None:
-        if not job.policy.remembers and not record.attempts:
-            return _plan_new(job, now, token=record.state.token + 1)
         return _plan_back(job, record, now)
     if job == record.job:
         return Decision(record.state)
@@ -57,41 +55,55 @@ def _plan_changed(job: Job, record: Record, now: datetime) -> Decision:
     draft = Draft(record._replace(job=job), now)
     draft.tell(Happening.CHANGED, "its definition changed")
     if not job.enabled:
-        _skip_unserved(draft, old, "the job was switched off")
+        _settle(draft, old, "the job was switched off")
+        _drop_scheduled(draft, "the job was switched off")
         draft.serve(now, None)
     elif not old.enabled:
-        _skip_unserved(draft, job, "the job was switched off", since=state.served_until)
+        _settle(draft, old, "the job was switched off")
         draft.serve(now, next_occurrence(job, now))
     elif (job.schedule, job.repeat_until) != (old.schedule, old.repeat_until):
         if job.policy.on_change is OnChange.LAST and state.last_attempt_at is not None:
-            next_at = next_occurrence(job, state.last_attempt_at)
+            since = max(state.last_attempt_at, state.served_until or state.last_attempt_at)
+            next_at = next_occurrence(job, since)
             draft.state = draft.state._replace(next_at=next_at)
         else:
-            _skip_unserved(draft, old, "its definition changed before it could start")
+            _settle(draft, old, "its definition changed before it could start")
             draft.serve(now, next_occurrence(job, now))
     return draft.decide(looks_at_once=True)
 
 
-def _skip_unserved(draft: Draft, job: Job, reason: str, *, since: datetime | None = None) -> None:
-    """Leave a trace of occurrences up to now that will not run."""
-    first = draft.before.next_at if since is None else next_occurrence(job, since)
-    if draft.before.paused_at is None and first is not None and first <= draft.now:
-        last = last_occurrence(job, draft.now) or first
+def _settle(draft: Draft, old: Job, reason: str) -> None:
+    """Leave a trace of the occurrences up to now that will not run, by the rule of the time."""
+    state = draft.before
+    if state.paused_at is not None:
+        reason = "the job was paused"
+    elif not old.enabled:
+        reason = "the job was switched off"
+    first = next_occurrence(old, state.served_until or state.created_at)
+    if first is not None and first <= draft.now:
+        last = last_occurrence(old, draft.now) or first
         draft.skip(first, max(first, last), reason)
+
+
+def _drop_scheduled(draft: Draft, reason: str) -> None:
+    """End what waits to start for the schedule's sake; what a person asked for stays."""
+    for attempt in list(draft.open.values()):
+        is_asked_for = attempt.trigger in (Trigger.MANUAL, Trigger.BACKFILL)
+        if attempt.state is AttemptState.PENDING and not is_asked_for:
+            draft.drop(attempt, reason)
 
 
 def plan_removed(record: Record, now: datetime) -> Decision:
     """A source no longer declares the job. It becomes a tombstone; what runs may end."""
     draft = Draft(record, now)
     reason = "the job was removed"
-    if draft.is_live:
-        _skip_unserved(draft, record.job, reason)
+    if record.state.removed_at is not None:
+        return Decision(record.state)
+    _settle(draft, record.job, reason)
     for attempt in list(draft.open.values()):
         if attempt.state is AttemptState.PENDING:
             draft.drop(attempt, reason)
     draft.state = draft.state._replace(removed_at=now, next_at=None)
     draft.serve(now, None)
     draft.tell(Happening.REMOVED, reason)
-    decision = draft.decide()
-    forgets = not record.job.policy.remembers and not draft.open
-    return decision._replace(remove=True) if forgets else decision
+    return draft.decide()

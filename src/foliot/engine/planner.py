@@ -24,6 +24,8 @@ from foliot.model.policy import MisfireMode, OnLost, OverlapMode
 from foliot.model.state import Record, State
 
 _AGAIN = (Trigger.RETRY, Trigger.LOST)
+_KEEP_ONE = (OverlapMode.WAIT, OverlapMode.REPLACE)
+_ASKED_FOR = (Trigger.MANUAL, Trigger.BACKFILL)
 _FAILURES = (Outcome.FAILED, Outcome.TIMED_OUT)
 _ON_TIME = "its occurrence has come"
 _OVERLAP = "a run was still open"
@@ -72,10 +74,13 @@ def _meet_occurrences(draft: Draft, window: Window) -> None:
             draft.tell(Happening.RETRY_PREEMPTED, "a new occurrence takes its place", attempt)
             draft.drop(attempt, "a new occurrence took its place")
     if not draft.is_busy:
+        if draft.policy.overlap.mode in _KEEP_ONE and draft.policy.misfire.mode is not MisfireMode.ALL:
+            for attempt in draft.queued:
+                draft.drop(attempt, "a newer occurrence took its place")
         _open_due(draft, window)
     elif draft.policy.overlap.mode is OverlapMode.REPLACE:
         _replace_open(draft, window)
-    elif draft.policy.overlap.mode is OverlapMode.WAIT and not draft.waiting:
+    elif draft.policy.overlap.mode is OverlapMode.WAIT and not draft.queued:
         _open_pending(draft, window.first, Trigger.SCHEDULE, "waits for the open run to end", must_wait=True)
         draft.serve(window.first, next_occurrence(draft.job, window.first))
 
@@ -84,12 +89,13 @@ def _open_due(draft: Draft, window: Window) -> None:
     """Nothing is in the way: a run for what has come, or for what was missed."""
     misfire = draft.policy.misfire
     is_late = draft.now - window.last > misfire.grace
+    owes_first = window.first <= draft.state.created_at  # it was to run when it was first seen
     draft.serve(window.last, window.following)
-    if is_late and draft.state.fired_count == 0 and not draft.policy.before_first_run:
+    if is_late and not owes_first and draft.state.fired_count == 0 and not draft.policy.before_first_run:
         draft.skip(window.first, window.last, "missed, and the job had never run before")
-    elif misfire.mode is MisfireMode.ALL:
+    elif misfire.mode is MisfireMode.ALL and not owes_first:
         _open_all(draft, window)
-    elif misfire.mode is MisfireMode.SKIP:
+    elif misfire.mode is MisfireMode.SKIP and not owes_first:
         if is_late:
             draft.skip(window.first, window.last, "missed by more than its grace")
         else:
@@ -119,7 +125,7 @@ def _replace_open(draft: Draft, window: Window) -> None:
             reason = "the next occurrence replaces it"
             draft.tell(Happening.CANCEL_ASKED, reason, attempt)
             draft.change(attempt, state=AttemptState.CANCELLING, reason=reason)
-        elif attempt.state is AttemptState.PENDING and attempt.trigger is not Trigger.MANUAL:
+        elif attempt.state is AttemptState.PENDING and attempt.trigger not in _ASKED_FOR:
             draft.drop(attempt, "a newer occurrence replaced it")
     draft.skip_all_but(window, window.last, "a newer occurrence replaced it")
     reason = "replaces the open run"
@@ -165,6 +171,7 @@ def plan_ended(record: Record, ending: Ending, now: datetime) -> Decision:
         and is_awake
         and state.failures_in_row == 0
         and not record.job.auto_remove
+        and state.removed_at is None
     ):
         ended = attempt._replace(
             state=AttemptState.ENDED, outcome=Outcome.SUCCEEDED,
@@ -205,7 +212,7 @@ def _follow(draft: Draft, attempt: Attempt, ending: Ending) -> None:
         _restart(draft, attempt, "its node was stopped")
     elif ending.outcome in _FAILURES and may_retry(draft.policy.retry, attempt):
         passed = draft.state.next_at is not None and draft.state.next_at <= draft.now and draft.is_live
-        if draft.policy.retry.is_preempted and (passed or draft.waiting):
+        if draft.policy.retry.is_preempted and (passed or draft.queued):
             draft.tell(Happening.RETRY_PREEMPTED, "an occurrence came during the run", attempt)
             return
         at = retry_at(draft.policy.retry, attempt, ending.finished_at)
@@ -214,7 +221,9 @@ def _follow(draft: Draft, attempt: Attempt, ending: Ending) -> None:
 
 
 def _restart(draft: Draft, attempt: Attempt, reason: str) -> None:
-    if draft.policy.on_lost is OnLost.RESTART:
+    if draft.policy.retry.is_preempted and draft.queued:
+        draft.tell(Happening.RETRY_PREEMPTED, "an occurrence came during the run", attempt)
+    elif draft.policy.on_lost is OnLost.RESTART:
         draft.open_attempt(_again(attempt, Trigger.LOST, draft.now, reason), Happening.RESTART_PLANNED)
 
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 import asyncio
 from collections import Counter
 from collections.abc import Callable, Mapping
+from datetime import datetime
 
 from foliot.model.attempt import Attempt, Ending, Outcome
 from foliot.model.job import Job
-from foliot.protocols import Clock, Executor, Result, Run
+from foliot.protocols import Executor, Result, Run
 
 Key = tuple[str, int]
 
@@ -19,11 +20,11 @@ class Runner:
     def __init__(
         self,
         executors: Mapping[str, Executor],
-        clock: Clock,
+        now: Callable[[], datetime],
         on_ended: Callable[[], None],
     ) -> None:
         self._executors = executors
-        self._clock = clock
+        self._now = now  # the store's time: what is stored must not depend on this host's clock
         self._on_ended = on_ended
         self._running: dict[Key, tuple[Run, asyncio.Task[None]]] = {}
         self._verdicts: dict[Key, Outcome] = {}
@@ -78,7 +79,7 @@ class Runner:
 
     async def _live(self, run: Run) -> None:
         attempt = run.attempt
-        started_at = self._clock.now()
+        started_at = self._now()
         result = await self._execute(run)
         verdict = self._verdicts.pop(attempt.key, None)
         outcome = verdict or result.outcome
@@ -86,7 +87,7 @@ class Runner:
         self._endings.append(
             Ending(
                 attempt.job, attempt.run_key, attempt.number, attempt.token,
-                outcome, started_at, self._clock.now(), result.error,
+                outcome, started_at, self._now(), result.error,
             )
         )  # fmt: skip
         self._on_ended()

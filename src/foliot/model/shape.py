@@ -117,7 +117,7 @@ class Shape:
 
 def _is(wanted: type, words: str) -> Kind:
     def same(value: Any) -> Any:
-        if type(value) is wanted:
+        if isinstance(value, wanted):
             return value
         raise MisfitError(value, f"must be {words}")
 
@@ -140,7 +140,7 @@ WHOLE = Kind(_whole, _whole)
 
 def _number(value: Any) -> float:
     if type(value) is float and isfinite(value):
-        return value
+        return value + 0.0  # minus zero is zero: equal values must give equal texts
     if type(value) is int:
         return float(_whole(value))
     raise MisfitError(value, "must be a finite number")

@@ -9,10 +9,11 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
+from functools import partial
 from heapq import heappop, heappush
 from typing import NamedTuple
 
-from foliot.errors import JobNotFoundError, NodeBuriedError, StaleRevisionError
+from foliot.errors import CommandRefusedError, JobNotFoundError, NodeBuriedError, StaleRevisionError
 from foliot.model.attempt import Attempt, AttemptState, Ending, Outcome
 from foliot.model.decision import Decision, Event
 from foliot.model.job import Job
@@ -34,6 +35,7 @@ from foliot.protocols import (
     Refused,
     RunQuery,
 )
+from foliot.stores.retention import superfluous
 
 _MOST_LOOKS = 1000
 
@@ -120,10 +122,11 @@ class MemoryStore:
         for queue, free in room.items():
             most, not_ours = len(started) + free, []
             while len(started) < most and looks < _MOST_LOOKS and (record := self._pop_due(queue, now)):
-                looks += 1
                 if node.kinds is not None and record.job.action.kind not in node.kinds:
                     not_ours.append(record)
-                elif decision := self._ask(record, lambda record: decide(record, now, node.id)):
+                    continue
+                looks += 1
+                if decision := self._ask(record, lambda record: decide(record, now, node.id)):
                     self._write(record.job, decision)
                     events += decision.events
                     token = record.state.token
@@ -140,11 +143,14 @@ class MemoryStore:
         while due and due[0][0] <= now:
             wake_at, key = heappop(due)
             record = self._records.get(key)
-            # Otherwise it is an old entry: the job has moved, changed its queue, or gone since.
-            is_current = record and record.state.wake_at == wake_at and record.job.queue == queue
-            if is_current and key not in self._damage:
+            if record and self._is_current(record, queue, wake_at):
                 return record
         return None
+
+    def _is_current(self, record: Record, queue: str, wake_at: datetime) -> bool:
+        """Otherwise an entry is old: the job has moved, changed its queue, or been set aside since."""
+        is_here = record.state.wake_at == wake_at and record.job.queue == queue
+        return is_here and record.job.key not in self._damage
 
     async def finish(
         self, node: str, endings: Sequence[Ending], now: datetime, decide: DecideEnded
@@ -158,7 +164,10 @@ class MemoryStore:
                 if record is None or not _is_held(record, ending, node):
                     refused.append(Refused(ending, "the attempt is not open under that node and token"))
                     continue
-                decision = decide(record, ending, now)
+                decision = self._ask(record, partial(_swap_end, decide, ending, now))
+                if decision is None:
+                    refused.append(Refused(ending, "the job was set aside"))
+                    continue
                 self._write(record.job, decision)
                 events += decision.events
         return Finished(tuple(refused), tuple(events))
@@ -175,13 +184,14 @@ class MemoryStore:
                 attempt
                 for record in self._records.values()
                 for attempt in record.attempts
-                if attempt.is_running and attempt.node in buried
+                if attempt.is_running and attempt.node in buried and attempt.job not in self._damage
             ]
             for attempt in lost[:limit]:
-                record = self._records[attempt.job]
-                decision = decide(record, attempt.run_key, attempt.number, now)
-                self._write(record.job, decision)
-                events += decision.events
+                record, (run_key, number) = self._records[attempt.job], attempt.key
+                decision = self._ask(record, partial(_swap_loss, decide, run_key, number, now))
+                if decision is not None:
+                    self._write(record.job, decision)
+                    events += decision.events
             for id_ in buried - {attempt.node for attempt in lost}:
                 del self._nodes[id_]  # nothing of it is left; an unknown node counts as buried
         return tuple(events)
@@ -194,8 +204,17 @@ class MemoryStore:
             if record is None or job in self._damage:
                 raise JobNotFoundError(job)
             decision = decide(record)
+            self._refuse_what_has_run(record, decision)
             self._write(record.job, decision)
             return decision
+
+    def _refuse_what_has_run(self, record: Record, decision: Decision) -> None:
+        """A request that has been served is not served again, and neither is an attempt."""
+        history = self._history.get(record.job.key, {})
+        known = {attempt.key for attempt in record.attempts}
+        for attempt in decision.attempts:
+            if attempt.is_open and attempt.key not in known and attempt.key in history:
+                raise CommandRefusedError(record.job.key, f"{attempt.run_key} has run already")
 
     async def reconcile(  # noqa: PLR0913 - see the protocol
         self,
@@ -243,7 +262,7 @@ class MemoryStore:
             while due:
                 wake_at, key = due[0]
                 record = self._records.get(key)
-                if record is not None and record.state.wake_at == wake_at and key not in self._damage:
+                if record and self._is_current(record, queue, wake_at):
                     yield record
                     break
                 heappop(due)
@@ -281,7 +300,8 @@ class MemoryStore:
     async def overview(self) -> Overview:
         with self._lock:
             records = [r for r in self._records.values() if r.state.removed_at is None]
-            wakes = [r.state.wake_at for r in records if r.state.wake_at is not None]
+            sound = [r for r in records if r.job.key not in self._damage]
+            wakes = [r.state.wake_at for r in sound if r.state.wake_at is not None]
             return Overview(
                 jobs=len(records),
                 damaged=len(self._damage),
@@ -295,7 +315,7 @@ class MemoryStore:
         with self._lock:
             for key, record in self._records.items():
                 history = self._history.get(key, {})
-                for attempt in _superfluous(record, history.values(), now):
+                for attempt in superfluous(record, history.values(), now):
                     if forgotten >= limit:
                         return forgotten
                     del history[attempt.key]
@@ -346,6 +366,14 @@ class MemoryStore:
         self._claims[claim_id] = now + self._lease, claimed
 
 
+def _swap_end(decide: DecideEnded, ending: Ending, now: datetime, record: Record) -> Decision:
+    return decide(record, ending, now)
+
+
+def _swap_loss(decide: DecideLost, run_key: str, number: int, now: datetime, record: Record) -> Decision:
+    return decide(record, run_key, number, now)
+
+
 def _is_held(record: Record, ending: Ending, node: str) -> bool:
     return any(
         a.is_running
@@ -362,22 +390,3 @@ def _is_wanted(view: JobView, query: JobQuery) -> bool:
         return True
     is_there = query.with_removed or record.state.removed_at is None
     return is_there and query.source in (None, record.job.source)
-
-
-def _superfluous(record: Record, history: Iterable[Attempt], now: datetime) -> list[Attempt]:
-    """What the job's policy does not keep. The last run stays, and so do runs that are still open."""
-    keep, state = record.job.policy.keep, record.state
-    if keep.last is None and keep.days is None and not keep.problems_only:
-        return []
-    still_open = {attempt.run_key for attempt in record.attempts}
-    newest_first = sorted(history, key=lambda a: (a.scheduled_for, a.number), reverse=True)
-    found = []
-    for position, attempt in enumerate(newest_first):
-        if attempt.run_key == state.last_run or attempt.run_key in still_open:
-            continue
-        is_old = keep.days is not None and now - (attempt.finished_at or now) > timedelta(days=keep.days)
-        is_surplus = keep.last is not None and position >= keep.last
-        is_dull = keep.problems_only and attempt.outcome is Outcome.SUCCEEDED
-        if is_old or is_surplus or is_dull:
-            found.append(attempt)
-    return found

@@ -1,0 +1,28 @@
+"""What a job's policy does not keep of its history: the same for every store."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import datetime, timedelta
+
+from foliot.model.attempt import Attempt, Outcome
+from foliot.model.state import Record
+
+
+def superfluous(record: Record, history: Iterable[Attempt], now: datetime) -> list[Attempt]:
+    """What the job's policy does not keep. The last run stays, and so do runs that are still open."""
+    keep, state = record.job.policy.keep, record.state
+    if keep.last is None and keep.days is None and not keep.problems_only:
+        return []
+    still_open = {attempt.run_key for attempt in record.attempts}
+    newest_first = sorted(history, key=lambda a: (a.scheduled_for, a.number), reverse=True)
+    found = []
+    for position, attempt in enumerate(newest_first):
+        if attempt.run_key == state.last_run or attempt.run_key in still_open:
+            continue
+        is_old = keep.days is not None and now - (attempt.finished_at or now) > timedelta(days=keep.days)
+        is_surplus = keep.last is not None and position >= keep.last
+        is_dull = keep.problems_only and attempt.outcome is Outcome.SUCCEEDED
+        if is_old or is_surplus or is_dull:
+            found.append(attempt)
+    return found

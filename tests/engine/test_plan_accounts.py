@@ -1,0 +1,72 @@
+"""Rule 4: every occurrence leaves a trace, exactly one: a run, or its place in a skip range."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from hypothesis import given
+
+from engine.plan_cases import Life, Step
+from engine.plan_lives import lives
+from foliot.engine.calendar import next_occurrence
+from foliot.model.attempt import Trigger
+from foliot.model.job import Job
+from foliot.model.policy import OnChange
+
+
+class Accounts:
+    """Which occurrences a job has had, found by asking its rule for one after the other, and their traces."""
+
+    def __init__(self) -> None:
+        self.eras: list[tuple[Job, datetime, datetime | None]] = []
+        self.traces: list[tuple[datetime, datetime]] = []
+
+    def add(self, step: Step) -> None:
+        """Take down what a decision leaves behind."""
+        self._add_era(step)
+        known = {attempt.key for attempt in (step.before.attempts if step.before else ())}
+        for attempt in step.decision.attempts:
+            is_new = attempt.key not in known
+            if is_new and attempt.trigger in (Trigger.SCHEDULE, Trigger.CATCH_UP):
+                self.traces.append((attempt.covers_from or attempt.scheduled_for, attempt.scheduled_for))
+        self.traces += ((skip.first, skip.last) for skip in step.decision.skips)
+
+    def _add_era(self, step: Step) -> None:
+        """A rule is in force until the job changes it or is removed."""
+        served = step.decision.state.served_until
+        assert served is not None
+        if not self.eras:
+            self.eras.append((step.job, served, None))
+        elif step.what in ("declare", "remove") and step.before is not None:
+            was_removed = step.before.state.removed_at is not None
+            rules = [(job.schedule, job.repeat_until) for job in (step.before.job, step.job)]
+            if was_removed or step.what == "remove" or rules[0] != rules[1]:
+                job, since, until = self.eras[-1]
+                self.eras[-1] = job, since, until or step.at
+                self.eras += [(step.job, step.at, None)] if step.what == "declare" else []
+
+    def check(self, served_until: datetime) -> None:
+        """Every occurrence has one trace, and every trace begins and ends with an occurrence."""
+        occurrences: set[datetime] = set()
+        for job, since, until in self.eras:
+            at = next_occurrence(job, since)
+            while at is not None and at <= min(until or served_until, served_until):
+                occurrences.add(at)
+                at = next_occurrence(job, at)
+        traces = {at: [t for t in self.traces if t[0] <= at <= t[1]] for at in occurrences}
+        assert {at: found for at, found in traces.items() if len(found) != 1} == {}
+        assert occurrences.issuperset(at for trace in self.traces for at in trace)
+
+
+# A change that counts from the last attempt moves the new rule's beginning back: see test_plan_declared.
+@given(lives(on_change=OnChange.NOW))
+def test_every_occurrence_is_accounted_for_exactly_once(life: Life) -> None:
+    accounts = Accounts()
+    for step in life.steps:
+        begins_anew = step.before and step.decision.state.created_at != step.before.state.created_at
+        if step.before is None or begins_anew:
+            accounts = Accounts()
+        accounts.add(step)
+        if step.after is None or step is life.steps[-1]:
+            assert step.decision.state.served_until is not None
+            accounts.check(step.decision.state.served_until)

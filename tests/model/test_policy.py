@@ -1,0 +1,143 @@
+"""Policies: what each door's preset says, and what is refused."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import FrozenInstanceError
+from datetime import timedelta
+from typing import NamedTuple
+
+import pytest
+
+from foliot.errors import InvalidDurationError, InvalidPolicyError
+from foliot.model.policy import Keep, Misfire, Overlap, OverlapMode, Policy, Retry, parallel
+from foliot.model.presets import API, BEAT, CODE, DECLARATIVE, ROLLCRON
+
+NO = timedelta(0)
+SECOND = timedelta(seconds=1)
+
+
+class Row(NamedTuple):
+    """A column of the table in DESIGN §4: one door's preset."""
+
+    first_seen: str
+    misfire: str
+    before_first_run: str
+    on_change: str
+    overlap: str
+    retry: str
+    on_lost: str
+    timeout: str
+
+
+# Grace is 60 s and history the last 100 of 30 days, for all of them.
+PRESETS = {
+    "rollcron": (
+        ROLLCRON,
+        Row("wait", "skip", "no", "now", "skip", "none", "give_up", "10s"),
+    ),
+    "declarative": (
+        DECLARATIVE,
+        Row("if_matching", "once", "no", "last", "wait", "10s, for ever, pre-empted", "restart", "none"),
+    ),
+    "beat": (
+        BEAT,
+        Row("now", "once", "yes", "now", "parallel", "1s, for ever, pre-empted", "restart", "none"),
+    ),
+    "api": (API, Row("wait", "once", "yes", "now", "parallel", "none", "restart", "none")),
+    "code": (CODE, Row("wait", "once", "yes", "now", "skip", "none", "restart", "none")),
+}
+
+
+def in_words(policy: Policy) -> Row:
+    retry = policy.retry
+    count = "for ever" if retry.max is None else f"{retry.max} times"
+    words = [f"{retry.delay.seconds}s", count, *(["pre-empted"] if retry.is_preempted else [])]
+    return Row(
+        first_seen=policy.first_seen,
+        misfire=policy.misfire.mode,
+        before_first_run="yes" if policy.before_first_run else "no",
+        on_change=policy.on_change,
+        overlap=policy.overlap.mode,
+        retry="none" if retry.max == 0 else ", ".join(words),
+        on_lost=policy.on_lost,
+        timeout=f"{policy.timeout.seconds}s" if policy.timeout else "none",
+    )
+
+
+@pytest.mark.parametrize(("policy", "row"), PRESETS.values(), ids=PRESETS)
+def test_a_door_has_the_preset_of_the_design(policy: Policy, row: Row) -> None:
+    assert in_words(policy) == row
+    assert policy.misfire.grace == timedelta(seconds=60)
+    assert (policy.keep.last, policy.keep.days, policy.keep.problems_only) == (100, 30, False)
+    assert policy.overlap.most == (None if row.overlap == "parallel" else 1)
+
+
+def test_only_declarative_tasks_forget() -> None:
+    forgetful = {name for name, (policy, _) in PRESETS.items() if not policy.remembers}
+    assert forgetful == {"declarative"}
+
+
+@pytest.mark.parametrize(
+    ("overlap", "most"),
+    [
+        (Overlap(), 1),
+        (Overlap(mode=OverlapMode.WAIT), 1),
+        (Overlap(mode=OverlapMode.REPLACE), 1),
+        (Overlap(mode=OverlapMode.WAIT, limit=5), 1),
+        (parallel(), None),
+        (parallel(1), 1),
+        (parallel(7), 7),
+    ],
+    ids=str,
+)
+def test_how_many_runs_may_be_open(overlap: Overlap, most: int | None) -> None:
+    assert overlap.most == most
+
+
+REFUSED: dict[str, Callable[[], object]] = {
+    "misfire.limit": lambda: Misfire(limit=0),
+    "misfire.grace": lambda: Misfire(grace=-SECOND),
+    "overlap.limit": lambda: parallel(0),
+    "retry.max": lambda: Retry(max=-1),
+    "retry.delay": lambda: Retry(delay=-SECOND),
+    "retry.longest": lambda: Retry(longest=-SECOND),
+    "retry.backoff": lambda: Retry(backoff=0.9),
+    "retry.jitter": lambda: Retry(jitter=1.1),
+    "keep.last": lambda: Keep(last=0),
+    "keep.days": lambda: Keep(days=0),
+    "timeout": lambda: Policy(timeout=NO),
+}
+
+
+@pytest.mark.parametrize(("field", "build"), REFUSED.items(), ids=REFUSED)
+def test_a_policy_that_cannot_be_right_is_refused_by_name(field: str, build: Callable[[], object]) -> None:
+    with pytest.raises(InvalidPolicyError, match=f"^invalid {field} ") as caught:
+        build()
+    assert caught.value.details["field"] == field
+
+
+def test_edges_that_are_right() -> None:
+    assert Misfire(limit=1, grace=NO).grace == NO
+    assert Retry(max=0, delay=NO, backoff=1, jitter=1).delay == NO
+    assert Policy(timeout=timedelta(microseconds=1)).timeout
+    assert Keep(last=None, days=None) == Keep(last=None, days=None)
+
+
+def test_a_negative_jitter_and_an_unreadable_delay_are_refused() -> None:
+    with pytest.raises(InvalidPolicyError):
+        Retry(jitter=-0.1)
+    with pytest.raises(InvalidDurationError):
+        Retry(delay="soon")
+
+
+def test_durations_of_a_retry_may_be_written() -> None:
+    written = Retry(3, "10s", backoff=2, longest="1h30m")
+    assert written == Retry(3, timedelta(seconds=10), backoff=2.0, longest=timedelta(minutes=90))
+    assert hash(written) == hash(Retry(3, timedelta(seconds=10), backoff=2.0, longest=timedelta(minutes=90)))
+
+
+def test_policies_are_frozen() -> None:
+    for value, name in ((CODE, "overlap"), (CODE.retry, "max"), (CODE.misfire, "grace"), (CODE.keep, "last")):
+        with pytest.raises(FrozenInstanceError):
+            setattr(value, name, None)
