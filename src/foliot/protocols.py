@@ -13,7 +13,7 @@ only if nobody else has written meanwhile; otherwise it loads and asks again.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import NamedTuple, Protocol
 
@@ -40,7 +40,7 @@ class Claimed(NamedTuple):
 
 
 class Refused(NamedTuple):
-    """An ending that did not count: its attempt is no longer open under that node and token."""
+    """An ending that did not count now: its attempt is no longer open under that node and token."""
 
     ending: Ending
     reason: str
@@ -102,9 +102,14 @@ class Overview(NamedTuple):
 class Store(Protocol):
     """Where jobs, states, attempts, skips, nodes and sources are kept.
 
-    Verbs raise `StoreUnavailableError` if the store does not answer: the write may have taken effect.
-    Repeating a verb is then safe: `claim` with the same `claim_id` gives the same answer; all others
-    are idempotent by what they carry. A buried node gets `NodeBuriedError` from every verb it asks.
+    Verbs raise `StoreUnavailableError` if the store does not answer: the write may have taken effect, or
+    may yet. Repeating a verb is then safe: `claim` with the same `claim_id` starts nothing more and tells
+    what that claim started (while the first asking is still under way it may tell less; `held` tells
+    all); an ending that counted the first time is refused the second. Events are told at most once.
+    A verb that names a node raises `NodeBuriedError` if that node is buried or unknown. A write that was
+    under way at the burial may still land: what it started is lost by the next `recover`; what it ended
+    counts unless `recover` came first. What guards a write is the whole record, not only its token: an end
+    in peace leaves the token alone. Node ids and claim ids are never used again.
     A record that cannot be read is set aside and shown with its damage; all others go on.
     """
 
@@ -117,7 +122,7 @@ class Store(Protocol):
         ...
 
     async def leave(self, node: str) -> None:
-        """A node ends its life in order. What it still holds is lost at once."""
+        """A node ends its life in order. What it holds is lost by the next `recover`, whatever its lease."""
         ...
 
     async def held(self, node: str) -> tuple[Attempt, ...]:
@@ -127,10 +132,12 @@ class Store(Protocol):
     async def claim(
         self, node: str, now: datetime, room: Mapping[str, int], decide: DecideDue, claim_id: str
     ) -> Claimed:
-        """Start what is due in these queues, at most so many each, in the order of `wake_at`.
+        """Start what is due in these queues and of the node's kinds, at most so many each, longest due first.
 
         Due-ness is decided inside, under the protection of the step. An attempt that starts belongs to
-        the node, under a token higher than any the job has had.
+        the node, under a token higher than any the job has had. A claim may look at fewer jobs than there
+        is room for; `more` says so. A node whose lease has run out gets nothing. What one answer holds is
+        in order; between nodes no order is promised.
         """
         ...
 
@@ -147,7 +154,7 @@ class Store(Protocol):
     async def update(self, job: str, decide: DecideCommand) -> Decision:
         """Do to one job what a person asked for. JobNotFoundError if there is none.
 
-        CommandRefusedError if it would open an attempt that has been there before.
+        CommandRefusedError if it would open an attempt that was there before, as far as history goes back.
         """
         ...
 
@@ -171,8 +178,8 @@ class Store(Protocol):
         """The revision that a source was last reconciled to."""
         ...
 
-    async def next_wake(self, queues: Iterable[str]) -> datetime | None:
-        """When the next job of these queues must be looked at."""
+    async def next_wake(self, queues: Iterable[str], kinds: Collection[str] | None = None) -> datetime | None:
+        """When the next job of these queues, and of these kinds of action, must be looked at."""
         ...
 
     async def jobs(self, query: JobQuery) -> tuple[JobView, ...]:

@@ -139,7 +139,8 @@ class Engine:
         return {queue: count for queue, count in free.items() if count > 0}
 
     async def _time_to_next(self) -> timedelta:
-        next_at = await self._store.next_wake(self._room()) if self._room() else None
+        room = self._room()
+        next_at = await self._store.next_wake(room, self._kinds) if room else None
         if next_at is None:
             return self._settings.poll
         return max(_AT_ONCE, min(next_at - self.now(), self._settings.poll))

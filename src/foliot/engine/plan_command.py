@@ -77,6 +77,9 @@ def plan_command(record: Record, command: Command, now: datetime) -> Decision:
 
 
 def _request(draft: Draft, command: RunNow) -> None:
+    if not command.request or not command.request.isprintable() or set(command.request) & set("!@"):
+        reason = "a request must be a printable text without ! and @"
+        raise CommandRefusedError(draft.job.key, reason, hint="they part the run key from its job")
     if all(attempt.request != command.request for attempt in draft.open.values()):
         attempt = Attempt(
             draft.job.key, 1, Trigger.MANUAL, AttemptState.PENDING, draft.now,

@@ -1,6 +1,6 @@
 """Jobs, states, attempts and events as JSON, both ways, for stores.
 
-A job is a text: canonical, so that equal jobs have equal texts, and bounded (`json_text`). What is read
+A job is a text: canonical, so that the same job has the same text, and bounded (`json_text`). What is read
 is only data: it selects from what code knows, nothing is imported or evaluated. Whatever is wrong with
 a text, the answer is a DamagedRecordError that names the field, so a store can set the job aside.
 

@@ -130,8 +130,9 @@ FLAG = _is(bool, "true or false")
 
 
 def _whole(value: Any) -> int:
-    if type(value) is int and -LARGEST <= value <= LARGEST:
-        return value
+    # Document databases hand out subclasses of int; a bool is one too, and is no number.
+    if isinstance(value, int) and not isinstance(value, bool) and -LARGEST <= value <= LARGEST:
+        return int(value)
     raise MisfitError(value, "must be a whole number of at most 64 bits")
 
 

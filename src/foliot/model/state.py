@@ -15,7 +15,7 @@ class State(NamedTuple):
     `wake_at`: the only due value: when somebody must look; None: nobody need look.
     `served_until`: every occurrence up to here has its run, or is part of a skip.
     `next_at`: the first occurrence that is not served; None: there is none.
-    `token`: grows with every write, and is the fence of what is claimed with it.
+    `token`: grows with every write of the state, and is the fence of what is claimed with it.
     """
 
     token: int

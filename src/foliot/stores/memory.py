@@ -7,7 +7,7 @@ process. `now` of leases is the store's own clock, as with a server.
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
 from functools import partial
 from heapq import heappop, heappush
@@ -247,16 +247,21 @@ class MemoryStore:
 
     # -- questions ---------------------------------------------------------------------------------
 
-    async def next_wake(self, queues: Iterable[str]) -> datetime | None:
+    async def next_wake(self, queues: Iterable[str], kinds: Collection[str] | None = None) -> datetime | None:
         with self._lock:
+            wanted = frozenset(queues)
             wakes = [
                 record.state.wake_at
-                for record in self._awake(frozenset(queues))
+                for record in (self._records.values() if kinds is not None else self._first_awake(wanted))
                 if record.state.wake_at is not None
+                and record.job.queue in wanted
+                and (kinds is None or record.job.action.kind in kinds)
+                and record.job.key not in self._damage
             ]
             return min(wakes, default=None)
 
-    def _awake(self, queues: frozenset[str]) -> Iterator[Record]:
+    def _first_awake(self, queues: frozenset[str]) -> Iterator[Record]:
+        """The record of each queue that is to be looked at first."""
         for queue in queues:
             due = self._due.get(queue, [])
             while due:
