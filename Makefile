@@ -45,13 +45,17 @@ ledger: $(STAMP) ## run the tests and print which promises have a passing one
 
 bench: $(BENCH)/.ready ## measure us and the peers side by side; writes JSON and a chart
 	@$(BENCH)/bin/python -m benchmarks.cron
+	@$(BENCH)/bin/python tools/speed_tables.py
 
 format: $(STAMP) ## format the code
 	@$(VENV)/bin/ruff check --fix --quiet || true
 	@$(VENV)/bin/ruff format
 
-reference: $(STAMP) ## renew the page about the command line
+reference: $(STAMP) ## renew the pages that are made from the code
 	@$(PYTHON) tools/cli_reference.py
+	@$(PYTHON) tools/policy_reference.py
+	@$(PYTHON) tools/speed_tables.py
+	@$(PYTHON) tools/state_machine.py
 
 lock: $(STAMP) ## renew the lock files (needs uv, from PyPI)
 	@$(PYTHON) -m pip install --quiet uv

@@ -71,11 +71,12 @@ def _is_generated(file: Path) -> bool:
     return "__pycache__" in parts or any(part.startswith(".") and part != ".ci" for part in parts)
 
 
-def test_the_page_about_the_command_line_is_up_to_date() -> None:
-    spec = importlib.util.spec_from_file_location("cli_reference", ROOT / "tools/cli_reference.py")
+@pytest.mark.parametrize("name", ["cli_reference", "speed_tables"])
+def test_the_pages_that_are_made_by_tools_are_up_to_date(name: str) -> None:
+    spec = importlib.util.spec_from_file_location(name, ROOT / f"tools/{name}.py")
     assert spec is not None
     assert spec.loader is not None
     tool = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(tool)
 
-    assert (ROOT / "docs/reference/cli.md").read_text() == tool.page(), "run make reference"
+    assert tool.PAGE.read_text() == tool.page(), "run make reference"

@@ -47,7 +47,7 @@ class Job:
     enabled: bool = True
     repeat_until: datetime | None = None
     auto_remove: bool = False
-    revision: str = ""
+    revision: str = field(default="", compare=False)  # where it was read is not what it says
     extra: Mapping[str, Any] = field(default_factory=lambda: _EMPTY)
 
     def __post_init__(self) -> None:

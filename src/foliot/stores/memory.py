@@ -180,11 +180,12 @@ class MemoryStore:
                 if life.until < store_now:
                     self._nodes[id_] = life._replace(is_buried=True)
             buried = {id_ for id_, life in self._nodes.items() if life.is_buried}
+            living = self._nodes.keys() - buried  # who holds and does not live is dead, known or not
             lost = [
                 attempt
                 for record in self._records.values()
                 for attempt in record.attempts
-                if attempt.is_running and attempt.node in buried and attempt.job not in self._damage
+                if attempt.is_running and attempt.node not in living and attempt.job not in self._damage
             ]
             for attempt in lost[:limit]:
                 record, (run_key, number) = self._records[attempt.job], attempt.key

@@ -3,34 +3,22 @@
 from __future__ import annotations
 
 import asyncio
-from datetime import datetime, timedelta
-from typing import NamedTuple
+from datetime import timedelta
 
 from foliot.model.attempt import Outcome
 from foliot.protocols import Result, Run
+from foliot.testing.history.facts import Mark, Witness
+from foliot.testing.simulation.logbook import Logbook
 from foliot.testing.simulation.world import Host, World
-
-
-class Witnessed(NamedTuple):
-    """A line in the witness: an effect that really took place."""
-
-    what: str  # "start" or "end"
-    job: str
-    run_key: str
-    number: int
-    token: int
-    host: str
-    node: str
-    at: datetime
 
 
 class SimulatedExecutor:
     """Carries out what `action.data` describes: {"takes": seconds, "fails": chance, "hangs": chance}."""
 
-    def __init__(self, world: World, host: Host, witness: list[Witnessed]) -> None:
+    def __init__(self, world: World, host: Host, logbook: Logbook) -> None:
         self._world = world
         self._host = host
-        self._witness = witness
+        self._logbook = logbook
 
     async def execute(self, run: Run) -> Result:
         await self._host.gate()
@@ -40,14 +28,14 @@ class SimulatedExecutor:
         if chance.random() < float(data.get("hangs", 0)):
             takes *= 500
         fails = chance.random() < float(data.get("fails", 0))
-        self._write("start", run)
+        self._write(Mark.START, run)
         try:
             await asyncio.sleep(takes)  # noqa: TID251 - virtual time
             await self._host.gate()
         except asyncio.CancelledError:
             await self._end_slowly(run)
             raise
-        self._write("end", run)
+        self._write(Mark.END, run)
         return Result(Outcome.FAILED, "as it was told") if fails else Result(Outcome.SUCCEEDED)
 
     async def _end_slowly(self, run: Run) -> None:
@@ -56,13 +44,13 @@ class SimulatedExecutor:
         grace = timedelta(seconds=self._world.random.uniform(0, 3))
         await asyncio.sleep(grace.total_seconds())  # noqa: TID251 - virtual time
         await self._host.gate()
-        self._write("end", run)
+        self._write(Mark.END, run)
 
-    def _write(self, what: str, run: Run) -> None:
+    def _write(self, what: Mark, run: Run) -> None:
         attempt = run.attempt
-        line = Witnessed(
-            what, attempt.job, attempt.run_key, attempt.number, attempt.token,
-            self._host.name, attempt.node or "", self._world.now,
+        line = Witness(
+            what, attempt.job, attempt.run_key, attempt.number, attempt.token, attempt.node or "",
+            self._world.now,
         )  # fmt: skip
-        self._witness.append(line)
+        self._logbook.witness.append(line)
         self._world.note(*line)

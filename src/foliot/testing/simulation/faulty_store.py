@@ -10,6 +10,7 @@ from typing import Any
 
 from foliot.errors import StoreUnavailableError
 from foliot.protocols import Store
+from foliot.testing.simulation.logbook import Logbook
 from foliot.testing.simulation.world import Host, World
 
 _VERBS = (
@@ -31,27 +32,41 @@ class Weather:
 class FaultyStore:
     """Hands every verb on to the real store, through the weather."""
 
-    def __init__(self, store: Store, world: World, host: Host, weather: Weather) -> None:
-        self._store = store
+    def __init__(self, store: Store, *, world: World, host: Host, weather: Weather, logbook: Logbook) -> None:
         self._world = world
         self._host = host
         self._weather = weather
+        self._logbook = logbook
         for verb in _VERBS:
             setattr(self, verb, self._through(verb, getattr(store, verb)))
 
     def _through(self, verb: str, call: Callable[..., Awaitable[Any]]) -> Callable[..., Awaitable[Any]]:
         async def verb_through_the_weather(*arguments: Any, **options: Any) -> Any:
-            await self._travel(verb)
-            if self._world.random.random() < self._weather.fails_before:
-                raise StoreUnavailableError(verb, "refused")
-            answer = await call(*arguments, **options)
-            self._world.note(self._host.name, verb)
-            await self._travel(verb)
-            if self._world.random.random() < self._weather.fails_after:
-                raise StoreUnavailableError(verb, "the answer was lost")
+            begin = self._world.now
+            try:
+                await self._travel(verb)
+                self._perhaps_fail(self._weather.fails_before, verb, "refused")
+                answer = await call(*arguments, **options)
+                self._write_down(verb, arguments, answer)
+                await self._travel(verb)
+                self._perhaps_fail(self._weather.fails_after, verb, "the answer was lost")
+            except StoreUnavailableError:
+                self._logbook.failed_call(self._host.name, begin, self._world.now)
+                raise
             return answer
 
         return verb_through_the_weather
+
+    def _perhaps_fail(self, chance: float, verb: str, reason: str) -> None:
+        if self._world.random.random() < chance:
+            raise StoreUnavailableError(verb, reason)
+
+    def _write_down(self, verb: str, arguments: tuple[Any, ...], answer: Any) -> None:
+        self._world.note(self._host.name, verb)
+        if verb == "join":
+            self._logbook.identify(arguments[0].id, self._host.name)
+        elif verb == "finish":
+            self._logbook.finished(arguments[0], arguments[1], answer, self._world.now)
 
     async def _travel(self, verb: str) -> None:
         """The way to the store, or back."""

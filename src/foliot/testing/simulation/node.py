@@ -3,29 +3,22 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextvars import ContextVar
-from datetime import datetime
-from typing import Any, NamedTuple
+from datetime import timedelta
+from typing import Any
 
 from foliot.engine.engine import Engine, Settings
 from foliot.errors import StoreError
 from foliot.model.decision import Event
 from foliot.protocols import Store
-from foliot.testing.simulation.executor import SimulatedExecutor, Witnessed
+from foliot.testing.history.facts import Trouble
+from foliot.testing.simulation.executor import SimulatedExecutor
 from foliot.testing.simulation.faulty_store import FaultyStore, Weather
+from foliot.testing.simulation.logbook import Logbook
 from foliot.testing.simulation.world import Host, HostClock, KilledError, World
 
 _process: ContextVar[Process | None] = ContextVar("process", default=None)
-
-
-class Trouble(NamedTuple):
-    """A stretch of time during which a host was not itself."""
-
-    host: str
-    what: str  # "down", "paused" or "cut_off"
-    begin: datetime
-    end: datetime | None
 
 
 class Process:
@@ -57,17 +50,15 @@ class SimulatedNode:
         store: Store,
         settings: Settings,
         weather: Weather,
-        witness: list[Witnessed],
-        troubles: list[Trouble],
+        logbook: Logbook,
     ) -> None:
         self.name = name
         self._world = world
         self._store = store
         self._settings = settings
         self._weather = weather
-        self._witness = witness
-        self._troubles = troubles
-        self._since: dict[str, datetime] = {"down": world.now}
+        self._logbook = logbook
+        self._begin(Trouble.DOWN)
         self._process: Process | None = None
         self._crash_at: str | None = None
         self.host = Host(name)
@@ -90,13 +81,14 @@ class SimulatedNode:
             self._life = asyncio.ensure_future(self.engine.run())
         finally:
             _process.reset(token)
-        self._over("down")
+        self._over(Trouble.DOWN)
+        self._over(Trouble.DRAINING)
         self._world.note(self.name, "start")
 
     def _make_engine(self, host: Host) -> Engine:
         return Engine(
-            FaultyStore(self._store, self._world, host, self._weather),  # type: ignore[arg-type]  # its verbs are set at run time
-            {"simulated": SimulatedExecutor(self._world, host, self._witness)},
+            self._reach_store(host),
+            {"simulated": SimulatedExecutor(self._world, host, self._logbook)},
             clock=HostClock(self._world, host),
             settings=self._settings,
             new_id=self._world.new_id,
@@ -105,6 +97,13 @@ class SimulatedNode:
             failpoint=self._failpoint,
         )
 
+    def _reach_store(self, host: Host) -> Store:
+        faulty: Any = FaultyStore(
+            self._store, world=self._world, host=host, weather=self._weather, logbook=self._logbook
+        )
+        store: Store = faulty  # its verbs are set when it is made
+        return store
+
     def crash(self) -> None:
         """SIGKILL: nothing of the process goes on, and nothing it did not yet write is ever written."""
         if not self.is_up or self._process is None:
@@ -112,9 +111,9 @@ class SimulatedNode:
         self._world.note(self.name, "crash")
         self.host.is_dead = True
         self.host.running.set()
-        self._begin("down")
-        self._over("paused")
-        self._over("cut_off")
+        self._begin(Trouble.DOWN)
+        self._over(Trouble.PAUSED)
+        self._over(Trouble.PARTITIONED)
         for task in sorted(self._process.tasks, key=lambda task: task.get_name()):
             task.cancel()
 
@@ -132,43 +131,45 @@ class SimulatedNode:
         """SIGTERM: drain and leave. It is over when the process has ended."""
         if self.is_up and self.engine is not None and self._life is not None:
             self._world.note(self.name, "stop")
-            self._begin("down")
+            self._begin(Trouble.DRAINING)
             self.engine.stop()
             await asyncio.wait([self._life])
+            self._begin(Trouble.DOWN)
 
     def pause(self) -> None:
         """SIGSTOP."""
         if self.is_up:
             self.host.running.clear()
-            self._begin("paused")
+            self._begin(Trouble.PAUSED)
 
     def resume(self) -> None:
         """SIGCONT."""
         self.host.running.set()
-        self._over("paused")
+        self._over(Trouble.PAUSED)
 
     def cut_off(self) -> None:
         """The store cannot be reached from here."""
         self.host.is_cut_off = True
-        self._begin("cut_off")
+        self._begin(Trouble.PARTITIONED)
 
     def heal(self) -> None:
         """The store can be reached again."""
         self.host.is_cut_off = False
-        self._over("cut_off")
+        self._over(Trouble.PARTITIONED)
 
-    def close(self) -> None:
-        """The simulation is over: what is still wrong stays so."""
-        for what in list(self._since):
-            self._over(what, is_over=False)
+    def jump(self, by: timedelta) -> None:
+        """The wall clock is set."""
+        self._over(Trouble.CLOCK)
+        self.host.offset += by
+        if self.host.offset:
+            self._logbook.begin(self.name, Trouble.CLOCK, self._world.now, self.host.offset)
 
-    def _begin(self, what: str) -> None:
-        self._since.setdefault(what, self._world.now)
+    def _begin(self, what: Trouble) -> None:
+        self._logbook.begin(self.name, what, self._world.now)
         self._world.note(self.name, what)
 
-    def _over(self, what: str, *, is_over: bool = True) -> None:
-        if begin := self._since.pop(what, None):
-            self._troubles.append(Trouble(self.name, what, begin, self._world.now if is_over else None))
+    def _over(self, what: Trouble) -> None:
+        self._logbook.over(self.name, what, self._world.now)
 
 
 class _Silent:
@@ -177,6 +178,3 @@ class _Silent:
 
     def on_trouble(self, error: StoreError) -> None:
         pass
-
-
-Failpoint = Callable[[str], None]

@@ -69,7 +69,7 @@ class Scenario:
 def draw_scenario(seed: int, *, days: int, nodes: int, lease: timedelta) -> Scenario:
     """The scenario of a seed."""
     chance = Random(f"scenario {seed}")  # noqa: S311 - chance that can be repeated
-    jobs = tuple(_draw_job(chance, number) for number in range(chance.randint(6, 10)))
+    jobs = tuple(_draw_job(chance, number) for number in range(chance.randint(3, 6)))
     end = START + timedelta(days=days)
     happenings = sorted(
         [*_draw_faults(chance, end, nodes, lease), *_draw_changes(chance, end, jobs)],

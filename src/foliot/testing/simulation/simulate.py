@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from datetime import datetime, timedelta
 from random import Random
 from typing import NamedTuple
@@ -13,63 +13,55 @@ from foliot.engine.engine import Settings
 from foliot.engine.plan_command import Cancel, Command, Pause, Resume, RunNow, plan_command
 from foliot.engine.reconciler import reconcile
 from foliot.errors import CommandRefusedError, JobNotFoundError
-from foliot.model.attempt import Attempt
 from foliot.model.job import Job
-from foliot.model.state import Skip
 from foliot.protocols import JobQuery, RunQuery, Snapshot, Store
 from foliot.stores.memory import MemoryStore
-from foliot.testing.simulation.executor import Witnessed
+from foliot.testing.history.facts import Bounds, History, Operation
 from foliot.testing.simulation.faulty_store import Weather
-from foliot.testing.simulation.node import SimulatedNode, Trouble, tag_tasks
+from foliot.testing.simulation.logbook import Logbook
+from foliot.testing.simulation.node import SimulatedNode, tag_tasks
 from foliot.testing.simulation.scenario import SOURCE, Happening, draw_scenario, redraw
 from foliot.testing.simulation.virtual_loop import run_virtually
 from foliot.testing.simulation.world import START, StoreClock, World
 
-LEASE = timedelta(minutes=30)
+LEASE = timedelta(hours=1)
 SETTINGS = Settings(
     slots={"default": 20},
-    beat=timedelta(minutes=10),
-    poll=timedelta(hours=1),
-    recover=timedelta(minutes=15),
+    beat=timedelta(minutes=20),
+    poll=timedelta(hours=2),
+    recover=timedelta(minutes=30),
     prune=timedelta(days=1),
     drain=timedelta(minutes=5),
 )
 QUIET = timedelta(hours=8)
 _EVERYTHING = 10_000_000
+_OPERATIONS = {
+    RunNow: Operation.RUN_NOW,
+    Pause: Operation.PAUSE,
+    Resume: Operation.RESUME,
+    Cancel: Operation.CANCEL,
+}
 
 MakeStore = Callable[[StoreClock], Store]
 
 
-class Declared(NamedTuple):
-    """A version of a job that counted from one instant to another."""
-
-    job: Job
-    begin: datetime
-    end: datetime | None
-
-
-class Paused(NamedTuple):
-    """A stretch during which a person had paused a job."""
-
-    job: str
-    begin: datetime
-    end: datetime | None
+BOUNDS = Bounds(
+    eps=timedelta(seconds=30),
+    skew=timedelta(seconds=1),
+    lease=LEASE,
+    beat=SETTINGS.beat,
+    recover=SETTINGS.recover,
+    poll=SETTINGS.poll,
+    heal=timedelta(minutes=1),
+)
 
 
-@dataclass(slots=True)
-class Records:
-    """Everything that the checker needs to judge, and nothing that it would have to trust twice."""
+class Simulated(NamedTuple):
+    """What became of a seed: the logs, and the digest of everything that happened."""
 
     seed: int
-    start: datetime = START
-    final: datetime = START
-    versions: list[Declared] = field(default_factory=list)
-    pauses: list[Paused] = field(default_factory=list)
-    troubles: list[Trouble] = field(default_factory=list)
-    witness: list[Witnessed] = field(default_factory=list)
-    attempts: list[Attempt] = field(default_factory=list)
-    skips: list[Skip] = field(default_factory=list)
-    digest: str = ""
+    history: History
+    digest: str
 
 
 def simulate(
@@ -78,7 +70,7 @@ def simulate(
     days: int = 30,
     nodes: int = 3,
     make_store: MakeStore = lambda clock: MemoryStore(clock, lease=LEASE),
-) -> Records:
+) -> Simulated:
     """Let nodes live through a scenario; what became of it."""
     return run_virtually(Simulation(seed, days=days, nodes=nodes, make_store=make_store).run())
 
@@ -93,12 +85,14 @@ class Simulation:
         self._make_store = make_store
         self._chance = Random(f"people {seed}")  # noqa: S311 - chance that can be repeated
         self._world = World(seed)
-        self._records = Records(seed)
-        self._declared: dict[str, tuple[Job, datetime]] = {}
-        self._paused: dict[str, datetime] = {}
+        self._seed = seed
+        self._logbook = Logbook()
+        self._declared: dict[str, Job] = {}
+        self._paused: set[str] = set()
+        self._nodes: list[SimulatedNode] = []
         self._revision = 0
 
-    async def run(self) -> Records:
+    async def run(self) -> Simulated:
         loop = asyncio.get_running_loop()
         loop.set_task_factory(tag_tasks)
         loop.set_exception_handler(lambda _, __: None)  # what dies with a killed process is expected
@@ -122,8 +116,7 @@ class Simulation:
             store=self._store,
             settings=SETTINGS,
             weather=Weather(fails_before=scenario.fails_before, fails_after=scenario.fails_after),
-            witness=self._records.witness,
-            troubles=self._records.troubles,
+            logbook=self._logbook,
         )
 
     async def _sleep_until(self, instant: datetime) -> None:
@@ -156,7 +149,7 @@ class Simulation:
             case "cut_off":
                 node.cut_off()
             case "jump":
-                node.host.offset += timedelta(hours=self._chance.choice((-1, 1)))
+                node.jump(timedelta(hours=self._chance.choice((-1, 1))))
             case "stop":
                 await node.stop()
         await self._wait(happening)
@@ -169,7 +162,7 @@ class Simulation:
 
     async def _to_job(self, happening: Happening) -> None:
         name = happening.job
-        jobs = {job.name: job for job, _ in self._declared.values()}
+        jobs = self._declared
         match happening.what:
             case "change" if name in jobs:
                 await self._declare({**jobs, name: redraw(jobs[name], self._chance)})
@@ -191,34 +184,43 @@ class Simulation:
 
     async def _pause(self, name: str, happening: Happening) -> None:
         if name not in self._paused and await self._command(name, Pause()):
-            self._paused[name] = self._world.now
+            self._paused.add(name)
             await self._wait(happening)
-            await self._command(name, Resume())
-            self._records.pauses.append(Paused(f"{SOURCE}/{name}", self._paused.pop(name), self._world.now))
+            await self._resume(name)
+
+    async def _resume(self, name: str) -> None:
+        self._paused.discard(name)
+        await self._command(name, Resume())
 
     async def _command(self, name: str, command: Command) -> bool:
-        now = self._world.now
+        key, now = f"{SOURCE}/{name}", self._world.now
         try:
-            await self._store.update(f"{SOURCE}/{name}", lambda record: plan_command(record, command, now))
+            await self._store.update(key, lambda record: plan_command(record, command, now))
+            took = True
         except (JobNotFoundError, CommandRefusedError):
-            return False
-        for node in self._nodes:
-            if node.engine:
-                node.engine.wake()
-        return True
+            took = False
+        subject = getattr(command, "request", None) or getattr(command, "run_key", None)
+        self._logbook.commanded(_OPERATIONS[type(command)], key, now, subject, took=took)
+        self._hint()
+        return took
 
     async def _declare(self, jobs: dict[str, Job]) -> None:
-        """Reconcile the source to these jobs, and note which versions counted from when to when."""
+        """Reconcile the source to these jobs."""
         self._revision += 1
         now = self._world.now
         await reconcile(self._store, SOURCE, Snapshot(f"r{self._revision}", tuple(jobs.values())), now)
-        for name, (job, begin) in list(self._declared.items()):
-            if jobs.get(name) != job:
-                self._records.versions.append(Declared(job, begin, now))
-                del self._declared[name]
+        for name, job in self._declared.items():
+            if name not in jobs:
+                self._logbook.removed(job, now)
         for name, job in jobs.items():
-            self._declared.setdefault(name, (job, now))
-        for node in self._nodes if hasattr(self, "_nodes") else ():
+            if self._declared.get(name) != job:
+                self._logbook.declared(job, now)
+        self._declared = jobs
+        self._hint()
+
+    def _hint(self) -> None:
+        """Something changed: who is up hears of it."""
+        for node in self._nodes:
             if node.engine:
                 node.engine.wake()
 
@@ -230,23 +232,18 @@ class Simulation:
             node.resume()
             node.heal()
             node.start()
-        for name in list(self._paused):
-            await self._command(name, Resume())
-            self._records.pauses.append(Paused(f"{SOURCE}/{name}", self._paused.pop(name), self._world.now))
+            node.jump(-node.host.offset)
+        for name in sorted(self._paused):
+            await self._resume(name)
         await asyncio.sleep(QUIET.total_seconds())  # noqa: TID251 - virtual time
 
-    async def _collect(self) -> Records:
-        records = self._records
-        records.final = self._world.now
-        records.versions += (Declared(job, begin, None) for job, begin in self._declared.values())
-        for node in self._nodes:
-            node.close()
-        records.attempts = list(await self._store.runs(RunQuery(limit=_EVERYTHING)))
-        for view in await self._store.jobs(JobQuery(with_removed=True, limit=_EVERYTHING)):
-            records.skips += await self._store.skips(view.key)
-        for attempt in records.attempts:
+    async def _collect(self) -> Simulated:
+        attempts = await self._store.runs(RunQuery(limit=_EVERYTHING))
+        views = await self._store.jobs(JobQuery(with_removed=True, limit=_EVERYTHING))
+        skips = [skip for view in views for skip in await self._store.skips(view.key)]
+        for attempt in attempts:
             self._world.note(*attempt)
-        records.digest = self._world.digest
+        history = self._logbook.close(final=self._world.now, bounds=BOUNDS, attempts=attempts, skips=skips)
         for node in self._nodes:
             node.crash()
-        return records
+        return Simulated(self._seed, history, self._world.digest)

@@ -1,0 +1,86 @@
+"""The conformance suite for stores: what `foliot.protocols.Store` promises, as cases that any store can run.
+
+A back end is one class. It says how to open its store, empty, on a clock that the test moves; how other
+processes open the same store, if they can; and how one stored job is damaged its own way:
+
+    from foliot.testing.contract import OpenStore, Sharing, StoreContract
+
+    class TestMyStore(StoreContract):
+        @pytest.fixture
+        def sharing(self, server) -> Sharing:
+            return Sharing(open_my_store, f"{server}/{uuid4().hex}")     # a namespace for each test
+
+        @pytest.fixture
+        def damage(self) -> Damage:
+            return break_my_record
+
+`open_my_store(where, clock)` is a function at the top of a module and gives an async context manager of a
+store; opened twice, it gives two handles of the same data. A store that lives in one process only gives
+`open_store` instead of `sharing`. Leases go by `clock`: a store on a server adds to the server's time
+what the clock was moved by. No plugin of pytest is needed.
+
+The topics are classes of their own, for a store that is still being written: claims, finishes, leases,
+recovery, reconciling, commands, questions, history, damage. Three ways to race are built in:
+claimers come alone, as four tasks, as four threads and as four processes (`crowd`); a meddler writes in
+the very middle of a decision (`meddler`); and a process is killed while it reconciles (`process`).
+
+Most cases decide with functions of a few lines (`sample`), some with the planner. What a store must
+never do is depend on which.
+"""
+
+# ruff: noqa: E402 - pytest must know of these modules before they are imported, to show failed asserts
+
+from __future__ import annotations
+
+import pytest
+
+pytest.register_assert_rewrite(
+    *(
+        f"{__name__}.{module}"
+        for module in (
+            "claim", "command", "damage", "finish", "finish_race", "history", "lease", "meddler",
+            "order", "process", "query", "reconcile", "recovery", "sample", "stage",
+        )
+    )
+)  # fmt: skip
+
+from foliot.testing.contract.claim import ClaimContract
+from foliot.testing.contract.command import CommandContract
+from foliot.testing.contract.damage import DamageContract
+from foliot.testing.contract.finish import FinishContract
+from foliot.testing.contract.history import HistoryContract
+from foliot.testing.contract.lease import LeaseContract
+from foliot.testing.contract.query import QueryContract
+from foliot.testing.contract.reconcile import ReconcileContract
+from foliot.testing.contract.recovery import RecoveryContract
+from foliot.testing.contract.stage import Damage, OpenStore, Sharing
+
+__all__ = [
+    "ClaimContract",
+    "CommandContract",
+    "Damage",
+    "DamageContract",
+    "FinishContract",
+    "HistoryContract",
+    "LeaseContract",
+    "OpenStore",
+    "QueryContract",
+    "ReconcileContract",
+    "RecoveryContract",
+    "Sharing",
+    "StoreContract",
+]
+
+
+class StoreContract(
+    ClaimContract,
+    FinishContract,
+    LeaseContract,
+    RecoveryContract,
+    ReconcileContract,
+    CommandContract,
+    QueryContract,
+    HistoryContract,
+    DamageContract,
+):
+    """Everything that a store promises."""

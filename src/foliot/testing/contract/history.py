@@ -1,0 +1,205 @@
+"""History: what ended and what was skipped is kept once, under keys that anybody can compute, and pruned."""
+
+# ruff: noqa: S101, PLR2004 - cases of a test suite: they assert, and compare with what they have set up
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+
+import pytest
+
+from foliot.engine.planner import plan_due, plan_ended
+from foliot.model.attempt import Attempt, AttemptState, Outcome, Trigger
+from foliot.model.policy import Keep, Policy, Retry
+from foliot.model.state import Skip
+from foliot.protocols import DecideCommand
+from foliot.schedules import Once
+from foliot.testing.contract.sample import DAY, HOUR, MINUTE, SOURCE, a_job, change, lose
+from foliot.testing.contract.stage import Contract, Stage, scenario
+
+KEY = f"{SOURCE}/job"
+ALL = Keep(last=None, days=None)
+
+
+def write_down(
+    attempts: Sequence[Attempt] = (), skips: Sequence[Skip] = (), last_run: str | None = None
+) -> DecideCommand:
+    """Write history, as any decision may."""
+    return lambda record: change(last_run=last_run)(record)._replace(
+        attempts=tuple(attempts), skips=tuple(skips)
+    )
+
+
+def ended(at: datetime, outcome: Outcome = Outcome.SUCCEEDED, number: int = 1) -> Attempt:
+    """An attempt of the past."""
+    return Attempt(
+        KEY, number, Trigger.SCHEDULE, AttemptState.ENDED, at,
+        node="a", token=number, claimed_at=at, started_at=at, finished_at=at, outcome=outcome,
+    )  # fmt: skip
+
+
+async def remember(stage: Stage, attempts: Sequence[Attempt], keep: Keep, last: int | None = -1) -> None:
+    """A job with a past; `last` says which of it is its last run."""
+    await stage.declare(a_job(policy=Policy(keep=keep)), wake_at=stage.later(DAY))
+    last_run = None if last is None else attempts[last].run_key
+    await stage.store.update(KEY, write_down(attempts, last_run=last_run))
+
+
+class HistoryContract(Contract):
+    """Written twice is written once; what is pruned is what nobody asked to keep."""
+
+    @scenario
+    async def test_an_attempt_is_written_once_however_often(self, stage: Stage) -> None:
+        attempts = [ended(stage.now - hours * HOUR) for hours in (2, 1)]
+        await remember(stage, attempts, ALL)
+        for _ in range(2):
+            await stage.store.update(KEY, write_down(attempts))
+        assert await stage.runs() == tuple(reversed(attempts))
+
+    @scenario
+    async def test_attempts_of_one_run_share_its_key(self, stage: Stage) -> None:
+        await stage.join("a")
+        at = stage.later(HOUR)
+        policy = Policy(retry=Retry(max=1, delay=timedelta(seconds=1)))
+        await stage.plan(a_job(schedule=Once(at), policy=policy))
+        await stage.advance(HOUR)
+        for number in (1, 2):
+            (attempt,) = await stage.claim_all("a", plan_due)
+            assert attempt.key == (f"{KEY}@{at:%Y-%m-%dT%H:%M:%S}Z", number)
+            await stage.finish("a", attempt, outcome=Outcome.FAILED, decide=plan_ended)
+            await stage.advance(MINUTE)
+        assert [a.number for a in await stage.runs()] == [2, 1]
+
+    @scenario
+    async def test_runs_a_microsecond_apart_are_two(self, stage: Stage) -> None:
+        attempts = [ended(stage.now), ended(stage.now + timedelta(microseconds=1))]
+        await remember(stage, attempts, ALL)
+        assert len(await stage.runs()) == 2
+
+    # -- skips -------------------------------------------------------------------------------------
+
+    @scenario
+    async def test_skips_are_shown_oldest_first_and_once(self, stage: Stage) -> None:
+        await stage.declare(a_job(), a_job("other"), wake_at=stage.later(DAY))
+        skips = [
+            Skip(KEY, stage.now + hours * HOUR, stage.now + (hours + 1) * HOUR, f"reason {hours}: ünï '\"%")
+            for hours in (4, 0, 2)
+        ]
+        for _ in range(2):
+            for skip in skips:
+                await stage.store.update(KEY, write_down(skips=[skip]))
+        assert await stage.store.skips(KEY) == (skips[1], skips[2], skips[0])
+        assert await stage.store.skips(f"{SOURCE}/other") == ()
+        assert await stage.store.skips(f"{SOURCE}/nothing") == ()
+
+    @scenario
+    async def test_a_skip_of_one_moment_is_a_range_too(self, stage: Stage) -> None:
+        await stage.declare(a_job(), wake_at=stage.later(DAY))
+        skip = Skip(KEY, stage.now, stage.now, "missed")
+        await stage.store.update(KEY, write_down(skips=[skip]))
+        assert await stage.store.skips(KEY) == (skip,)
+
+    # -- pruning -----------------------------------------------------------------------------------
+
+    @scenario
+    async def test_all_is_kept_if_the_policy_says_so(self, stage: Stage) -> None:
+        attempts = [ended(stage.now - days * DAY) for days in range(300, 0, -10)]
+        await remember(stage, attempts, ALL)
+        assert await stage.store.prune(stage.now, 1000) == 0
+        assert len(await stage.runs()) == 30
+
+    @scenario
+    async def test_the_last_so_many_are_kept(self, stage: Stage) -> None:
+        attempts = [ended(stage.now - hours * HOUR) for hours in range(9, -1, -1)]
+        await remember(stage, attempts, Keep(last=3, days=None))
+        assert await stage.store.prune(stage.now, 1000) == 7
+        assert await stage.runs() == tuple(reversed(attempts[-3:]))
+
+    @scenario
+    async def test_so_many_days_are_kept_to_the_microsecond(self, stage: Stage) -> None:
+        limit = stage.now - 10 * DAY
+        attempts = [ended(limit + timedelta(microseconds=n)) for n in (-1, 0, 1)] + [ended(stage.now)]
+        await remember(stage, attempts, Keep(last=None, days=10))
+        assert await stage.store.prune(stage.now, 1000) == 1
+        assert await stage.runs() == tuple(reversed(attempts[1:]))
+
+    @scenario
+    async def test_problems_only_keeps_all_but_successes(self, stage: Stage) -> None:
+        outcomes = list(Outcome)
+        attempts = [ended(stage.now - n * HOUR, outcome) for n, outcome in enumerate(outcomes, start=1)]
+        attempts.append(ended(stage.now))
+        await remember(stage, attempts, Keep(last=None, days=None, problems_only=True))
+        assert await stage.store.prune(stage.now, 1000) == 1
+        kept = {a.outcome for a in await stage.runs(since=None)}
+        assert kept == set(Outcome), "the last run is kept, though it was a success"
+        assert len(await stage.runs()) == len(outcomes)
+
+    @scenario
+    async def test_the_last_run_is_kept_however_old(self, stage: Stage) -> None:
+        attempts = [ended(stage.now - days * DAY) for days in (900, 800, 700)]
+        await remember(stage, attempts, Keep(last=1, days=1), last=1)
+        await stage.store.prune(stage.now, 1000)
+        assert await stage.runs() == (attempts[1],)
+
+    @scenario
+    async def test_all_attempts_of_the_last_run_are_kept(self, stage: Stage) -> None:
+        at = stage.now - 100 * DAY
+        attempts = [ended(at, Outcome.FAILED, number) for number in (1, 2, 3)]
+        await remember(stage, attempts, Keep(last=1, days=1))
+        await stage.store.prune(stage.now, 1000)
+        assert [a.number for a in await stage.runs()] == [3, 2, 1]
+
+    @scenario
+    async def test_a_run_that_is_open_keeps_its_past(self, stage: Stage) -> None:
+        await stage.join("a")
+        at = stage.now - 100 * DAY
+        first = ended(at, Outcome.FAILED)
+        retry = ended(at, number=2)._replace(state=AttemptState.PENDING, outcome=None, finished_at=None)
+        newer = ended(at + HOUR)
+        await remember(stage, [first, retry, newer], Keep(last=1, days=1))
+        await stage.store.prune(stage.now, 1000)
+        assert {a.key for a in await stage.runs()} == {first.key, retry.key, newer.key}
+
+    @scenario
+    async def test_what_runs_is_never_pruned(self, stage: Stage) -> None:
+        await stage.join("a")
+        await stage.declare(a_job(policy=Policy(keep=Keep(last=1, days=1))), wake_at=stage.now - 90 * DAY)
+        (attempt,) = await stage.claim("a")
+        await stage.store.update(KEY, change(last_run=None))
+        assert await stage.store.prune(stage.now, 1000) == 0
+        assert await stage.open_keys("a") == {attempt.key}
+
+    @scenario
+    async def test_a_limit_is_kept_and_the_rest_is_pruned_later(self, stage: Stage) -> None:
+        attempts = [ended(stage.now - hours * HOUR) for hours in range(26, -1, -1)]
+        await remember(stage, attempts, Keep(last=1, days=None))
+        assert [await stage.store.prune(stage.now, 10) for _ in range(4)] == [10, 10, 6, 0]
+        assert await stage.runs() == (attempts[-1],)
+
+    @scenario
+    async def test_each_jobs_own_policy_counts(self, stage: Stage) -> None:
+        attempts = [ended(stage.now - hours * HOUR) for hours in (3, 2, 1)]
+        await remember(stage, attempts, Keep(last=1, days=None))
+        await stage.declare(a_job("other", policy=Policy(keep=ALL)), wake_at=stage.later(DAY))
+        others = [attempt._replace(job=f"{SOURCE}/other") for attempt in attempts]
+        await stage.store.update(f"{SOURCE}/other", write_down(others, last_run=others[-1].run_key))
+        assert await stage.store.prune(stage.now, 1000) == 2
+        assert len(await stage.runs(job=KEY)) == 1
+        assert len(await stage.runs(job=f"{SOURCE}/other")) == 3
+
+    @scenario
+    async def test_pruning_leaves_jobs_and_skips_of_yesterday_alone(self, stage: Stage) -> None:
+        await stage.declare(a_job(policy=Policy(keep=Keep(last=1, days=1))), wake_at=stage.later(DAY))
+        skip = Skip(KEY, stage.now - HOUR, stage.now - HOUR, "missed")
+        await stage.store.update(KEY, write_down(skips=[skip]))
+        before = await stage.record(KEY)
+        assert await stage.store.prune(stage.now, 1000) == 0
+        assert await stage.record(KEY) == before
+        assert await stage.store.skips(KEY) == (skip,)
+
+    @pytest.mark.parametrize("limit", [0, 1])
+    @scenario
+    async def test_an_empty_store_has_nothing_to_prune(self, stage: Stage, limit: int) -> None:
+        assert await stage.store.prune(stage.now, limit) == 0
+        assert await stage.store.recover(limit, stage.now, lose) == ()

@@ -1,0 +1,102 @@
+"""The suite can fail: stores with one mistake each, as back ends make them, and the case that sees it."""
+
+from __future__ import annotations
+
+import inspect
+from collections import Counter
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from foliot.errors import FoliotError
+from foliot.protocols import Store
+from foliot.stores.memory import MemoryStore
+from foliot.testing.clock import ManualClock
+from foliot.testing.contract import StoreContract
+from foliot.testing.contract.crowd import Crowd
+from foliot.testing.contract.stage import Stage
+from stores import mistaken
+from stores.file_store import FileStore
+
+CASES: list[tuple[type[MemoryStore | FileStore], str]] = [
+    (mistaken.ForgetsAnswers, "test_the_same_claim_id_gives_the_same_answer"),
+    (mistaken.ForgetsAnswers, "test_one_claim_id_asked_at_once_claims_once"),
+    (mistaken.ForgetsEmptyAnswers, "test_an_answer_that_was_nothing_stays_nothing"),
+    (mistaken.CountsRoomTogether, "test_room_is_counted_for_each_queue"),
+    (mistaken.ClaimsEarly, "test_nothing_is_claimed_before_its_time"),
+    (mistaken.ClaimsAfterTheLease, "test_a_lease_that_ran_out_claims_nothing_until_it_is_renewed"),
+    (mistaken.IgnoresKinds, "test_a_node_claims_only_kinds_that_it_can_run"),
+    (mistaken.IgnoresTheToken, "test_the_token_must_be_the_attempts_own_not_the_jobs"),
+    (mistaken.ComparesTheJobsToken, "test_parallel_attempts_end_in_one_report"),
+    (mistaken.StopsAtTheFirstStale, "test_one_stale_ending_does_not_stop_the_others"),
+    (mistaken.TouchesTheState, "test_a_success_leaves_the_state_alone"),
+    (mistaken.ShortensErrors, "test_an_error_may_be_long"),
+    (mistaken.ForgetsLeases, "test_a_lease_that_ran_out_can_be_renewed_until_the_burial"),
+    (mistaken.BuriesTheLiving, "test_nobody_is_buried_within_the_lease"),
+    (mistaken.BuriesTheLiving, "test_a_far_lease_outlives_a_near_one"),
+    (mistaken.IgnoresTheLimit, "test_a_limit_is_kept_and_the_rest_follows"),
+    (mistaken.WaitsForTheLease, "test_what_a_node_held_when_it_left_is_lost_without_waiting"),
+    (mistaken.IgnoresTheBase, "test_nodes_at_different_revisions_converge"),
+    (mistaken.ReconcilesJobByJob, "test_a_decision_that_fails_leaves_everything_as_it_was"),
+    (mistaken.KeepsMilliseconds, "test_a_microsecond_decides_what_comes_first"),
+    (mistaken.FoldsCase, "test_any_printable_name_is_a_name_like_any_other"),
+    (mistaken.FindsByPattern, "test_jobs_are_found_by_source_and_by_key"),
+    (mistaken.PagesBeforeHiding, "test_tombstones_are_shown_on_request"),
+    (mistaken.CountsWhatWaits, "test_a_heartbeat_counts_what_the_node_holds"),
+    (mistaken.PrunesTheLastRun, "test_the_last_run_is_kept_however_old"),
+    (mistaken.DropsUnknownFields, "test_fields_that_this_version_does_not_know_survive"),
+    (mistaken.StopsAtDamage, "test_the_damaged_is_shown_with_its_damage"),
+    (mistaken.LastWriteWins, "test_two_who_decide_at_once_do_not_both_win"),
+    (mistaken.LastWriteWins, "test_a_pause_in_the_middle_of_a_claim_is_not_overwritten"),
+    (mistaken.LastWriteWins, "test_a_write_in_the_middle_of_a_finish_is_not_overwritten"),
+    (mistaken.LastWriteWins, "test_a_claim_in_the_middle_of_a_recovery_is_not_overwritten"),
+    (mistaken.LastWriteWins, "test_a_claim_in_the_middle_is_not_overwritten"),
+    (mistaken.LastWriteWins, "test_another_revision_in_the_middle_makes_one_of_them_stale"),
+    (mistaken.LastWriteWins, "test_a_command_in_the_middle_of_a_command_counts_as_well"),
+    (mistaken.WritesHistoryFirst, "test_a_node_buried_in_the_middle_of_its_finish_has_finished_or_lost"),
+    (mistaken.ComparesTokensOnly, "test_a_success_in_the_middle_of_a_claim_that_found_the_job_busy_is_seen"),
+    (mistaken.ComparesTokensOnly, "test_the_last_of_two_that_end_at_once_knows_that_it_is_the_last"),
+]
+EXTRAS: dict[str, dict[str, object]] = {
+    "test_a_decision_that_fails_leaves_everything_as_it_was": {"failing": "declared"}
+}
+
+
+async def damage(store: Any, key: str) -> None:
+    store.set_aside(key, "it was damaged on purpose")
+
+
+def play(made: type[MemoryStore | FileStore], case: str, path: Path) -> None:
+    clock = ManualClock()
+    store: Any = made(str(path / "jobs"), clock) if issubclass(made, FileStore) else made(clock)
+
+    @asynccontextmanager
+    async def opened() -> AsyncIterator[Store]:
+        yield store
+
+    stage = Stage(opened, clock)
+    stage.head_start = 10 if issubclass(made, FileStore) else Stage.head_start
+    test = getattr(StoreContract(), case)
+    known = {"stage": stage, "crowd": Crowd(stage, "alone"), "damage": damage} | EXTRAS.get(case, {})
+    test(**{name: known[name] for name in inspect.signature(test).parameters})
+
+
+@pytest.mark.parametrize(("made", "case"), CASES, ids=[f"{made.__name__}-{case}" for made, case in CASES])
+def test_a_mistake_is_seen(made: type[MemoryStore | FileStore], case: str, tmp_path: Path) -> None:
+    with pytest.raises((AssertionError, FoliotError, ValueError, pytest.fail.Exception)):
+        play(made, case, tmp_path)
+
+
+@pytest.mark.parametrize("case", sorted({case for _, case in CASES}))
+def test_a_sound_store_passes_the_same_case(case: str, tmp_path: Path) -> None:
+    play(MemoryStore, case, tmp_path)
+
+
+def test_no_topic_hides_a_case_of_another() -> None:
+    names = Counter(
+        name for topic in StoreContract.__mro__ for name in vars(topic) if name.startswith("test_")
+    )
+    assert [name for name, count in names.items() if count > 1] == []
