@@ -19,7 +19,8 @@ run: $(STAMP) ## watch a handful of schedules count down to their next occurrenc
 
 test: $(STAMP) ## run all tests, with branch coverage
 	@$(PYTHON) -m coverage erase
-	@$(PYTHON) -m coverage run -m pytest -q -n auto --dist worksteal
+	@$(PYTHON) -m coverage run -m pytest -q -n auto --dist worksteal tests
+	@$(PYTHON) -m coverage run -m pytest -q README.md docs
 	@$(PYTHON) -m coverage combine --quiet
 	@$(PYTHON) -m coverage report
 
@@ -41,7 +42,7 @@ docs: $(STAMP)
 	@$(PYTHON) -m pytest -q tests/docs README.md docs
 
 ledger: $(STAMP) ## run the tests and print which promises have a passing one
-	@$(PYTEST) -q --ledger
+	@$(PYTEST) -q --ledger tests
 
 bench: $(BENCH)/.ready ## measure us and the peers side by side; writes JSON and a chart
 	@$(BENCH)/bin/python -m benchmarks.cron

@@ -23,11 +23,14 @@ from foliot.model.codec import (
     encode_attempt,
     encode_job,
     encode_job_apart,
+    encode_state,
 )
 from foliot.model.job import Action, Job
 from foliot.model.json_text import DEEPEST, LONGEST_TEXT
-from foliot.model.policy import Policy, Retry
+from foliot.model.policy import OnLost, Policy, Retry
 from foliot.model.policy_codec import decode_policy, encode_policy
+from foliot.model.state import State
+from foliot.schedules import Schedule
 from model.codec_values import BACKUP, attempts, jobs, values, words
 
 # -- tables of damage --------------------------------------------------------------------------------
@@ -91,6 +94,7 @@ BAD_FIELDS = [
     ("schedule.cron", "0 0 30 2 *", "no day 30"),
     ("schedule.cron", "0 25 * * *", "hour field"),
     ("schedule.cron", "TZ=local 0 0 * * *", "of a host"),
+    ("schedule.cron", 5, "must be a text"),
     ("schedule.every", "5m", "does not know"),
     ("schedule.jitter", "5m", "does not know"),
     ("schedule.once", {"once": "2026-01-01"}, "in UTC"),
@@ -244,6 +248,12 @@ _circle.append(_circle)
         (replace(BACKUP, enabled=cast("bool", 1)), "enabled", "true or false"),
         (replace(BACKUP, repeat_until=datetime(2026, 1, 1)), "repeat_until", "with a time zone"),
         (replace(BACKUP, policy=Policy(retry=Retry(backoff=1e308 * 10))), "policy.retry.backoff", "finite"),
+        (
+            replace(BACKUP, policy=Policy(on_lost=cast("OnLost", "perhaps"))),
+            "policy.on_lost",
+            "must be restart",
+        ),
+        (replace(BACKUP, schedule=cast("Schedule", "@daily")), "schedule", "must be a Cron"),
         (replace(BACKUP, extra={"name": 1}), "name", "this version knows it"),
         (
             replace(BACKUP, extra={"policy": {"misfire": {"limit": 2}}}),
@@ -264,6 +274,13 @@ def test_a_job_that_could_not_be_read_is_not_written(job: Job, field: str, reaso
 def test_a_policy_that_could_not_be_read_is_not_written() -> None:
     with pytest.raises(InvalidPolicyError, match="finite"):
         encode_policy(Policy(retry=Retry(backoff=float("inf"))))
+
+
+def test_a_time_without_a_zone_is_not_written() -> None:
+    with pytest.raises(InvalidJobError, match="with a time zone") as caught:
+        encode_state(State(1, datetime(2026, 1, 1)))
+
+    assert caught.value.details["field"] == "created_at"
 
 
 def test_a_message_of_a_job_never_stops_its_ending_from_being_written() -> None:

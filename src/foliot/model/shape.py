@@ -177,13 +177,7 @@ def _read_duration(value: Any) -> timedelta:
         raise MisfitError(value, error.reason) from error
 
 
-def _write_duration(value: Any) -> str:
-    if type(value) is timedelta and value >= timedelta(0):
-        return format_duration(value)
-    raise MisfitError(value, "must be a timedelta, not negative")
-
-
-DURATION = Kind(_read_duration, _write_duration)
+DURATION = Kind(_read_duration, format_duration)
 
 
 def _read_data(value: Any) -> dict[str, Any]:
@@ -193,8 +187,6 @@ def _read_data(value: Any) -> dict[str, Any]:
 
 
 def _write_data(value: Any) -> dict[str, Any]:
-    if not isinstance(value, Mapping):
-        raise MisfitError(value, "must be a mapping")
     data = dict(value)
     check_json(data)
     return data
@@ -206,19 +198,13 @@ DATA = Kind(_read_data, _write_data)
 def choice(enum: type[StrEnum]) -> Kind:
     """One of the words that an enum knows."""
     members = {member.value: member for member in enum}
-    words = " or ".join(members)
 
     def read(value: Any) -> StrEnum:
-        if type(value) is not str or value not in members:
-            raise MisfitError(value, f"must be {words}")
-        return members[value]
+        if isinstance(value, str) and value in members:
+            return members[value]
+        raise MisfitError(value, f"must be {' or '.join(members)}")
 
-    def write(value: Any) -> str:
-        if type(value) is not enum:
-            raise MisfitError(value, f"must be {words}")
-        return value.value
-
-    return Kind(read, write)
+    return Kind(read, lambda value: read(value).value)
 
 
 def optional(kind: Kind) -> Kind:
