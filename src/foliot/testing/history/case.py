@@ -17,8 +17,9 @@ from operator import itemgetter
 from foliot.model.attempt import Outcome, Trigger
 from foliot.testing.history.facts import History
 from foliot.testing.history.hosts import Hosts
+from foliot.testing.history.rows import Row, Run
 from foliot.testing.history.spans import Span, covering, crowded, first_room, merged, touches
-from foliot.testing.history.story import Logs, Row, Run, Story
+from foliot.testing.history.story import Logs, Story
 
 Load = dict[tuple[str | None, str], list[Span]]
 
@@ -55,6 +56,19 @@ class Case(Story):
         """Whether some host was able for longer than a tolerance; recovery needs no free job."""
         spans = self.hosts.able.values()
         return any(first_room(able, (), since, until, tolerance) is not None for able in spans)
+
+    def burial(self, row: Row, last_sign: datetime) -> datetime | None:
+        """When the node of an attempt was surely buried, while the attempt was open.
+
+        It was cut off for longer than its lease, and somebody else could recover what it held.
+        """
+        bounds = self.bounds
+        for begin, end in self.hosts.outlived(self.hosts.home(row.attempt.node)):
+            if row.claimed is not None and row.claimed <= begin < last_sign - bounds.heal:
+                since, until = begin + bounds.lease + bounds.skew, min(end, self.final)
+                if self.can_recover(since, until, bounds.recover + bounds.eps):
+                    return until
+        return None
 
     @cached_property
     def _servers(self) -> list[str]:
@@ -108,14 +122,14 @@ class Case(Story):
                 continue
             ended = self.ended(row)
             if row.outcome is Outcome.LOST:
-                is_informed = self._all_were_well(ended - self.bounds.skew, ended + poll)
+                is_informed = self.all_were_well(ended - self.bounds.skew, ended + poll)
             else:
                 is_informed = self.hosts.home(row.attempt.node) == name
             if not is_informed:
                 yield ended, ended + poll
 
-    def _all_were_well(self, begin: datetime, end: datetime) -> bool:
-        """Whether whoever recovered an attempt, nobody knows who, surely lived and had room to act on it."""
+    def all_were_well(self, begin: datetime, end: datetime) -> bool:
+        """Whether whoever acted, nobody knows who, surely lived on and had room to act again."""
         if any(begin <= last <= end for spans in self.hosts.able.values() for _, last in spans):
             return False
         return not any(touches(self._full(name), begin, end) for name in self._servers)

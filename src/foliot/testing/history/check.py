@@ -42,13 +42,7 @@ RULES: tuple[Rule, ...] = (
 
 def check(history: History) -> Report:
     """Judge a history. It trusts no log alone, and excuses only what the logs leave open."""
-    hosts, load = Hosts(history), Load()
-    cases = [Case(job, logs, history, hosts, load) for job, logs in _by_job(history).items()]
-    if any(host.queues is not None for host in history.hosts):
-        for case in cases:
-            for name, span in case.held():
-                for queue in case.queues:
-                    load.setdefault((name, queue), []).append(span)
+    cases = open_cases(history)
     found = [violation for case in cases for violation in _judge(case, history)]
     zombies = tuple(violation for violation in found if violation.code is Code.ZOMBIE_OVERLAP)
     budget = history.bounds.zombies
@@ -59,6 +53,18 @@ def check(history: History) -> Report:
         measures=_measure(cases, history),
         sizes={case.job: len(case.rows) + len(case.effects) + len(case.slots) for case in cases},
     )
+
+
+def open_cases(history: History) -> list[Case]:
+    """What is known about each job."""
+    hosts, load = Hosts(history), Load()
+    cases = [Case(job, logs, history, hosts, load) for job, logs in _by_job(history).items()]
+    if any(host.queues is not None for host in history.hosts):
+        for case in cases:
+            for name, span in case.held():
+                for queue in case.queues:
+                    load.setdefault((name, queue), []).append(span)
+    return cases
 
 
 def _judge(case: Case, history: History) -> Iterator[Violation]:

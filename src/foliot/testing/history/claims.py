@@ -13,7 +13,7 @@ from foliot.testing.history.case import Case
 from foliot.testing.history.facts import Change, Operation, Verdict
 from foliot.testing.history.owed import Slot
 from foliot.testing.history.report import Code, Finding
-from foliot.testing.history.story import Row, Run
+from foliot.testing.history.rows import Row, Run
 from foliot.testing.history.worlds import forgets
 
 _CLEARING = (Operation.PAUSE, Operation.REMOVE, Operation.DECLARE)
@@ -52,7 +52,7 @@ def standing(case: Case, index: int) -> Standing:
 def _first_change(case: Case, slot: Slot) -> Change | None:
     """The first change that decides about an occurrence that nobody has taken yet."""
     for change in case.changes:
-        is_later = change.until >= slot.due and change.verdict is not Verdict.REFUSED
+        is_later = change.until > slot.due and change.verdict is not Verdict.REFUSED
         if is_later and change.what in _CLEARING and _matters(case, change):
             return change
     return None

@@ -10,7 +10,7 @@ from foliot.model.attempt import Outcome, Trigger
 from foliot.testing.history.case import Case
 from foliot.testing.history.facts import Finish, Operation
 from foliot.testing.history.report import Code, Finding
-from foliot.testing.history.story import Effect, Row, Run
+from foliot.testing.history.rows import Effect, Row, Run
 
 _WITNESSED = (Outcome.SUCCEEDED, Outcome.FAILED, Outcome.TIMED_OUT)
 _BEFORE = {
@@ -91,7 +91,7 @@ def stale(case: Case) -> Iterator[Finding]:
         yield from _contradicted(run)
     for row in case.timed:
         if row.outcome is not None and row.outcome is not Outcome.LOST and row.claimed is not None:
-            yield from _after_burial(case, row, row.claimed)
+            yield from _after_burial(case, row)
     for finish in case.finishes:
         if finish.is_accepted:
             yield from _taken(case, finish)
@@ -108,16 +108,12 @@ def _contradicted(run: Run) -> Iterator[Finding]:
             yield Finding(Code.STALE_FINISH, before.finished or before.at, text)
 
 
-def _after_burial(case: Case, row: Row, claimed: datetime) -> Iterator[Finding]:
+def _after_burial(case: Case, row: Row) -> Iterator[Finding]:
     """Its node was cut off for so long, with others there to bury it, that its report came too late."""
-    bounds, node = case.bounds, row.attempt.node
-    last_sign = min(case.ended(row), row.end or case.final) - bounds.heal
-    for begin, end in case.hosts.outlived(case.hosts.home(node)):
-        buried_from, until = begin + bounds.lease + bounds.skew, min(end, case.final)
-        is_over = claimed <= begin < last_sign
-        if is_over and case.can_recover(buried_from, until, bounds.recover + bounds.eps):
-            yield Finding(Code.STALE_FINISH, end, f"{row} {row.outcome}, though {node} was buried by then")
-            return
+    buried = case.burial(row, min(case.ended(row), row.end or case.final))
+    if buried is not None:
+        text = f"{row} {row.outcome}, though {row.attempt.node} was buried by {buried}"
+        yield Finding(Code.STALE_FINISH, buried, text)
 
 
 def _taken(case: Case, finish: Finish) -> Iterator[Finding]:

@@ -45,6 +45,11 @@ class Hosts:
         end = self.horizon if fault.end is None else fault.end + fault.slack
         return fault.begin - fault.slack, end
 
+    def narrowest(self, fault: Fault) -> Span:
+        """The time that a fault surely lasted."""
+        end = self.horizon if fault.end is None else fault.end - fault.slack
+        return fault.begin + fault.slack, end
+
     # -- who can work ------------------------------------------------------------------------------
 
     @cached_property
@@ -60,14 +65,11 @@ class Hosts:
 
     @cached_property
     def up(self) -> list[Span]:
-        """When any host at all was up and reachable, tolerances left aside."""
-        found = [
-            span
-            for name in self.names
-            for span in between(
-                merged(map(self.widest, self._of(name, (*_CUT_OFF, *_GONE)))), _LONG_AGO, self.horizon
-            )
-        ]
+        """When any host at all may have been up and reachable, tolerances left aside."""
+        found: list[Span] = []
+        for name in self.names:
+            down = merged(map(self.narrowest, self._of(name, (*_CUT_OFF, *_GONE))))
+            found += between(down, _LONG_AGO, self.horizon)
         return merged(found)
 
     def serving(self, queue: str) -> list[str]:
@@ -106,11 +108,7 @@ class Hosts:
     def _outlived(self) -> dict[str | None, list[Span]]:
         found: dict[str | None, list[Span]] = {}
         for name in self.names:
-            faults = self._of(name, _CUT_OFF)
-            spans = merged(
-                (fault.begin + fault.slack, self.horizon if fault.end is None else fault.end - fault.slack)
-                for fault in faults
-            )
+            spans = merged(map(self.narrowest, self._of(name, _CUT_OFF)))
             found[name] = [(begin, end) for begin, end in spans if end - begin > self.bounds.lease]
         return found
 

@@ -6,13 +6,14 @@ from collections.abc import Iterator
 from datetime import datetime, timedelta
 from itertools import pairwise
 
-from foliot.model.attempt import AttemptState, Outcome, Trigger
+from foliot.model.attempt import AttemptState, Outcome, Trigger, run_key
 from foliot.model.policy import OnLost, OverlapMode, Policy
 from foliot.testing.history.case import Case
 from foliot.testing.history.facts import Operation
+from foliot.testing.history.owed import Slot
 from foliot.testing.history.report import Code, Finding
+from foliot.testing.history.rows import Row
 from foliot.testing.history.spans import touches
-from foliot.testing.history.story import Row
 
 _FAILURES = (Outcome.FAILED, Outcome.TIMED_OUT)
 _CUT_SHORT = (Outcome.LOST, Outcome.INTERRUPTED)
@@ -47,6 +48,8 @@ def _never_ended(case: Case, row: Row) -> str:
     died_at = case.hosts.died_at(case.hosts.home(node), claimed, until)
     if died_at is not None and case.can_recover(died_at + bounds.lease, until, patience):
         return f"was not found lost in time: {node} went down at {died_at}"
+    if row.attempt.is_open and (buried := case.burial(row, case.final)) is not None:
+        return f"is open at the end, though {node} was buried by {buried}"
     over_at = _over_at(row)
     if row.attempt.is_open and over_at and case.can_recover(over_at, case.final, bounds.lease + patience):
         return f"is open at the end, but was over, or never began, at {over_at}"
@@ -133,8 +136,8 @@ def _another_came(case: Case, row: Row, ended: datetime) -> bool:
     """Whether a newer occurrence came before an attempt had ended, or one waited for it, or may have."""
     margin = case.bounds.eps
     is_asked_for = row.attempt.request is not None
-    found = case.slots_between(row.at - margin if is_asked_for else row.at, ended + margin)
-    if any(is_asked_for or slot.at > row.at for slot in found):
+    found = case.slots_in(row.at - margin if is_asked_for else row.at, ended + margin)
+    if any(is_asked_for or case.slots[index].at > row.at for index in found):
         return True
     others = [run for run in case.scheduled if run.key != row.run_key and run.at <= ended]
     return any(run.first.claimed is None or run.first.claimed > ended for run in others)
@@ -159,10 +162,19 @@ def _newer_than(case: Case, before: Row, again: Row) -> Iterator[Finding]:
     # What came during the run pre-empts a retry if the run was in its way; a restart only what came since.
     is_alone = all(policy.overlap.most == 1 for policy in policies) and again.trigger is Trigger.RETRY
     since = begun if is_alone else case.reported(before)
-    newer = [slot for slot in case.owed_between(since + skew, claimed - skew) if slot.at > again.at]
-    if newer:
-        text = f"{again} was claimed at {claimed}, when {newer[0].at} had come"
-        yield Finding(Code.RETRY_NOT_PREEMPTED, claimed, text)
+    for slot in case.owed_between(since + skew, claimed - skew):
+        if slot.at > again.at and not _was_dropped(case, slot, case.reported(before)):
+            text = f"{again} was claimed at {claimed}, when {slot.at} had come"
+            yield Finding(Code.RETRY_NOT_PREEMPTED, claimed, text)
+            return
+
+
+def _was_dropped(case: Case, slot: Slot, at: datetime) -> bool:
+    """Whether an occurrence that waited had been cancelled before it could take another's place."""
+    run = case.runs.get(run_key(case.job, slot.at, None))
+    if run is None or run.first.claimed is not None or run.first.finished is None:
+        return False
+    return run.first.finished <= at
 
 
 def recoveries(case: Case) -> Iterator[timedelta]:

@@ -55,9 +55,12 @@ def _targets(case: Case) -> Iterator[tuple[datetime, datetime]]:
         is_said_to_run = any(row.outcome in _RAN for run in own for row in run.rows)
         if not slot.is_owed or not (is_said_to_run or standing(case, index) is Standing.MISSED):
             continue
-        deadline = case.own_deadline(own[0].key if own else "", slot.due, slot.due + bounds.eps, bounds.eps)
+        soon = slot.due + bounds.eps * 2
+        is_free = case.own_deadline(own[0].key if own else "", slot.due, soon, bounds.eps * 2) is not None
+        # Somebody may have claimed it in time, and have been held up, or lost, before it began.
+        is_calm = is_free and case.all_were_well(slot.due - bounds.skew, soon)
         is_first_lost = any(run.first.outcome not in _RAN for run in own)
-        until = case.final if deadline is None or is_first_lost else deadline + bounds.eps
+        until = soon if is_calm and not is_first_lost else case.final
         # Of a declaration that owes the past, only the answer's time is known, not that of the deed.
         since = slot.at if slot.is_backdated else slot.due
         yield since - bounds.skew, until + bounds.skew

@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 from functools import cached_property
 from typing import NamedTuple
 
-from foliot.model.attempt import Attempt, Outcome, Trigger
+from foliot.model.attempt import Attempt, Outcome
 from foliot.model.state import Skip
 from foliot.testing.history.facts import (
     Change,
@@ -22,93 +22,10 @@ from foliot.testing.history.facts import (
 )
 from foliot.testing.history.hosts import Hosts
 from foliot.testing.history.owed import Marks, Slot, slots
+from foliot.testing.history.rows import Effect, Row, Run
 from foliot.testing.history.worlds import Stretch, is_new, stretches
 
-_BY_SCHEDULE = (Trigger.SCHEDULE, Trigger.CATCH_UP)
 _LONG_BEFORE = timedelta(days=3650)
-
-
-class Effect(NamedTuple):
-    """What the witness saw of one start."""
-
-    run_key: str
-    number: int
-    token: int
-    node: str
-    start: datetime
-    end: datetime | None
-
-
-class Row(NamedTuple):
-    """One attempt in the ledger, and what the witness saw of it."""
-
-    attempt: Attempt
-    run_key: str
-    seen: tuple[Effect, ...]
-
-    def __str__(self) -> str:
-        return f"{self.run_key} #{self.number}"
-
-    @property
-    def number(self) -> int:
-        return self.attempt.number
-
-    @property
-    def at(self) -> datetime:
-        """The occurrence that it is for."""
-        return self.attempt.scheduled_for
-
-    @property
-    def trigger(self) -> Trigger:
-        return self.attempt.trigger
-
-    @property
-    def outcome(self) -> Outcome | None:
-        return self.attempt.outcome
-
-    @property
-    def claimed(self) -> datetime | None:
-        return self.attempt.claimed_at
-
-    @property
-    def finished(self) -> datetime | None:
-        return self.attempt.finished_at
-
-    @property
-    def instants(self) -> tuple[datetime | None, ...]:
-        """All that is known about when it happened."""
-        return self.at, self.claimed, self.finished, self.start, self.end
-
-    @property
-    def start(self) -> datetime | None:
-        """When it started, by its witness."""
-        return self.seen[0].start if self.seen else None
-
-    @property
-    def end(self) -> datetime | None:
-        """When it ended, by its witness."""
-        return self.seen[-1].end if self.seen else None
-
-
-class Run(NamedTuple):
-    """The rows of one run, by number."""
-
-    key: str
-    rows: tuple[Row, ...]
-
-    @property
-    def first(self) -> Row:
-        return self.rows[0]
-
-    @property
-    def at(self) -> datetime:
-        """The occurrence that it is for."""
-        return self.first.at
-
-    @property
-    def is_scheduled(self) -> bool:
-        """Whether an occurrence made it, and no person."""
-        return self.first.number == 1 and self.first.trigger in _BY_SCHEDULE
 
 
 class Logs(NamedTuple):
@@ -212,8 +129,8 @@ class Story:
         return [slot.at for slot in self.slots]
 
     @cached_property
-    def _dues(self) -> list[datetime]:
-        return [slot.due for slot in self.slots]
+    def _by_due(self) -> list[Slot]:
+        return sorted(self.slots, key=_due)
 
     def slot(self, at: datetime) -> Slot | None:
         """The slot of an instant."""
@@ -226,7 +143,8 @@ class Story:
 
     def slots_between(self, begin: datetime, end: datetime) -> list[Slot]:
         """The slots that fell due from one instant to another, or may have."""
-        return self.slots[bisect_left(self._dues, begin) : bisect_right(self._dues, end)]
+        first, last = bisect_left(self._by_due, begin, key=_due), bisect_right(self._by_due, end, key=_due)
+        return self._by_due[first:last]
 
     def owed_between(self, begin: datetime, end: datetime) -> list[Slot]:
         """Those of them that surely did."""
@@ -329,6 +247,10 @@ class Story:
         ends = [row.finished for row in rows]
         ends.append(self.hosts.gone_at(self.hosts.home(effect.node), effect.start, self.final))
         return max(effect.start, min((end for end in ends if end is not None), default=self.final))
+
+
+def _due(slot: Slot) -> datetime:
+    return slot.due
 
 
 def _by_number(row: Row) -> tuple[int, int]:

@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 
 from foliot.testing.history.case import Case
 from foliot.testing.history.facts import Fault
-from foliot.testing.history.story import Row
+from foliot.testing.history.rows import Row
 
 _AROUND = timedelta(minutes=10)
 _MOST_LINES = 40
@@ -15,7 +15,9 @@ _MOST_LINES = 40
 
 def timeline(case: Case, faults: tuple[Fault, ...], around: datetime) -> tuple[str, ...]:
     """What every log says around an instant, in order."""
-    first, last = around - _AROUND, around + _AROUND
+    bounds = case.bounds
+    reach = max(_AROUND, 2 * (bounds.lease + bounds.recover + bounds.poll))
+    first, last = around - reach, around + reach
     found = sorted((at, line) for at, line in (*_told(case), *_suffered(faults)) if first <= at <= last)
     if len(found) > _MOST_LINES:
         found = sorted(sorted(found, key=lambda line: abs(line[0] - around))[:_MOST_LINES])

@@ -12,8 +12,8 @@ from foliot.testing.history.case import Case
 from foliot.testing.history.facts import Operation
 from foliot.testing.history.owed import Slot
 from foliot.testing.history.report import Code, Finding
+from foliot.testing.history.rows import Row, Run
 from foliot.testing.history.spans import at_or_after
-from foliot.testing.history.story import Row, Run
 
 _SHORTEST_RETRY = timedelta(seconds=1)
 _MOST_DOUBLINGS = 64
@@ -178,7 +178,8 @@ def _others_claimed(case: Case, run: Run, begin: datetime, end: datetime) -> boo
 
 
 def _not_the_latest(case: Case, run: Run, newer: list[Slot], claimed: datetime) -> Finding:
-    has_another = any(other.at == slot.at for slot in newer for other in case.scheduled)
+    claimed_too = {other.at for other in case.scheduled if other.first.claimed is not None}
+    has_another = any(slot.at in claimed_too for slot in newer)
     if has_another:
         text = f"{run.first} and a run for {newer[-1].at} catch up the same outage"
         return Finding(Code.DUP_SLOT, claimed, text)
