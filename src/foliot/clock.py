@@ -9,6 +9,7 @@ import asyncio
 import os
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from zoneinfo import TZPATH, ZoneInfo
@@ -30,13 +31,24 @@ class SystemClock:
         """Seconds that only ever grow, whatever happens to the wall clock."""
         return time.monotonic()
 
-    async def wait(self, duration: timedelta) -> None:
-        """Let others have their turn for that long."""
-        await asyncio.sleep(duration.total_seconds())
+    async def wait(self, duration: timedelta, until: asyncio.Event | None = None) -> None:
+        """Let others have their turn for that long, or until the event is set."""
+        await wait_on_loop(duration, until)
 
     def sleep(self, seconds: float) -> None:
         """Wait; for programs without an event loop."""
         time.sleep(seconds)
+
+
+async def wait_on_loop(duration: timedelta, until: asyncio.Event | None) -> None:
+    """Wait by the event loop's own time; others have at least one turn."""
+    seconds = duration.total_seconds()
+    if until is None or seconds <= 0 or until.is_set():
+        await asyncio.sleep(0 if until is not None else seconds)
+        return
+    with suppress(TimeoutError):
+        async with asyncio.timeout(seconds):
+            await until.wait()
 
 
 def host_timezone() -> str:

@@ -13,6 +13,7 @@ only if nobody else has written meanwhile; otherwise it loads and asks again.
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import NamedTuple, Protocol
@@ -51,6 +52,20 @@ class Finished(NamedTuple):
 
     refused: tuple[Refused, ...] = ()
     events: tuple[Event, ...] = ()
+
+
+class Recovered(NamedTuple):
+    """What came of the losses of the dead; `more`: some are left, it is worth asking again."""
+
+    events: tuple[Event, ...] = ()
+    more: bool = False
+
+
+class Pruned(NamedTuple):
+    """How much was forgotten, and the key of the job to go on after; empty: all were looked at."""
+
+    forgotten: int = 0
+    after: str = ""
 
 
 class Changes(NamedTuple):
@@ -137,7 +152,7 @@ class Store(Protocol):
         Due-ness is decided inside, under the protection of the step. An attempt that starts belongs to
         the node, under a token higher than any the job has had. A claim may look at fewer jobs than there
         is room for; `more` says so. A node whose lease has run out gets nothing. What one answer holds is
-        in order; between nodes no order is promised.
+        in order; between nodes no order is promised. A claim that started nothing need not be remembered.
         """
         ...
 
@@ -147,8 +162,11 @@ class Store(Protocol):
         """Record how attempts ended. One counts only if its own attempt is open under (node, token)."""
         ...
 
-    async def recover(self, limit: int, now: datetime, decide: DecideLost) -> tuple[Event, ...]:
-        """Bury the nodes whose lease has run out, by the store's clock; then their attempts are lost."""
+    async def recover(self, limit: int, now: datetime, decide: DecideLost) -> Recovered:
+        """Bury the nodes whose lease has run out, by the store's clock; then their attempts are lost.
+
+        Until it is buried, a node whose lease has run out may renew it, and may finish what it holds.
+        """
         ...
 
     async def update(self, job: str, decide: DecideCommand) -> Decision:
@@ -198,8 +216,11 @@ class Store(Protocol):
         """The store at a glance."""
         ...
 
-    async def prune(self, now: datetime, limit: int) -> int:
-        """Forget history beyond what each job's policy keeps, never its last run; how much was forgotten."""
+    async def prune(self, now: datetime, limit: int, after: str = "") -> Pruned:
+        """Forget history beyond what each job's policy keeps, never its last run.
+
+        Looks at jobs in the order of their keys, after a key: at most so many, and forgets at most so much.
+        """
         ...
 
 
@@ -248,8 +269,8 @@ class Clock(Protocol):
         """Seconds that only ever grow, whatever happens to the wall clock."""
         ...
 
-    async def wait(self, duration: timedelta) -> None:
-        """Wait that long; zero lets others have their turn."""
+    async def wait(self, duration: timedelta, until: asyncio.Event | None = None) -> None:
+        """Wait that long, or until the event is set; others have at least one turn."""
         ...
 
 

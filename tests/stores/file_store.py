@@ -26,7 +26,7 @@ def proxy(mapping: dict[str, Any]) -> MappingProxyType[str, Any]:
 
 
 copyreg.pickle(MappingProxyType, lambda mapping: (proxy, (dict(mapping),)))
-UNSHARED = ("_clock", "_lock")
+UNSHARED = ("_clock", "_lock", "_due")
 
 
 class FileStore:
@@ -63,6 +63,8 @@ class FileStore:
         store = MemoryStore(self._clock)
         if data:
             vars(store).update(pickle.loads(data))  # noqa: S301 - its own file
+            for record in store._records.values():
+                store._due.push(record)
         return store
 
     def _packed(self, store: MemoryStore) -> bytes:

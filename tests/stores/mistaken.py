@@ -21,6 +21,8 @@ from foliot.protocols import (
     Finished,
     JobQuery,
     JobView,
+    Pruned,
+    Recovered,
     RunQuery,
 )
 from foliot.stores.memory import MemoryStore
@@ -36,18 +38,6 @@ class ForgetsAnswers(MemoryStore):
         return await super().claim(
             node, now, room, decide, f"{claim_id} {id(object())} {now} {len(self._claims)}"
         )
-
-
-class ForgetsEmptyAnswers(MemoryStore):
-    """Finds an answer by what carries its id, so an answer that was nothing cannot be found."""
-
-    async def claim(
-        self, node: str, now: datetime, room: Mapping[str, int], decide: DecideDue, claim_id: str
-    ) -> Claimed:
-        claimed = await super().claim(node, now, room, decide, claim_id)
-        if not claimed.attempts:
-            self._claims.pop(claim_id, None)
-        return claimed
 
 
 class CountsRoomTogether(MemoryStore):
@@ -152,7 +142,7 @@ class ForgetsLeases(MemoryStore):
 class BuriesTheLiving(MemoryStore):
     """The node that recovers decides by its own clock, which is ahead."""
 
-    async def recover(self, limit: int, now: datetime, decide: DecideLost) -> tuple[Event, ...]:
+    async def recover(self, limit: int, now: datetime, decide: DecideLost) -> Recovered:
         for node, life in list(self._nodes.items()):
             if life.until < self._clock.now() + timedelta(seconds=25):
                 await self.leave(node)
@@ -160,7 +150,7 @@ class BuriesTheLiving(MemoryStore):
 
 
 class IgnoresTheLimit(MemoryStore):
-    async def recover(self, limit: int, now: datetime, decide: DecideLost) -> tuple[Event, ...]:
+    async def recover(self, limit: int, now: datetime, decide: DecideLost) -> Recovered:
         return await super().recover(limit + 1000, now, decide)
 
 
@@ -239,10 +229,10 @@ class CountsWhatWaits(MemoryStore):
 
 
 class PrunesTheLastRun(MemoryStore):
-    async def prune(self, now: datetime, limit: int) -> int:
+    async def prune(self, now: datetime, limit: int, after: str = "") -> Pruned:
         for key, record in self._records.items():
             self._records[key] = record._replace(state=record.state._replace(last_run=None))
-        return await super().prune(now, limit)
+        return await super().prune(now, limit, after)
 
 
 class DropsUnknownFields(MemoryStore):

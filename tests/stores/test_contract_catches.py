@@ -24,7 +24,6 @@ from stores.file_store import FileStore
 CASES: list[tuple[type[MemoryStore | FileStore], str]] = [
     (mistaken.ForgetsAnswers, "test_the_same_claim_id_gives_the_same_answer"),
     (mistaken.ForgetsAnswers, "test_one_claim_id_asked_at_once_claims_once"),
-    (mistaken.ForgetsEmptyAnswers, "test_an_answer_that_was_nothing_stays_nothing"),
     (mistaken.CountsRoomTogether, "test_room_is_counted_for_each_queue"),
     (mistaken.ClaimsEarly, "test_nothing_is_claimed_before_its_time"),
     (mistaken.ClaimsAfterTheLease, "test_a_lease_that_ran_out_claims_nothing_until_it_is_renewed"),

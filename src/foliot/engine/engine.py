@@ -15,7 +15,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from foliot.engine.loop import run_together, run_until_stopped, wait_for
+from foliot.engine.loop import run_together, run_until_stopped
 from foliot.engine.planner import plan_due, plan_ended, plan_lost
 from foliot.engine.runner import Runner
 from foliot.errors import NodeBuriedError, StoreError, StoreUnavailableError
@@ -35,7 +35,7 @@ class Settings:
     beat: timedelta = timedelta(seconds=10)
     poll: timedelta = timedelta(seconds=30)
     recover: timedelta = timedelta(seconds=10)
-    prune: timedelta = timedelta(minutes=10)
+    prune: timedelta = timedelta(minutes=1)
     drain: timedelta = timedelta(seconds=30)
     pause: timedelta = timedelta(seconds=1)  # before a call that was not answered is made again
     batch: int = 1000
@@ -66,8 +66,9 @@ class Engine:
         self._failpoint = failpoint
         self._stopping = asyncio.Event()
         self._woken = asyncio.Event()
-        self._runner = Runner(executors, self.now, self._woken.set)
+        self._runner = Runner(executors, clock, self.now, self._woken.set)
         self._is_claiming = False
+        self._pruned_until = ""
         self._rising = asyncio.Lock()
         self.node = ""
 
@@ -102,7 +103,7 @@ class Engine:
             self._failpoint("before_start")
             self._runner.start(job, attempt)
         if not claimed.attempts and not claimed.more:
-            await wait_for(self._woken, self._clock, await self._time_to_next())
+            await self._clock.wait(await self._time_to_next(), self._woken)
         return _AT_ONCE
 
     async def _claim(self) -> Claimed:
@@ -214,16 +215,17 @@ class Engine:
 
     async def _recover(self) -> timedelta:
         """Bury the dead, and recover what they held."""
-        events = await self._store.recover(self._settings.batch, self.now(), plan_lost)
-        if events:
-            self._heed(events)
+        recovered = await self._store.recover(self._settings.batch, self.now(), plan_lost)
+        if recovered.events:
+            self._heed(recovered.events)
             self._woken.set()
-        return self._settings.recover
+        return _AT_ONCE if recovered.more else self._settings.recover
 
     async def _prune(self) -> timedelta:
-        """Forget old history, a batch at a time."""
-        forgotten = await self._store.prune(self.now(), self._settings.batch)
-        return _AT_ONCE if forgotten >= self._settings.batch else self._settings.prune
+        """Forget old history: a batch of jobs at a time, so that a million jobs cost no more than a few."""
+        pruned = await self._store.prune(self.now(), self._settings.batch, self._pruned_until)
+        self._pruned_until = pruned.after
+        return _AT_ONCE if pruned.forgotten else self._settings.prune
 
     async def _rise_again(self, dead: str) -> None:
         """This node was buried: what it runs is no longer its own. End it, and begin a new life."""
@@ -234,12 +236,9 @@ class Engine:
 
     async def _drain(self) -> None:
         """Let what runs end, for a while; then end it. Report, and leave."""
-        try:
-            async with asyncio.timeout(self._settings.drain.total_seconds()):
-                await self._runner.wait()
-        except TimeoutError:
-            self._runner.end_all(Outcome.INTERRUPTED)
-            await self._runner.wait()
+        await self._clock.wait(self._settings.drain, self._runner.idle)
+        self._runner.end_all(Outcome.INTERRUPTED)
+        await self._runner.idle.wait()
         try:
             await self._report()
             await self._store.leave(self.node)

@@ -10,24 +10,8 @@ from typing import Any
 from foliot.errors import StoreUnavailableError
 from foliot.protocols import Clock
 
-_NOTHING = timedelta(0)
 _FIRST_PAUSE = timedelta(milliseconds=100)
 _LONGEST_PAUSE = timedelta(seconds=5)
-
-
-async def wait_for(event: asyncio.Event, clock: Clock, duration: timedelta) -> bool:
-    """Wait until the event is set, at most so long; whether it was."""
-    if event.is_set() or duration <= _NOTHING:
-        await clock.wait(_NOTHING)  # lets others have their turn
-        return event.is_set()
-    waiters = [asyncio.ensure_future(event.wait()), asyncio.ensure_future(clock.wait(duration))]
-    try:
-        await asyncio.wait(waiters, return_when=asyncio.FIRST_COMPLETED)
-    finally:
-        for waiter in waiters:
-            waiter.cancel()
-        await asyncio.gather(*waiters, return_exceptions=True)
-    return event.is_set()
 
 
 async def run_until_stopped(
@@ -48,7 +32,7 @@ async def run_until_stopped(
         except StoreUnavailableError as error:
             on_trouble(error)
             wait, pause = pause, min(pause * 2, _LONGEST_PAUSE)
-        await wait_for(stopping, clock, wait)
+        await clock.wait(wait, stopping)
 
 
 async def run_together(services: Iterable[Coroutine[Any, Any, None]]) -> None:

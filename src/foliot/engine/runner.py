@@ -5,11 +5,11 @@ from __future__ import annotations
 import asyncio
 from collections import Counter
 from collections.abc import Callable, Mapping
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from foliot.model.attempt import Attempt, Ending, Outcome
 from foliot.model.job import Job
-from foliot.protocols import Executor, Result, Run
+from foliot.protocols import Clock, Executor, Result, Run
 
 Key = tuple[str, int]
 
@@ -20,15 +20,19 @@ class Runner:
     def __init__(
         self,
         executors: Mapping[str, Executor],
+        clock: Clock,
         now: Callable[[], datetime],
         on_ended: Callable[[], None],
     ) -> None:
         self._executors = executors
+        self._clock = clock
         self._now = now  # the store's time: what is stored must not depend on this host's clock
         self._on_ended = on_ended
         self._running: dict[Key, tuple[Run, asyncio.Task[None]]] = {}
         self._verdicts: dict[Key, Outcome] = {}
         self._endings: list[Ending] = []
+        self.idle = asyncio.Event()  # set while nothing runs
+        self.idle.set()
 
     @property
     def count(self) -> int:
@@ -45,6 +49,7 @@ class Runner:
     def start(self, job: Job, attempt: Attempt) -> None:
         """Let an attempt run that the store has given to this node."""
         run = Run(job, attempt)
+        self.idle.clear()
         self._running[attempt.key] = run, asyncio.ensure_future(self._live(run))
 
     def end(self, key: Key, verdict: Outcome) -> None:
@@ -61,13 +66,8 @@ class Runner:
     async def abandon(self) -> None:
         """End everything and report nothing: this node's attempts are no longer its own."""
         self.end_all(Outcome.LOST)
-        await self.wait()
+        await self.idle.wait()
         self._endings.clear()
-
-    async def wait(self) -> None:
-        """Wait until nothing runs."""
-        while self._running:
-            await asyncio.wait([task for _, task in self._running.values()])
 
     def take_endings(self) -> list[Ending]:
         """What is to be reported; if that fails, it is given back."""
@@ -78,27 +78,38 @@ class Runner:
         self._endings[:0] = endings
 
     async def _live(self, run: Run) -> None:
-        attempt = run.attempt
-        started_at = self._now()
+        attempt, started_at = run.attempt, self._now()
+        watch = self._watch(run)
         result = await self._execute(run)
-        verdict = self._verdicts.pop(attempt.key, None)
-        outcome = verdict or result.outcome
+        if watch is not None:
+            watch.cancel()
+        outcome = self._verdicts.pop(attempt.key, None) or result.outcome
+        error = result.error
+        if outcome is Outcome.TIMED_OUT and error is None:
+            error = f"did not end within {run.job.policy.timeout}"
         del self._running[attempt.key]
         self._endings.append(
             Ending(
                 attempt.job, attempt.run_key, attempt.number, attempt.token,
-                outcome, started_at, self._now(), result.error,
+                outcome, started_at, self._now(), error,
             )
         )  # fmt: skip
+        if not self._running:
+            self.idle.set()
         self._on_ended()
 
-    async def _execute(self, run: Run) -> Result:
+    def _watch(self, run: Run) -> asyncio.Task[None] | None:
+        """Ends an attempt that takes longer than its job allows."""
         timeout = run.job.policy.timeout
+        return None if timeout is None else asyncio.ensure_future(self._end_after(timeout, run.attempt.key))
+
+    async def _end_after(self, duration: timedelta, key: Key) -> None:
+        await self._clock.wait(duration)
+        self.end(key, Outcome.TIMED_OUT)
+
+    async def _execute(self, run: Run) -> Result:
         try:
-            async with asyncio.timeout(None if timeout is None else timeout.total_seconds()):
-                return await self._executors[run.job.action.kind].execute(run)
-        except TimeoutError:
-            return Result(Outcome.TIMED_OUT, f"did not end within {timeout}")
+            return await self._executors[run.job.action.kind].execute(run)
         except asyncio.CancelledError:
             return Result(Outcome.CANCELLED)
         except Exception as error:  # noqa: BLE001 - an executor's own fault fails the run, not the node

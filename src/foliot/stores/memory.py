@@ -7,11 +7,10 @@ process. `now` of leases is the store's own clock, as with a server.
 from __future__ import annotations
 
 import threading
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 from functools import partial
-from heapq import heappop, heappush
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from foliot.errors import CommandRefusedError, JobNotFoundError, NodeBuriedError, StaleRevisionError
 from foliot.model.attempt import Attempt, AttemptState, Ending, Outcome
@@ -32,10 +31,13 @@ from foliot.protocols import (
     JobQuery,
     JobView,
     Overview,
+    Pruned,
+    Recovered,
     Refused,
     RunQuery,
 )
-from foliot.stores.retention import superfluous
+from foliot.stores.due import DueIndex
+from foliot.stores.retention import superfluous, superfluous_skips
 
 _MOST_LOOKS = 1000
 
@@ -55,7 +57,7 @@ class MemoryStore:
         self._lock = threading.RLock()
         self._records: dict[str, Record] = {}
         self._damage: dict[str, str] = {}
-        self._due: dict[str, list[tuple[datetime, str]]] = {}
+        self._due = DueIndex(self._sound)
         self._history: dict[str, dict[tuple[str, int], Attempt]] = {}
         self._skips: dict[str, dict[tuple[datetime, datetime], Skip]] = {}
         self._nodes: dict[str, _Life] = {}
@@ -112,7 +114,8 @@ class MemoryStore:
             if self._clock.now() >= life.until:
                 return Claimed()  # the lease has run out: nothing is claimed until it is renewed
             claimed = self._claim(life.node, now, room, decide)
-            self._remember(claim_id, claimed)
+            if claimed.attempts:
+                self._remember(claim_id, claimed)
             return claimed
 
     def _claim(self, node: Node, now: datetime, room: Mapping[str, int], decide: DecideDue) -> Claimed:
@@ -120,11 +123,11 @@ class MemoryStore:
         events: list[Event] = []
         looks = 0
         for queue, free in room.items():
-            most, not_ours = len(started) + free, []
-            while len(started) < most and looks < _MOST_LOOKS and (record := self._pop_due(queue, now)):
-                if node.kinds is not None and record.job.action.kind not in node.kinds:
-                    not_ours.append(record)
-                    continue
+            most = len(started) + free
+            while len(started) < most and looks < _MOST_LOOKS:
+                record = self._due.pop(queue, node.kinds, now)
+                if record is None:
+                    break
                 looks += 1
                 if decision := self._ask(record, lambda record: decide(record, now, node.id)):
                     self._write(record.job, decision)
@@ -133,24 +136,11 @@ class MemoryStore:
                     started += (
                         (record.job, a) for a in decision.attempts if a.is_running and a.token > token
                     )
-            for record in not_ours:
-                self._push(record)
         return Claimed(tuple(started), tuple(events), more=looks >= _MOST_LOOKS)
 
-    def _pop_due(self, queue: str, now: datetime) -> Record | None:
-        """The record of a queue that has been due for longest."""
-        due = self._due.get(queue, [])
-        while due and due[0][0] <= now:
-            wake_at, key = heappop(due)
-            record = self._records.get(key)
-            if record and self._is_current(record, queue, wake_at):
-                return record
-        return None
-
-    def _is_current(self, record: Record, queue: str, wake_at: datetime) -> bool:
-        """Otherwise an entry is old: the job has moved, changed its queue, or been set aside since."""
-        is_here = record.state.wake_at == wake_at and record.job.queue == queue
-        return is_here and record.job.key not in self._damage
+    def _sound(self, key: str) -> Record | None:
+        """A record that is in service."""
+        return None if key in self._damage else self._records.get(key)
 
     async def finish(
         self, node: str, endings: Sequence[Ending], now: datetime, decide: DecideEnded
@@ -172,7 +162,7 @@ class MemoryStore:
                 events += decision.events
         return Finished(tuple(refused), tuple(events))
 
-    async def recover(self, limit: int, now: datetime, decide: DecideLost) -> tuple[Event, ...]:
+    async def recover(self, limit: int, now: datetime, decide: DecideLost) -> Recovered:
         events: list[Event] = []
         with self._lock:
             store_now = self._clock.now()
@@ -195,7 +185,7 @@ class MemoryStore:
                     events += decision.events
             for id_ in buried - {attempt.node for attempt in lost}:
                 del self._nodes[id_]  # nothing of it is left; an unknown node counts as buried
-        return tuple(events)
+        return Recovered(tuple(events), more=len(lost) > limit)
 
     # -- people and sources ------------------------------------------------------------------------
 
@@ -250,28 +240,7 @@ class MemoryStore:
 
     async def next_wake(self, queues: Iterable[str], kinds: Collection[str] | None = None) -> datetime | None:
         with self._lock:
-            wanted = frozenset(queues)
-            wakes = [
-                record.state.wake_at
-                for record in (self._records.values() if kinds is not None else self._first_awake(wanted))
-                if record.state.wake_at is not None
-                and record.job.queue in wanted
-                and (kinds is None or record.job.action.kind in kinds)
-                and record.job.key not in self._damage
-            ]
-            return min(wakes, default=None)
-
-    def _first_awake(self, queues: frozenset[str]) -> Iterator[Record]:
-        """The record of each queue that is to be looked at first."""
-        for queue in queues:
-            due = self._due.get(queue, [])
-            while due:
-                wake_at, key = due[0]
-                record = self._records.get(key)
-                if record and self._is_current(record, queue, wake_at):
-                    yield record
-                    break
-                heappop(due)
+            return self._due.first(frozenset(queues), kinds)
 
     async def jobs(self, query: JobQuery) -> tuple[JobView, ...]:
         with self._lock:
@@ -316,17 +285,27 @@ class MemoryStore:
                 next_wake_at=min(wakes, default=None),
             )
 
-    async def prune(self, now: datetime, limit: int) -> int:
-        forgotten = 0
+    async def prune(self, now: datetime, limit: int, after: str = "") -> Pruned:
+        count = 0
         with self._lock:
-            for key, record in self._records.items():
-                history = self._history.get(key, {})
-                for attempt in superfluous(record, history.values(), now):
-                    if forgotten >= limit:
-                        return forgotten
-                    del history[attempt.key]
-                    forgotten += 1
-        return forgotten
+            keys = sorted(key for key in self._records if key > after)
+            for key in keys[:limit]:
+                found = self._superfluous(key, now)
+                forgotten = found[: limit - count]
+                for table, entry in forgotten:
+                    del table[entry]
+                count += len(forgotten)
+                if len(forgotten) < len(found):
+                    return Pruned(count, after)  # there is more to forget of this one
+                after = key
+        return Pruned(count, after if len(keys) > limit else "")
+
+    def _superfluous(self, key: str, now: datetime) -> list[tuple[dict[Any, Any], Any]]:
+        """What the job's policy does not keep, each with the table that it is to be taken from."""
+        record, history, skips = self._records[key], self._history.get(key, {}), self._skips.get(key, {})
+        attempts = superfluous(record, history.values(), now)
+        old = superfluous_skips(record, skips.values(), now)
+        return [(history, a.key) for a in attempts] + [(skips, (s.first, s.last)) for s in old]
 
     # -- inside ------------------------------------------------------------------------------------
 
@@ -359,11 +338,7 @@ class MemoryStore:
         for skip in decision.skips:
             self._skips.setdefault(key, {})[skip.first, skip.last] = skip
         record = self._records[key] = Record(job, decision.state, tuple(attempts.values()))
-        self._push(record)
-
-    def _push(self, record: Record) -> None:
-        if record.state.wake_at is not None:
-            heappush(self._due.setdefault(record.job.queue, []), (record.state.wake_at, record.job.key))
+        self._due.push(record)
 
     def _remember(self, claim_id: str, claimed: Claimed) -> None:
         """Answers are kept for as long as somebody may ask again; a node asks within its lease."""

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from datetime import datetime, timedelta
 
 from foliot.model.attempt import Attempt, Outcome
-from foliot.model.state import Record
+from foliot.model.state import Record, Skip
 
 
 def superfluous(record: Record, history: Iterable[Attempt], now: datetime) -> list[Attempt]:
@@ -26,3 +26,15 @@ def superfluous(record: Record, history: Iterable[Attempt], now: datetime) -> li
         if is_old or is_surplus or is_dull:
             found.append(attempt)
     return found
+
+
+def superfluous_skips(record: Record, skips: Iterable[Skip], now: datetime) -> list[Skip]:
+    """Skips that the job's policy does not keep: as old, or as many, as the runs that it does not keep."""
+    keep = record.job.policy.keep
+    newest_first = sorted(skips, key=lambda skip: skip.last, reverse=True)
+    return [
+        skip
+        for position, skip in enumerate(newest_first)
+        if (keep.days is not None and now - skip.last > timedelta(days=keep.days))
+        or (keep.last is not None and position >= keep.last)
+    ]

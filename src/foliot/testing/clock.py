@@ -26,14 +26,22 @@ class ManualClock:
         """Seconds since the clock was made."""
         return (self._now - self._start).total_seconds()
 
-    async def wait(self, duration: timedelta) -> None:
-        """Wait until the clock has been moved that far."""
-        if duration <= timedelta(0):
+    async def wait(self, duration: timedelta, until: asyncio.Event | None = None) -> None:
+        """Wait until the clock has been moved that far, or until the event is set."""
+        if duration <= timedelta(0) or (until is not None and until.is_set()):
             await asyncio.sleep(0)  # noqa: TID251 - a turn for the others, no time
             return
         future = asyncio.get_running_loop().create_future()
         heappush(self._waiting, (self._now + duration, next(self._order), future))
-        await future
+        if until is None:
+            await future
+            return
+        waiter = asyncio.ensure_future(until.wait())
+        try:
+            await asyncio.wait((future, waiter), return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            future.cancel()
+            waiter.cancel()
 
     async def advance(self, duration: timedelta) -> None:
         """Let time pass, stopping wherever somebody waits for it, until all have had their turns."""

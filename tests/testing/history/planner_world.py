@@ -6,6 +6,7 @@ is here so that the checker meets what the planner really decides.
 
 from __future__ import annotations
 
+import asyncio
 import random
 from collections.abc import Callable, Coroutine
 from dataclasses import dataclass, field
@@ -72,7 +73,7 @@ class StoreClock:
     def monotonic(self) -> float:
         return (self.time - START).total_seconds()
 
-    async def wait(self, duration: timedelta) -> None:
+    async def wait(self, duration: timedelta, until: asyncio.Event | None = None) -> None:
         raise NotImplementedError
 
 

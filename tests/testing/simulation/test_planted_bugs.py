@@ -11,9 +11,9 @@ import pytest
 from foliot.engine import draft, engine, planner
 from foliot.engine.engine import Engine
 from foliot.model.attempt import Ending
-from foliot.model.decision import Decision, Event
+from foliot.model.decision import Decision
 from foliot.model.state import Record
-from foliot.protocols import DecideLost
+from foliot.protocols import DecideLost, Recovered
 from foliot.stores import memory
 from foliot.stores.memory import MemoryStore
 from foliot.testing.history.check import check
@@ -53,7 +53,7 @@ def recover_without_burying(_: pytest.MonkeyPatch) -> MakeStore:
     """Attempts of a node that is late are lost, but the node may go on as if nothing were."""
 
     class Hasty(MemoryStore):
-        async def recover(self, limit: int, now: datetime, decide: DecideLost) -> tuple[Event, ...]:
+        async def recover(self, limit: int, now: datetime, decide: DecideLost) -> Recovered:
             lives = dict(self._nodes)
             events = await super().recover(limit, now, decide)
             self._nodes = lives

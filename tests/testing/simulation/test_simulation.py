@@ -11,8 +11,8 @@ import pytest
 from foliot.testing.history.check import check
 from foliot.testing.simulation.simulate import simulate
 
-SEEDS = int(os.environ.get("FOLIOT_SEEDS", "16"))
-PARTS = 8
+SEEDS = int(os.environ.get("FOLIOT_SEEDS", "500"))
+PARTS = 50
 CODE = "from foliot.testing.simulation.simulate import simulate; print(simulate({seed}, days=10).digest)"
 
 

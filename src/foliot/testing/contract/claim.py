@@ -190,14 +190,6 @@ class ClaimContract(Contract):
         assert len(await stage.open_keys("a")) == 3
 
     @scenario
-    async def test_an_answer_that_was_nothing_stays_nothing(self, stage: Stage) -> None:
-        await stage.join("a")
-        assert await stage.claim("a", claim_id="nothing") == []
-        await stage.declare(a_job())
-        assert await stage.claim("a", claim_id="nothing") == []
-        assert len(await stage.claim("a", claim_id="something")) == 1
-
-    @scenario
     async def test_the_room_takes_those_due_for_longest(self, stage: Stage) -> None:
         await stage.join("a")
         waits = {"c": 3, "a": 2, "d": 1, "b": 0}

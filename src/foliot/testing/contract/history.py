@@ -13,7 +13,7 @@ from foliot.engine.planner import plan_due, plan_ended
 from foliot.model.attempt import Attempt, AttemptState, Outcome, Trigger
 from foliot.model.policy import Keep, Policy, Retry
 from foliot.model.state import Skip
-from foliot.protocols import DecideCommand
+from foliot.protocols import DecideCommand, Pruned, Recovered
 from foliot.schedules import Once
 from foliot.testing.contract.sample import DAY, HOUR, MINUTE, SOURCE, a_job, change, lose
 from foliot.testing.contract.stage import Contract, Stage, scenario
@@ -106,14 +106,14 @@ class HistoryContract(Contract):
     async def test_all_is_kept_if_the_policy_says_so(self, stage: Stage) -> None:
         attempts = [ended(stage.now - days * DAY) for days in range(300, 0, -10)]
         await remember(stage, attempts, ALL)
-        assert await stage.store.prune(stage.now, 1000) == 0
+        assert await stage.store.prune(stage.now, 1000) == Pruned()
         assert len(await stage.runs()) == 30
 
     @scenario
     async def test_the_last_so_many_are_kept(self, stage: Stage) -> None:
         attempts = [ended(stage.now - hours * HOUR) for hours in range(9, -1, -1)]
         await remember(stage, attempts, Keep(last=3, days=None))
-        assert await stage.store.prune(stage.now, 1000) == 7
+        assert await stage.store.prune(stage.now, 1000) == Pruned(7)
         assert await stage.runs() == tuple(reversed(attempts[-3:]))
 
     @scenario
@@ -121,7 +121,7 @@ class HistoryContract(Contract):
         limit = stage.now - 10 * DAY
         attempts = [ended(limit + timedelta(microseconds=n)) for n in (-1, 0, 1)] + [ended(stage.now)]
         await remember(stage, attempts, Keep(last=None, days=10))
-        assert await stage.store.prune(stage.now, 1000) == 1
+        assert await stage.store.prune(stage.now, 1000) == Pruned(1)
         assert await stage.runs() == tuple(reversed(attempts[1:]))
 
     @scenario
@@ -130,7 +130,7 @@ class HistoryContract(Contract):
         attempts = [ended(stage.now - n * HOUR, outcome) for n, outcome in enumerate(outcomes, start=1)]
         attempts.append(ended(stage.now))
         await remember(stage, attempts, Keep(last=None, days=None, problems_only=True))
-        assert await stage.store.prune(stage.now, 1000) == 1
+        assert await stage.store.prune(stage.now, 1000) == Pruned(1)
         kept = {a.outcome for a in await stage.runs(since=None)}
         assert kept == set(Outcome), "the last run is kept, though it was a success"
         assert len(await stage.runs()) == len(outcomes)
@@ -167,15 +167,46 @@ class HistoryContract(Contract):
         await stage.declare(a_job(policy=Policy(keep=Keep(last=1, days=1))), wake_at=stage.now - 90 * DAY)
         (attempt,) = await stage.claim("a")
         await stage.store.update(KEY, change(last_run=None))
-        assert await stage.store.prune(stage.now, 1000) == 0
+        assert await stage.store.prune(stage.now, 1000) == Pruned()
         assert await stage.open_keys("a") == {attempt.key}
 
     @scenario
     async def test_a_limit_is_kept_and_the_rest_is_pruned_later(self, stage: Stage) -> None:
         attempts = [ended(stage.now - hours * HOUR) for hours in range(26, -1, -1)]
         await remember(stage, attempts, Keep(last=1, days=None))
-        assert [await stage.store.prune(stage.now, 10) for _ in range(4)] == [10, 10, 6, 0]
+        assert [(await stage.store.prune(stage.now, 10)).forgotten for _ in range(4)] == [10, 10, 6, 0]
         assert await stage.runs() == (attempts[-1],)
+
+    @scenario
+    async def test_pruning_goes_on_where_it_was(self, stage: Stage) -> None:
+        """No more jobs are looked at than the limit says, so a million of them cost no more than a few."""
+        attempts = [ended(stage.now - hours * HOUR) for hours in (3, 2, 1)]
+        keys = [f"{SOURCE}/{name}" for name in "abcde"]
+        policy = Policy(keep=Keep(last=1, days=None))
+        await stage.declare(*(a_job(name, policy=policy) for name in "abcde"), wake_at=stage.later(DAY))
+        for key in keys:
+            past = [attempt._replace(job=key) for attempt in attempts]
+            await stage.store.update(key, write_down(past, last_run=past[-1].run_key))
+        after = ""
+        laps: list[tuple[int, str]] = []
+        while not laps or after:
+            forgotten, after = await stage.store.prune(stage.now, 4, after)
+            laps.append((forgotten, after))
+        assert laps == [(4, keys[1]), (4, keys[3]), (2, "")]
+        assert [await stage.store.prune(stage.now, 4), await stage.store.prune(stage.now, 4, keys[3])] == [
+            Pruned(0, keys[3]),
+            Pruned(),
+        ]
+        assert len(await stage.runs()) == 5
+
+    @pytest.mark.parametrize(("keep", "kept"), [(Keep(last=None, days=2), 2), (Keep(last=3, days=None), 3)])
+    @scenario
+    async def test_skips_are_pruned_like_runs(self, stage: Stage, keep: Keep, kept: int) -> None:
+        await stage.declare(a_job(policy=Policy(keep=keep)), wake_at=stage.later(DAY))
+        skips = [Skip(KEY, stage.now - days * DAY, stage.now - days * DAY, "") for days in range(5, 0, -1)]
+        await stage.store.update(KEY, write_down(skips=skips))
+        assert await stage.store.prune(stage.now, 1000) == Pruned(5 - kept)
+        assert await stage.store.skips(KEY) == tuple(skips[-kept:])
 
     @scenario
     async def test_each_jobs_own_policy_counts(self, stage: Stage) -> None:
@@ -184,7 +215,7 @@ class HistoryContract(Contract):
         await stage.declare(a_job("other", policy=Policy(keep=ALL)), wake_at=stage.later(DAY))
         others = [attempt._replace(job=f"{SOURCE}/other") for attempt in attempts]
         await stage.store.update(f"{SOURCE}/other", write_down(others, last_run=others[-1].run_key))
-        assert await stage.store.prune(stage.now, 1000) == 2
+        assert await stage.store.prune(stage.now, 1000) == Pruned(2)
         assert len(await stage.runs(job=KEY)) == 1
         assert len(await stage.runs(job=f"{SOURCE}/other")) == 3
 
@@ -194,12 +225,12 @@ class HistoryContract(Contract):
         skip = Skip(KEY, stage.now - HOUR, stage.now - HOUR, "missed")
         await stage.store.update(KEY, write_down(skips=[skip]))
         before = await stage.record(KEY)
-        assert await stage.store.prune(stage.now, 1000) == 0
+        assert await stage.store.prune(stage.now, 1000) == Pruned()
         assert await stage.record(KEY) == before
         assert await stage.store.skips(KEY) == (skip,)
 
     @pytest.mark.parametrize("limit", [0, 1])
     @scenario
     async def test_an_empty_store_has_nothing_to_prune(self, stage: Stage, limit: int) -> None:
-        assert await stage.store.prune(stage.now, limit) == 0
-        assert await stage.store.recover(limit, stage.now, lose) == ()
+        assert await stage.store.prune(stage.now, limit) == Pruned()
+        assert await stage.store.recover(limit, stage.now, lose) == Recovered()

@@ -16,7 +16,7 @@ from foliot.engine.planner import plan_due, plan_lost
 from foliot.errors import NodeBuriedError
 from foliot.model.attempt import Attempt, AttemptState, Outcome, Trigger
 from foliot.model.policy import OnLost, Policy
-from foliot.protocols import Store
+from foliot.protocols import Recovered, Store
 from foliot.testing.contract.meddler import Meddler
 from foliot.testing.contract.order import Order
 from foliot.testing.contract.process import kill_at_work
@@ -47,8 +47,9 @@ class RecoveryContract(Contract):
         await stage.join("a", "b")
         attempt = await stage.start_one("a", a_job())
         await stage.die("a")
-        events = await stage.store.recover(100, stage.now, lose)
+        events, more = await stage.store.recover(100, stage.now, lose)
         assert [(event.job, event.run_key, event.number) for event in events] == [(KEY, *attempt.key)]
+        assert not more
         (lost,) = await stage.runs()
         assert lost == attempt._replace(state=AttemptState.ENDED, outcome=Outcome.LOST, finished_at=stage.now)
         assert (await stage.record(KEY)).attempts == ()
@@ -101,14 +102,14 @@ class RecoveryContract(Contract):
         await stage.die("a")
         await stage.recover(lose_and_restart)
         before = await stage.record(KEY)
-        assert await stage.store.recover(100, stage.now, lose_and_restart) == ()
+        assert await stage.store.recover(100, stage.now, lose_and_restart) == Recovered()
         assert await stage.record(KEY) == before
 
     @scenario
     async def test_nothing_to_recover_is_no_error(self, stage: Stage) -> None:
-        assert await stage.store.recover(100, stage.now, lose) == ()
+        assert await stage.store.recover(100, stage.now, lose) == Recovered()
         await stage.join("a")
-        assert await stage.store.recover(100, stage.now, lose) == ()
+        assert await stage.store.recover(100, stage.now, lose) == Recovered()
 
     @scenario
     async def test_a_limit_is_kept_and_the_rest_follows(self, stage: Stage) -> None:
@@ -116,8 +117,9 @@ class RecoveryContract(Contract):
         await stage.declare(*some_jobs(25))
         await stage.claim_all("a")
         await stage.die("a")
-        counts = [await stage.recover(limit=10) for _ in range(4)]
-        assert counts == [10, 10, 5, 0]
+        answers = [await stage.store.recover(10, stage.now, lose) for _ in range(4)]
+        assert [len(answer.events) for answer in answers] == [10, 10, 5, 0]
+        assert [answer.more for answer in answers] == [True, True, False, False]
         assert len(await stage.runs(outcome=Outcome.LOST)) == 25
 
     @scenario
@@ -232,7 +234,7 @@ class RecoveryContract(Contract):
             *(recover(100, stage.now, lose_and_restart) for _ in range(4)),
             *(recover(3, stage.now, lose_and_restart) for _ in range(4)),
         )
-        told = Counter((event.run_key, event.number) for events in answers for event in events)
+        told = Counter((event.run_key, event.number) for answer in answers for event in answer.events)
         assert told == Counter(attempt.key for attempt in attempts)
         again = await stage.claim_all("b")
         assert sorted(a.key for a in again) == sorted((a.run_key, 2) for a in attempts)

@@ -100,7 +100,7 @@ class Stage:
 
     async def recover(self, decide: DecideLost = lose, limit: int = 1000) -> int:
         """Bury the dead, and lose what they held; how many events that gave."""
-        return len(await self.store.recover(limit, self.now, decide))
+        return len((await self.store.recover(limit, self.now, decide)).events)
 
     async def _renew_all_but(self, dead: str) -> None:
         for node in self._nodes - {dead}:

@@ -24,16 +24,16 @@ from foliot.testing.simulation.scenario import SOURCE, Happening, draw_scenario,
 from foliot.testing.simulation.virtual_loop import run_virtually
 from foliot.testing.simulation.world import START, StoreClock, World
 
-LEASE = timedelta(hours=1)
+LEASE = timedelta(hours=2)
 SETTINGS = Settings(
     slots={"default": 20},
-    beat=timedelta(minutes=20),
-    poll=timedelta(hours=2),
-    recover=timedelta(minutes=30),
+    beat=timedelta(minutes=40),
+    poll=timedelta(hours=4),
+    recover=timedelta(hours=1),
     prune=timedelta(days=1),
     drain=timedelta(minutes=5),
 )
-QUIET = timedelta(hours=8)
+QUIET = timedelta(hours=16)
 _EVERYTHING = 10_000_000
 _OPERATIONS = {
     RunNow: Operation.RUN_NOW,
@@ -95,7 +95,6 @@ class Simulation:
     async def run(self) -> Simulated:
         loop = asyncio.get_running_loop()
         loop.set_task_factory(tag_tasks)
-        loop.set_exception_handler(lambda _, __: None)  # what dies with a killed process is expected
         self._store = self._make_store(StoreClock(self._world))
         self._nodes = [self._make_node(number) for number in range(self._count)]
         await self._declare({job.name: job for job in self._scenario.jobs})

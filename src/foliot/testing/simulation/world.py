@@ -8,6 +8,8 @@ from datetime import UTC, datetime, timedelta
 from hashlib import blake2b
 from random import Random
 
+from foliot.clock import wait_on_loop
+
 START = datetime(2026, 3, 1, tzinfo=UTC)  # a month with a change of the clocks in it
 
 
@@ -45,11 +47,16 @@ class World:
         self.random = Random(seed)  # noqa: S311 - chance that can be repeated is the point
         self._trace = blake2b(digest_size=16)
         self._ids = 0
+        self._seconds = 0.0
+        self._now = START
 
     @property
     def now(self) -> datetime:
         """The true time."""
-        return START + timedelta(seconds=asyncio.get_running_loop().time())
+        seconds = asyncio.get_running_loop().time()
+        if seconds != self._seconds:
+            self._seconds, self._now = seconds, START + timedelta(seconds=seconds)
+        return self._now
 
     def new_id(self) -> str:
         """Ids that the next run with the same seed gives again."""
@@ -78,8 +85,8 @@ class StoreClock:
     def monotonic(self) -> float:
         return asyncio.get_running_loop().time()
 
-    async def wait(self, duration: timedelta) -> None:
-        await asyncio.sleep(duration.total_seconds())  # noqa: TID251 - virtual time
+    async def wait(self, duration: timedelta, until: asyncio.Event | None = None) -> None:
+        await wait_on_loop(duration, until)
 
 
 class HostClock:
@@ -95,7 +102,7 @@ class HostClock:
     def monotonic(self) -> float:
         return asyncio.get_running_loop().time()
 
-    async def wait(self, duration: timedelta) -> None:
+    async def wait(self, duration: timedelta, until: asyncio.Event | None = None) -> None:
         await self._host.gate()
-        await asyncio.sleep(duration.total_seconds())  # noqa: TID251 - virtual time
+        await wait_on_loop(duration, until)
         await self._host.gate()
