@@ -224,6 +224,28 @@ class Store(Protocol):
         ...
 
 
+class Output(NamedTuple):
+    """What an attempt wrote, within a bound; `dropped` says how many characters are missing in the middle."""
+
+    job: str
+    run_key: str
+    number: int
+    text: str
+    dropped: int = 0
+
+
+class OutputStore(Protocol):
+    """Keeps what attempts wrote, for as long as the attempts are kept. Every store of ours is one."""
+
+    async def write_outputs(self, outputs: Sequence[Output]) -> None:
+        """Keep outputs; one that is there already is replaced."""
+        ...
+
+    async def output(self, run_key: str, number: int) -> Output | None:
+        """What an attempt wrote."""
+        ...
+
+
 class Notifier(Protocol):
     """A store that can tell when the earliest wake moves earlier, or a cancel is asked. Hints only."""
 
@@ -244,13 +266,16 @@ class Result(NamedTuple):
 
     outcome: Outcome
     error: str | None = None
+    output: str = ""
+    dropped: int = 0
 
 
 class Executor(Protocol):
     """Carries out one kind of action.
 
     `execute` returns when the action and everything it started has ended. Cancelling the call asks the
-    action to end. It raises nothing but CancelledError: a failure is a Result.
+    action to end; it may still return a result, whose output is kept. It raises nothing but
+    CancelledError: a failure is a Result.
     """
 
     async def execute(self, run: Run) -> Result:

@@ -11,14 +11,14 @@ import pytest
 from foliot.protocols import Store
 from foliot.stores.memory import MemoryStore
 from foliot.testing.clock import ManualClock
-from foliot.testing.contract import Damage, OpenStore, StoreContract
+from foliot.testing.contract import Damage, OpenStore, OutputContract, StoreContract
 
 
 async def set_aside(store: Store, key: str) -> None:
     cast("MemoryStore", store).set_aside(key, "it was damaged on purpose")
 
 
-class TestMemoryStore(StoreContract):
+class TestMemoryStore(StoreContract, OutputContract):
     @pytest.fixture
     def open_store(self, clock: ManualClock) -> OpenStore:
         store = MemoryStore(clock)

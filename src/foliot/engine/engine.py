@@ -22,7 +22,7 @@ from foliot.errors import NodeBuriedError, StoreError, StoreUnavailableError
 from foliot.model.attempt import Ending, Outcome
 from foliot.model.decision import Event, Happening
 from foliot.model.state import Lease, Node
-from foliot.protocols import Claimed, Clock, Executor, Listener, Store
+from foliot.protocols import Claimed, Clock, Executor, Listener, OutputStore, Store
 
 _AT_ONCE = timedelta(0)
 
@@ -54,9 +54,11 @@ class Engine:
         new_id: Callable[[], str],
         name: str = "",
         listeners: Sequence[Listener] = (),
+        outputs: OutputStore | None = None,
         failpoint: Callable[[str], None] = lambda _: None,
     ) -> None:
         self._store = store
+        self._outputs = outputs
         self._clock = clock
         self._settings = settings
         self._new_id = new_id
@@ -148,15 +150,17 @@ class Engine:
 
     async def _report(self) -> None:
         """Tell the store how attempts ended; what it does not take now is kept for the next turn."""
-        node, endings = self.node, self._runner.take_endings()
-        if not endings:
+        node, report = self.node, self._runner.take_report()
+        if not report.endings:
             return
         self._failpoint("before_finish")
         try:
-            finished = await self._store.finish(node, endings, self.now(), plan_ended)
+            if report.outputs and self._outputs is not None:
+                await self._outputs.write_outputs(report.outputs)
+            finished = await self._store.finish(node, report.endings, self.now(), plan_ended)
         except StoreUnavailableError:
             if node == self.node:
-                self._runner.give_back(endings)
+                self._runner.give_back(report)
             raise
         except NodeBuriedError:
             await self._rise_again(node)

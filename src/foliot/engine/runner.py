@@ -6,12 +6,20 @@ import asyncio
 from collections import Counter
 from collections.abc import Callable, Mapping
 from datetime import datetime, timedelta
+from typing import NamedTuple
 
 from foliot.model.attempt import Attempt, Ending, Outcome
 from foliot.model.job import Job
-from foliot.protocols import Clock, Executor, Result, Run
+from foliot.protocols import Clock, Executor, Output, Result, Run
 
 Key = tuple[str, int]
+
+
+class Report(NamedTuple):
+    """How attempts ended, and what they wrote."""
+
+    endings: list[Ending]
+    outputs: list[Output]
 
 
 class Runner:
@@ -31,6 +39,7 @@ class Runner:
         self._running: dict[Key, tuple[Run, asyncio.Task[None]]] = {}
         self._verdicts: dict[Key, Outcome] = {}
         self._endings: list[Ending] = []
+        self._outputs: list[Output] = []
         self.idle = asyncio.Event()  # set while nothing runs
         self.idle.set()
 
@@ -68,14 +77,17 @@ class Runner:
         self.end_all(Outcome.LOST)
         await self.idle.wait()
         self._endings.clear()
+        self._outputs.clear()
 
-    def take_endings(self) -> list[Ending]:
+    def take_report(self) -> Report:
         """What is to be reported; if that fails, it is given back."""
-        taken, self._endings = self._endings, []
-        return taken
+        report = Report(self._endings, self._outputs)
+        self._endings, self._outputs = [], []
+        return report
 
-    def give_back(self, endings: list[Ending]) -> None:
-        self._endings[:0] = endings
+    def give_back(self, report: Report) -> None:
+        self._endings[:0] = report.endings
+        self._outputs[:0] = report.outputs
 
     async def _live(self, run: Run) -> None:
         attempt, started_at = run.attempt, self._now()
@@ -88,6 +100,10 @@ class Runner:
         if outcome is Outcome.TIMED_OUT and error is None:
             error = f"did not end within {run.job.policy.timeout}"
         del self._running[attempt.key]
+        if result.output:
+            self._outputs.append(
+                Output(attempt.job, attempt.run_key, attempt.number, result.output, result.dropped)
+            )
         self._endings.append(
             Ending(
                 attempt.job, attempt.run_key, attempt.number, attempt.token,

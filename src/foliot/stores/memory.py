@@ -30,6 +30,7 @@ from foliot.protocols import (
     Finished,
     JobQuery,
     JobView,
+    Output,
     Overview,
     Pruned,
     Recovered,
@@ -63,6 +64,7 @@ class MemoryStore:
         self._nodes: dict[str, _Life] = {}
         self._claims: dict[str, tuple[datetime, Claimed]] = {}
         self._sources: dict[str, str] = {}
+        self._outputs: dict[tuple[str, int], Output] = {}
 
     # -- nodes -------------------------------------------------------------------------------------
 
@@ -294,6 +296,7 @@ class MemoryStore:
                 forgotten = found[: limit - count]
                 for table, entry in forgotten:
                     del table[entry]
+                    self._outputs.pop(entry, None)
                 count += len(forgotten)
                 if len(forgotten) < len(found):
                     return Pruned(count, after)  # there is more to forget of this one
@@ -306,6 +309,15 @@ class MemoryStore:
         attempts = superfluous(record, history.values(), now)
         old = superfluous_skips(record, skips.values(), now)
         return [(history, a.key) for a in attempts] + [(skips, (s.first, s.last)) for s in old]
+
+    async def write_outputs(self, outputs: Sequence[Output]) -> None:
+        with self._lock:
+            for output in outputs:
+                self._outputs[output.run_key, output.number] = output
+
+    async def output(self, run_key: str, number: int) -> Output | None:
+        with self._lock:
+            return self._outputs.get((run_key, number))
 
     # -- inside ------------------------------------------------------------------------------------
 
@@ -325,9 +337,7 @@ class MemoryStore:
     def _write(self, job: Job, decision: Decision) -> None:
         key = job.key
         if decision.remove:
-            self._records.pop(key, None)
-            self._history.pop(key, None)
-            self._skips.pop(key, None)
+            self._forget(key, decision)
             return
         old = self._records.get(key)
         attempts = {attempt.key: attempt for attempt in (old.attempts if old else ())}
@@ -339,6 +349,13 @@ class MemoryStore:
             self._skips.setdefault(key, {})[skip.first, skip.last] = skip
         record = self._records[key] = Record(job, decision.state, tuple(attempts.values()))
         self._due.push(record)
+
+    def _forget(self, key: str, decision: Decision) -> None:
+        self._records.pop(key, None)
+        self._skips.pop(key, None)
+        last = {attempt.key for attempt in decision.attempts}
+        for attempt in last | self._history.pop(key, {}).keys():
+            self._outputs.pop(attempt, None)
 
     def _remember(self, claim_id: str, claimed: Claimed) -> None:
         """Answers are kept for as long as somebody may ask again; a node asks within its lease."""

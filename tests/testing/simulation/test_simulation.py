@@ -8,7 +8,9 @@ import sys
 
 import pytest
 
+from foliot.model.attempt import Outcome, Trigger
 from foliot.testing.history.check import check
+from foliot.testing.history.facts import Trouble
 from foliot.testing.simulation.simulate import simulate
 
 SEEDS = int(os.environ.get("FOLIOT_SEEDS", "500"))
@@ -22,6 +24,20 @@ def test_no_seed_breaks_a_promise(part: int) -> None:
     for seed in range(part, SEEDS, PARTS):
         violations = check(simulate(seed).history).violations
         assert not violations, f"seed {seed}: {violations[0]}"
+
+
+def test_the_faults_bite() -> None:
+    """Months in which nothing happens prove nothing: all triggers, outcomes and faults are among them."""
+    histories = [simulate(seed).history for seed in range(6)]
+    attempts = [attempt for history in histories for attempt in history.attempts]
+
+    assert {attempt.trigger for attempt in attempts} == set(Trigger) - {Trigger.BACKFILL}
+    assert {attempt.outcome for attempt in attempts} >= set(Outcome)
+    faults = {fault.kind for history in histories for fault in history.faults}
+    assert faults == {
+        Trouble.DOWN, Trouble.DRAINING, Trouble.PAUSED, Trouble.PARTITIONED, Trouble.CLOCK,
+    }  # fmt: skip
+    assert {skip.reason for history in histories for skip in history.skips}
 
 
 @pytest.mark.parametrize("seed", [1, 4])
