@@ -270,16 +270,20 @@ class Result(NamedTuple):
     dropped: int = 0
 
 
+OnEnd = Callable[[Run, Result], None]
+AskToEnd = Callable[[], None]
+
+
 class Executor(Protocol):
-    """Carries out one kind of action.
+    """Carries out one kind of action, or several."""
 
-    `execute` returns when the action and everything it started has ended. Cancelling the call asks the
-    action to end; it may still return a result, whose output is kept. It raises nothing but
-    CancelledError: a failure is a Result.
-    """
+    def start(self, run: Run, on_end: OnEnd) -> AskToEnd:
+        """Let an attempt begin, on the engine's loop; the answer asks it to end.
 
-    async def execute(self, run: Run) -> Result:
-        """Carry the action out."""
+        `on_end` is called once, on that loop and not before this returns: when the action and everything
+        that it started has ended. A failure is a result; nothing is raised. An action that was asked to end
+        gives a result, too, and its output is kept.
+        """
         ...
 
 

@@ -14,11 +14,12 @@ from foliot.engine.plan_command import Cancel, RunNow, plan_command
 from foliot.engine.planner import plan_due
 from foliot.engine.reconciler import reconcile
 from foliot.errors import StoreError, StoreUnavailableError
+from foliot.executors.task import TaskExecutor
 from foliot.model.attempt import Attempt, Outcome
 from foliot.model.decision import Event, Happening
 from foliot.model.job import Action, Job
 from foliot.model.policy import Overlap, OverlapMode, Policy, Retry
-from foliot.protocols import JobQuery, Result, Run, RunQuery, Snapshot
+from foliot.protocols import AskToEnd, JobQuery, OnEnd, Result, Run, RunQuery, Snapshot
 from foliot.schedules import Cron
 from foliot.stores.memory import MemoryStore
 from foliot.testing.clock import ManualClock
@@ -42,6 +43,20 @@ class Told:
         self.troubles.append(error)
 
 
+class Player(TaskExecutor):
+    """Does what its stage says."""
+
+    def __init__(self, stage: Stage) -> None:
+        super().__init__()
+        self.stage = stage
+
+    async def execute(self, run: Run) -> Result:
+        stage = self.stage
+        stage.starts.append((stage.clock.now(), run.attempt.run_key, run.attempt.number))
+        await stage.clock.wait(stage.takes)
+        return stage.result
+
+
 class Stage:
     """A store, a clock, and nodes that can be started on it."""
 
@@ -56,22 +71,18 @@ class Stage:
         self._revisions = count(1)
         self._lives: list[tuple[Engine, asyncio.Task[None]]] = []
 
-    async def execute(self, run: Run) -> Result:
-        self.starts.append((self.clock.now(), run.attempt.run_key, run.attempt.number))
-        await self.clock.wait(self.takes)
-        return self.result
-
     async def declare(self, *jobs: Job) -> None:
         await reconcile(self.store, "code", Snapshot(f"r{next(self._revisions)}", jobs), self.clock.now())
 
     async def start(self, store: Any = None, slots: int = 10) -> Engine:
         engine = Engine(
             store or self.store,
-            {"x": self},
+            {"x": Player(self)},
             clock=self.clock,
             settings=Settings(slots={"default": slots}),
             new_id=lambda: f"id-{next(self._ids)}",
             listeners=(self.told,),
+            outputs=self.store,
         )
         self._lives.append((engine, asyncio.ensure_future(engine.run())))
         await self.clock.settle()
@@ -187,6 +198,40 @@ async def test_a_run_that_takes_too_long_times_out(stage: Stage) -> None:
     [(started_at, _, _)] = stage.starts
     assert attempt.finished_at == started_at + 10 * SECOND
     assert attempt.error == "did not end within 0:00:10"
+
+
+@staged
+async def test_what_an_attempt_wrote_is_kept(stage: Stage) -> None:
+    stage.result = Result(Outcome.FAILED, "no luck", "some words", dropped=3)
+    await stage.declare(job(rule="1 0 * * *"))
+    await stage.start()
+
+    await stage.clock.advance(MINUTE + 5 * SECOND)
+
+    [attempt] = await stage.runs()
+    assert await stage.store.output(*attempt.key) == ("code/a", *attempt.key, "some words", 3)
+
+
+@staged
+async def test_an_executor_that_raises_fails_its_run_and_nothing_else(stage: Stage) -> None:
+    await stage.declare(job(rule="1 0 * * *"), job("b", rule="1 0 * * *"))
+    engine = await stage.start()
+    real, starts = engine._runner._executors["x"].start, count(1)
+
+    def start(run: Run, on_end: OnEnd) -> AskToEnd:
+        if next(starts) == 1:
+            raise OSError("no more processes")
+        return real(run, on_end)
+
+    engine._runner._executors["x"].start = start  # type: ignore[method-assign] # a fault that nature will not give
+
+    await stage.clock.advance(MINUTE + 5 * SECOND)
+
+    outcomes = {attempt.job: (attempt.outcome, attempt.error) for attempt in await stage.runs()}
+    assert outcomes == {
+        "code/a": (Outcome.FAILED, "OSError: no more processes"),
+        "code/b": (Outcome.SUCCEEDED, None),
+    }
 
 
 @staged

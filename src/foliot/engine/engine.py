@@ -137,8 +137,7 @@ class Engine:
 
     def _room(self) -> dict[str, int]:
         """The free slots of each queue that has some."""
-        busy = self._runner.busy()
-        free = {queue: slots - busy[queue] for queue, slots in self._settings.slots.items()}
+        free = {queue: slots - self._runner.busy(queue) for queue, slots in self._settings.slots.items()}
         return {queue: count for queue, count in free.items() if count > 0}
 
     async def _time_to_next(self) -> timedelta:

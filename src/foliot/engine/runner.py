@@ -6,11 +6,12 @@ import asyncio
 from collections import Counter
 from collections.abc import Callable, Mapping
 from datetime import datetime, timedelta
+from functools import partial
 from typing import NamedTuple
 
 from foliot.model.attempt import Attempt, Ending, Outcome
 from foliot.model.job import Job
-from foliot.protocols import Clock, Executor, Output, Result, Run
+from foliot.protocols import AskToEnd, Clock, Executor, Output, Result, Run
 
 Key = tuple[str, int]
 
@@ -22,8 +23,22 @@ class Report(NamedTuple):
     outputs: list[Output]
 
 
+class _Life:
+    """An attempt that runs here."""
+
+    __slots__ = ("cancel", "key", "run", "started_at", "verdict", "watch")
+
+    def __init__(self, run: Run, key: Key, started_at: datetime) -> None:
+        self.run = run
+        self.key = key
+        self.started_at = started_at
+        self.cancel: AskToEnd | None = None
+        self.watch: asyncio.Task[None] | None = None
+        self.verdict: Outcome | None = None  # of this node; it counts more than the executor's
+
+
 class Runner:
-    """Holds the attempts that run on this node, one task each, and collects how they ended."""
+    """Holds the attempts that run on this node, and collects how they ended."""
 
     def __init__(
         self,
@@ -36,8 +51,8 @@ class Runner:
         self._clock = clock
         self._now = now  # the store's time: what is stored must not depend on this host's clock
         self._on_ended = on_ended
-        self._running: dict[Key, tuple[Run, asyncio.Task[None]]] = {}
-        self._verdicts: dict[Key, Outcome] = {}
+        self._lives: dict[Key, _Life] = {}
+        self._busy: Counter[str] = Counter()
         self._endings: list[Ending] = []
         self._outputs: list[Output] = []
         self.idle = asyncio.Event()  # set while nothing runs
@@ -46,30 +61,48 @@ class Runner:
     @property
     def count(self) -> int:
         """How many attempts run, or have ended and are not yet reported."""
-        return len(self._running) + len(self._endings)
+        return len(self._lives) + len(self._endings)
 
-    def busy(self) -> Counter[str]:
-        """How many attempts run, by queue."""
-        return Counter(run.job.queue for run, _ in self._running.values())
+    def busy(self, queue: str) -> int:
+        """How many attempts of a queue run."""
+        return self._busy[queue]
 
     def holds(self, key: Key) -> bool:
-        return key in self._running or any((e.run_key, e.number) == key for e in self._endings)
+        return key in self._lives or any((e.run_key, e.number) == key for e in self._endings)
+
+    # -- begin and end -----------------------------------------------------------------------------
 
     def start(self, job: Job, attempt: Attempt) -> None:
         """Let an attempt run that the store has given to this node."""
         run = Run(job, attempt)
+        life = _Life(run, attempt.key, self._now())
+        self._lives[life.key] = life
+        self._busy[job.queue] += 1
         self.idle.clear()
-        self._running[attempt.key] = run, asyncio.ensure_future(self._live(run))
+        on_end = partial(self._ended, life)
+        try:
+            life.cancel = self._executors[job.action.kind].start(run, on_end)
+        except Exception as error:  # noqa: BLE001 - an executor's own fault fails the run, not the node
+            fault = Result(Outcome.FAILED, f"{type(error).__name__}: {error}")
+            asyncio.get_running_loop().call_soon(on_end, run, fault)
+        if job.policy.timeout is not None:
+            life.watch = asyncio.ensure_future(self._end_after(job.policy.timeout, life.key))
+
+    async def _end_after(self, duration: timedelta, key: Key) -> None:
+        await self._clock.wait(duration)
+        self.end(key, Outcome.TIMED_OUT)
 
     def end(self, key: Key, verdict: Outcome) -> None:
         """Ask an attempt to end; that it was asked is its outcome."""
-        if key in self._running and key not in self._verdicts:
-            self._verdicts[key] = verdict
-            self._running[key][1].cancel()
+        life = self._lives.get(key)
+        if life is not None and life.verdict is None:
+            life.verdict = verdict
+            if life.cancel is not None:
+                life.cancel()
 
     def end_all(self, verdict: Outcome) -> None:
         """Ask every attempt to end."""
-        for key in list(self._running):
+        for key in list(self._lives):
             self.end(key, verdict)
 
     async def abandon(self) -> None:
@@ -78,6 +111,28 @@ class Runner:
         await self.idle.wait()
         self._endings.clear()
         self._outputs.clear()
+
+    def _ended(self, life: _Life, run: Run, result: Result) -> None:
+        if life.watch is not None:
+            life.watch.cancel()
+        del self._lives[life.key]
+        self._busy[run.job.queue] -= 1
+        (run_key, number), attempt = life.key, run.attempt
+        outcome, error = life.verdict or result.outcome, result.error
+        if outcome is Outcome.TIMED_OUT and error is None:
+            error = f"did not end within {run.job.policy.timeout}"
+        if result.output:
+            self._outputs.append(Output(attempt.job, run_key, number, result.output, result.dropped))
+        self._endings.append(
+            Ending(
+                attempt.job, run_key, number, attempt.token, outcome, life.started_at, self._now(), error
+            )
+        )  # fmt: skip
+        if not self._lives:
+            self.idle.set()
+        self._on_ended()
+
+    # -- report ------------------------------------------------------------------------------------
 
     def take_report(self) -> Report:
         """What is to be reported; if that fails, it is given back."""
@@ -88,45 +143,3 @@ class Runner:
     def give_back(self, report: Report) -> None:
         self._endings[:0] = report.endings
         self._outputs[:0] = report.outputs
-
-    async def _live(self, run: Run) -> None:
-        attempt, started_at = run.attempt, self._now()
-        watch = self._watch(run)
-        result = await self._execute(run)
-        if watch is not None:
-            watch.cancel()
-        outcome = self._verdicts.pop(attempt.key, None) or result.outcome
-        error = result.error
-        if outcome is Outcome.TIMED_OUT and error is None:
-            error = f"did not end within {run.job.policy.timeout}"
-        del self._running[attempt.key]
-        if result.output:
-            self._outputs.append(
-                Output(attempt.job, attempt.run_key, attempt.number, result.output, result.dropped)
-            )
-        self._endings.append(
-            Ending(
-                attempt.job, attempt.run_key, attempt.number, attempt.token,
-                outcome, started_at, self._now(), error,
-            )
-        )  # fmt: skip
-        if not self._running:
-            self.idle.set()
-        self._on_ended()
-
-    def _watch(self, run: Run) -> asyncio.Task[None] | None:
-        """Ends an attempt that takes longer than its job allows."""
-        timeout = run.job.policy.timeout
-        return None if timeout is None else asyncio.ensure_future(self._end_after(timeout, run.attempt.key))
-
-    async def _end_after(self, duration: timedelta, key: Key) -> None:
-        await self._clock.wait(duration)
-        self.end(key, Outcome.TIMED_OUT)
-
-    async def _execute(self, run: Run) -> Result:
-        try:
-            return await self._executors[run.job.action.kind].execute(run)
-        except asyncio.CancelledError:
-            return Result(Outcome.CANCELLED)
-        except Exception as error:  # noqa: BLE001 - an executor's own fault fails the run, not the node
-            return Result(Outcome.FAILED, f"{type(error).__name__}: {error}")

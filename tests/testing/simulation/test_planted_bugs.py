@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
 from itertools import count
@@ -246,7 +245,7 @@ def start_twice(monkeypatch: pytest.MonkeyPatch) -> MakeStore:
     def start(runner: Runner, job: Job, attempt: Attempt) -> None:
         real(runner, job, attempt)
         if next(starts) % 50 == 0:
-            asyncio.ensure_future(runner._executors["simulated"].execute(Run(job, attempt)))  # noqa: RUF006 - a bug
+            runner._executors["simulated"].start(Run(job, attempt), lambda *_: None)
 
     monkeypatch.setattr(Runner, "start", start)
     return usual_store

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from datetime import timedelta
 
+from foliot.executors.task import TaskExecutor
 from foliot.model.attempt import Outcome
 from foliot.protocols import Result, Run
 from foliot.testing.history.facts import Mark, Witness
@@ -12,10 +13,11 @@ from foliot.testing.simulation.logbook import Logbook
 from foliot.testing.simulation.world import Host, World
 
 
-class SimulatedExecutor:
+class SimulatedExecutor(TaskExecutor):
     """Carries out what `action.data` describes: {"takes": seconds, "fails": chance, "hangs": chance}."""
 
     def __init__(self, world: World, host: Host, logbook: Logbook) -> None:
+        super().__init__()
         self._world = world
         self._host = host
         self._logbook = logbook
