@@ -16,7 +16,10 @@ from foliot import errors, schedules
 
 
 def test_public_names() -> None:
-    assert sorted(foliot.__all__) == ["Cron", "Every", "Once"]
+    assert sorted(foliot.__all__) == [
+        "Cron", "Every", "Foliot", "Keep", "Misfire", "Once", "Overlap", "Retry", "parallel",
+    ]  # fmt: skip
+    assert dir(foliot) == foliot.__all__
     assert sorted(schedules.__all__) == ["Cron", "Every", "Once", "Schedule"]
     assert all(hasattr(foliot, name) for name in foliot.__all__)
 
@@ -39,7 +42,10 @@ def test_the_error_tree_is_drawn_as_it_is() -> None:
     assert all(name.endswith("Error") for name in real)
 
 
-CORE = ("clock", "engine", "errors", "model", "protocols", "schedules", "stores/memory")
+CORE = (
+    "app", "clock", "engine", "errors", "executors", "model", "protocols", "schedules",
+    "stores/memory", "stores/sqlite", "wiring",
+)  # fmt: skip
 
 
 @pytest.mark.parametrize("part", CORE)

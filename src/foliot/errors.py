@@ -15,6 +15,8 @@ FoliotError
 │   └── DamagedRecordError           ... as it was found in a store
 ├── IllegalTransitionError           an attempt cannot go from one state to another
 ├── CommandRefusedError              what was asked for cannot be done to that job
+├── AppStateError                    an application object is not in the state for it
+├── InvalidStoreError                a store's URL cannot be right
 └── StoreError                       a store could not do its work
     ├── StoreUnavailableError        ... now; whether the write took effect is unknown
     ├── NodeBuriedError              ... for this node: it was declared dead
@@ -219,6 +221,25 @@ class CommandRefusedError(FoliotError):
         super().__init__(f"{job}: {reason}", details={"job": job, "reason": reason}, hint=hint)
 
 
+class AppStateError(FoliotError):
+    """An application object was asked for what it cannot do now."""
+
+    def __init__(self, app: str, reason: str, *, hint: str | None = None) -> None:
+        super().__init__(f"{app}: {reason}", details={"app": app, "reason": reason}, hint=hint)
+
+
+class InvalidStoreError(FoliotError, ValueError):
+    """The URL of a store cannot be right."""
+
+    def __init__(self, url: str, reason: str, *, hint: str | None = None) -> None:
+        shown = _without_password(url)
+        super().__init__(
+            f"invalid store {shorten(shown)}: {reason}",
+            details={"url": _kept(shown), "reason": reason},
+            hint=hint,
+        )
+
+
 class StoreError(FoliotError):
     """A store could not do its work."""
 
@@ -262,6 +283,13 @@ def _rebuild(kind: type[FoliotError], arguments: tuple[Any, ...], facts: dict[st
     error.args = arguments
     error.__dict__.update(facts)
     return error
+
+
+def _without_password(url: str) -> str:
+    """No message carries a secret: what stands between the scheme and the host is left out."""
+    scheme, found, rest = url.partition("://")
+    authority, slash, path = rest.partition("/")
+    return f"{scheme}{found}{authority.rpartition('@')[2]}{slash}{path}"
 
 
 def shorten(value: object) -> str:

@@ -129,7 +129,7 @@ class Store(Protocol):
     """
 
     async def join(self, node: Node) -> Lease:
-        """A node begins its life. Joining twice is a renewal."""
+        """A node begins its life. Joining again is a renewal, and changes what the node serves."""
         ...
 
     async def renew(self, node: str) -> Lease:

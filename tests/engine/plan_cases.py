@@ -9,7 +9,8 @@ On the left: a time (of 2 March 2026, UTC, unless it carries its date), an event
 `claim` looks for as long as the job is due, as a store does; `look` looks once, due or not; `show` is
 no event: it tells the state; `told` tells what listeners heard since the last `told`. On the right: what
 became of attempts (named by occurrence or `!request`, with `#n` from the second on), what was skipped and
-why, and when somebody must look next.
+why, and when somebody must look next; `removed`: the job has removed itself and is a tombstone; `gone`: it
+is forgotten.
 """
 
 from __future__ import annotations
@@ -160,6 +161,7 @@ class Life:
                 self.ended.append(attempts.pop(attempt.key))
         self.skips.extend(decision.skips)
         gone = decision.remove
+        job = decision.job or job
         self.record = None if gone else Record(job, decision.state, tuple(attempts.values()))
         self.steps.append(Step(what, at, job, before, decision, self.record))
 
@@ -277,6 +279,8 @@ def _tell(steps: list[Step]) -> str:
     after = steps[-1].after
     if after is None:
         return "; ".join([*told, "gone"])
+    if steps[-1].what != "remove" and after.state.removed_at == steps[-1].at:
+        return "; ".join([*told, "removed"])
     wake_at = after.state.wake_at
     return "; ".join([*told, f"wake {brief(wake_at)}" if wake_at else "asleep"])
 

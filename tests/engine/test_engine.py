@@ -2,124 +2,22 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Awaitable, Callable, Coroutine, Sequence
+from collections.abc import Awaitable, Callable
 from dataclasses import replace
-from datetime import datetime, timedelta
+from datetime import timedelta
 from itertools import count
 from typing import Any
 
-from foliot.engine.engine import Engine, Settings
+from engine.stage import MINUTE, SECOND, Stage, job, staged
 from foliot.engine.plan_command import Cancel, RunNow, plan_command
 from foliot.engine.planner import plan_due
-from foliot.engine.reconciler import reconcile
-from foliot.errors import StoreError, StoreUnavailableError
-from foliot.executors.task import TaskExecutor
-from foliot.model.attempt import Attempt, Outcome
-from foliot.model.decision import Event, Happening
-from foliot.model.job import Action, Job
-from foliot.model.policy import Overlap, OverlapMode, Policy, Retry
-from foliot.protocols import AskToEnd, JobQuery, OnEnd, Result, Run, RunQuery, Snapshot
-from foliot.schedules import Cron
+from foliot.errors import StoreUnavailableError
+from foliot.model.attempt import Outcome
+from foliot.model.decision import Happening
+from foliot.model.job import Action
+from foliot.model.policy import Overlap, OverlapMode, Retry
+from foliot.protocols import AskToEnd, JobQuery, OnEnd, Result, Run
 from foliot.stores.memory import MemoryStore
-from foliot.testing.clock import ManualClock
-
-MINUTE = timedelta(minutes=1)
-SECOND = timedelta(seconds=1)
-LEASE = timedelta(seconds=30)
-
-
-class Told:
-    """A listener that remembers."""
-
-    def __init__(self) -> None:
-        self.events: list[Event] = []
-        self.troubles: list[StoreError] = []
-
-    def on_events(self, events: Sequence[Event]) -> None:
-        self.events += events
-
-    def on_trouble(self, error: StoreError) -> None:
-        self.troubles.append(error)
-
-
-class Player(TaskExecutor):
-    """Does what its stage says."""
-
-    def __init__(self, stage: Stage) -> None:
-        super().__init__()
-        self.stage = stage
-
-    async def execute(self, run: Run) -> Result:
-        stage = self.stage
-        stage.starts.append((stage.clock.now(), run.attempt.run_key, run.attempt.number))
-        await stage.clock.wait(stage.takes)
-        return stage.result
-
-
-class Stage:
-    """A store, a clock, and nodes that can be started on it."""
-
-    def __init__(self) -> None:
-        self.clock = ManualClock()
-        self.store = MemoryStore(self.clock, lease=LEASE)
-        self.told = Told()
-        self.starts: list[tuple[datetime, str, int]] = []
-        self.takes = timedelta(seconds=1)
-        self.result = Result(Outcome.SUCCEEDED)
-        self._ids = count(1)
-        self._revisions = count(1)
-        self._lives: list[tuple[Engine, asyncio.Task[None]]] = []
-
-    async def declare(self, *jobs: Job) -> None:
-        await reconcile(self.store, "code", Snapshot(f"r{next(self._revisions)}", jobs), self.clock.now())
-
-    async def start(self, store: Any = None, slots: int = 10) -> Engine:
-        engine = Engine(
-            store or self.store,
-            {"x": Player(self)},
-            clock=self.clock,
-            settings=Settings(slots={"default": slots}),
-            new_id=lambda: f"id-{next(self._ids)}",
-            listeners=(self.told,),
-            outputs=self.store,
-        )
-        self._lives.append((engine, asyncio.ensure_future(engine.run())))
-        await self.clock.settle()
-        return engine
-
-    async def stop_all(self) -> None:
-        for engine, life in self._lives:
-            engine.stop()
-            while not life.done():
-                await self.clock.advance(SECOND)
-            await life
-
-    async def runs(self, **query: Any) -> tuple[Attempt, ...]:
-        return (await self.store.runs(RunQuery(**query)))[::-1]
-
-
-def staged(test: Callable[[Stage], Coroutine[Any, Any, None]]) -> Callable[[], None]:
-    """A test as a coroutine on a stage of its own."""
-
-    async def play() -> None:
-        stage = Stage()
-        try:
-            await test(stage)
-        finally:
-            await stage.stop_all()
-
-    def run() -> None:
-        asyncio.run(play())
-
-    run.__name__ = test.__name__
-    return run
-
-
-def job(name: str = "a", rule: str = "* * * * *", **policy: Any) -> Job:
-    return Job(
-        source="code", name=name, schedule=Cron(rule), action=Action(kind="x"), policy=Policy(**policy)
-    )
 
 
 @staged

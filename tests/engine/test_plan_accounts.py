@@ -7,7 +7,7 @@ from datetime import datetime
 from hypothesis import given
 
 from engine.plan_cases import Life, Step
-from engine.plan_lives import lives
+from engine.plan_lives import TICK, lives
 from foliot.engine.calendar import next_occurrence
 from foliot.model.attempt import Trigger
 from foliot.model.job import Job
@@ -58,7 +58,7 @@ class Accounts:
         assert occurrences.issuperset(at for trace in self.traces for at in trace)
 
 
-# A change that counts from the last attempt moves the new rule's beginning back: see test_plan_declared.
+# A change that counts from the last attempt moves the new rule's beginning back: the law below is for it.
 @given(lives(on_change=OnChange.NOW))
 def test_every_occurrence_is_accounted_for_exactly_once(life: Life) -> None:
     accounts = Accounts()
@@ -70,3 +70,35 @@ def test_every_occurrence_is_accounted_for_exactly_once(life: Life) -> None:
         if step.after is None or step is life.steps[-1]:
             assert step.decision.state.served_until is not None
             accounts.check(step.decision.state.served_until)
+
+
+@given(lives(on_change=OnChange.LAST))
+def test_a_change_of_the_rule_settles_what_the_old_one_owed(life: Life) -> None:
+    """It is skipped, or lies among what the new rule owes, or the new rule has it too; never both."""
+    for step in life.steps:
+        before, after = step.before, step.after
+        if step.what != "declare" or before is None or after is None or before.state.removed_at:
+            continue
+        old, new = before.job, after.job
+        if not (old.enabled and new.enabled) or (old.schedule, old.repeat_until) == (
+            new.schedule, new.repeat_until,
+        ):  # fmt: skip
+            continue
+        served, next_at = before.state.served_until, after.state.next_at
+        assert served is not None
+        owed = occurrences(new, next_at - TICK, step.at) if next_at and next_at <= step.at else []
+        skips = step.decision.skips
+        for at in occurrences(old, served, step.at):
+            is_skipped = any(skip.first <= at <= skip.last for skip in skips)
+            assert is_skipped is not (bool(owed) and owed[0] <= at <= owed[-1]), step
+        for at in owed:
+            assert not any(skip.first <= at <= skip.last for skip in skips), step
+
+
+def occurrences(job: Job, after: datetime, until: datetime) -> list[datetime]:
+    found: list[datetime] = []
+    at = next_occurrence(job, after)
+    while at is not None and at <= until:
+        found.append(at)
+        at = next_occurrence(job, at)
+    return found

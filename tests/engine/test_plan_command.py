@@ -111,6 +111,7 @@ PAUSE = [
         """
         09:59:30 declare | wake 10:00
         09:59:40 pause   | asleep
+        10:00    look    | -
         12:00    claim   | -
         12:20    resume  | skip 10:00..12:00 (the job was paused); wake 13:00
         12:20    told    | declared paused skipped resumed

@@ -137,7 +137,7 @@ PREEMPTION_CASES = [
         10:00:05 fail    | end 10:00 failed; plan 10:00#2 retry at 10:30:05; wake 10:05
         10:00:05 told    | declared started ended retry_planned
         10:05    claim   | drop 10:00#2 (a new occurrence took its place); start 10:05 schedule; wake 10:10
-        10:05    told    | retry_preempted ended waits started
+        10:05    told    | retry_preempted ended started
         10:05:30 ok      | end 10:05 succeeded; wake 10:10
         10:31    claim   | start 10:30 schedule covers 10:10; wake 10:35
         """,

@@ -185,11 +185,11 @@ CASES = [
         rule=HOURLY,
     ),
     case(
-        "F14 DOC-09 auto_remove: a job whose only occurrence was skipped is gone too",
+        "F14 DOC-09 auto_remove: a job whose only occurrence was skipped removes itself too",
         make_job(Once(instant("10:00")), ROLLCRON, auto_remove=True),
         """
         09:59:30 declare | wake 10:00
-        10:05    claim   | skip 10:00 (missed, and the job had never run before); gone
+        10:05    claim   | skip 10:00 (missed, and the job had never run before); removed
         """,
     ),
 ]

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections import Counter
+from datetime import datetime
 
 from hypothesis import given
 
 from engine.plan_cases import NODE, Life, Step
 from engine.plan_lives import lives
 from foliot.engine.draft import Draft
-from foliot.engine.planner import _plan_any_due, _plan_ordinary_due, plan_due
-from foliot.model.attempt import TRANSITIONS, Attempt, AttemptState, Outcome, Trigger
+from foliot.engine.happy_path import end_in_peace, start_in_time
+from foliot.engine.planner import plan_any_due, plan_any_ended, plan_due
+from foliot.model.attempt import TRANSITIONS, Attempt, AttemptState, Ending, Outcome, Trigger
 from foliot.model.policy import MisfireMode, OverlapMode
 from foliot.model.state import Record
 
@@ -98,10 +100,33 @@ def looking_again_changes_nothing(life: Life) -> None:
 def the_quick_way_decides_as_the_long_one(life: Life) -> None:
     for step in life.steps:
         if step.what == "look" and step.before:
-            quick = _plan_ordinary_due(step.before, step.at, NODE)
-            if quick:
-                long = _plan_any_due(step.before, step.at, NODE)
-                assert quick._replace(events=()) == long._replace(events=())
+            quick = start_in_time(step.before, step.at, NODE)
+            assert quick is None or quick == plan_any_due(step.before, step.at, NODE)
+        for attempt in known(step).values():
+            if step.before and attempt.is_running:
+                a_success_ends_alike_both_ways(step.before, attempt, step.at)
+
+
+def a_success_ends_alike_both_ways(record: Record, attempt: Attempt, at: datetime) -> None:
+    """But for the token: the quick way writes no state, so there is nothing to fence."""
+    ending = Ending(
+        attempt.job, attempt.run_key, attempt.number, attempt.token,
+        Outcome.SUCCEEDED, attempt.claimed_at, at, "it warned",
+    )  # fmt: skip
+    quick = end_in_peace(record, ending, at)
+    if quick is not None:
+        long = plan_any_ended(record, ending, at)
+        assert long.state.token == record.state.token + 1
+        assert quick == long._replace(state=long.state._replace(token=record.state.token))
+        assert quick.state is record.state
+        assert end_in_peace(record, ending._replace(token=attempt.token - 1), at) is None
+        assert end_in_peace(record, ending._replace(number=attempt.number + 1), at) is None
+
+
+def no_run_is_said_to_wait_that_starts_at_once(life: Life) -> None:
+    for step in life.steps:
+        told = {(event.run_key, event.number) for event in step.decision.events if event.what == "waits"}
+        assert told.isdisjoint(attempt.key for attempt in started(step)), step
 
 
 # -- attempts ----------------------------------------------------------------------------------------
@@ -231,6 +256,7 @@ def test_laws_of_looking(life: Life) -> None:
     the_same_question_gets_the_same_answer(life)
     looking_again_changes_nothing(life)
     the_quick_way_decides_as_the_long_one(life)
+    no_run_is_said_to_wait_that_starts_at_once(life)
 
 
 @given(lives())

@@ -107,6 +107,19 @@ WAIT_CASES = [
         """,
     ),
     case(
+        "wait: whoever looks while one waits leaves the others to the end of the run",
+        WAIT,
+        """
+        09:59:30 declare | wake 10:00
+        10:00    claim   | start 10:00 schedule; wake 10:01
+        10:01    claim   | wait 10:01 schedule; asleep
+        10:02    look    | -
+        10:09:30 look    | -
+        10:09:40 ok      | end 10:00 succeeded; release 10:01; \
+                           skip 10:02..10:09 (a run was still open); wake 10:09:40
+        """,
+    ),
+    case(
         "DECL-22 wait: nothing overlaps, and a claim is only for one",
         DECLARATIVE,
         """

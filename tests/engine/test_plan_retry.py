@@ -7,7 +7,7 @@ from datetime import timedelta
 import pytest
 
 from engine.plan_cases import instant
-from foliot.engine.retry import may_retry, retry_at
+from foliot.engine.retry import MOST_LOSSES, may_restart, may_retry, retry_at
 from foliot.model.attempt import Attempt, AttemptState, Trigger
 from foliot.model.policy import Retry
 
@@ -16,7 +16,8 @@ ENDED_AT = instant("10:00")
 
 def attempt(number: int = 1, second: int = 0) -> Attempt:
     at = instant(f"09:59:{second:02}")
-    return Attempt("tests/job", number, Trigger.SCHEDULE, AttemptState.RUNNING, at)
+    trigger = Trigger.SCHEDULE if number == 1 else Trigger.RETRY
+    return Attempt("tests/job", number, trigger, AttemptState.RUNNING, at, retries=number - 1)
 
 
 @pytest.mark.parametrize(
@@ -65,3 +66,15 @@ def test_jitter_is_the_same_on_every_node_and_in_every_version() -> None:
 )
 def test_max_counts_retries(most: int | None, number: int, *, may: bool) -> None:
     assert may_retry(Retry(max=most), attempt(number)) is may
+
+
+def test_restarts_and_reruns_are_no_retries() -> None:
+    restarted = attempt()._replace(number=7, trigger=Trigger.LOST)
+    assert may_retry(Retry(max=1), restarted)
+    policy = Retry(max=9, delay="10s", backoff=2)
+    assert retry_at(policy, restarted, ENDED_AT) - ENDED_AT == timedelta(seconds=10)
+
+
+@pytest.mark.parametrize(("losses", "may"), [(0, True), (MOST_LOSSES - 2, True), (MOST_LOSSES - 1, False)])
+def test_a_run_is_given_up_after_so_many_losses_in_a_row(losses: int, *, may: bool) -> None:
+    assert may_restart(attempt()._replace(losses=losses)) is may

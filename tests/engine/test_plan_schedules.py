@@ -56,7 +56,7 @@ FIRST_SEEN = [
         """
         10:30 declare | wake 10:00
         10:30 claim   | start 10:00 catch_up; wake 11:00
-        10:30 told    | declared waits started
+        10:30 told    | declared started
         """,
         rule="0 * * * *",
     ),
@@ -139,12 +139,12 @@ SCHEDULES = [
         """,
     ),
     case(
-        "DOC-09 auto_remove: gone when its last run has ended",
+        "DOC-09 auto_remove: removed when its last run has ended",
         make_job(Once(instant("10:00")), auto_remove=True),
         """
         09:00 declare | wake 10:00
         10:00 claim   | start 10:00 schedule; asleep
-        10:01 ok      | end 10:00 succeeded; gone
+        10:01 ok      | end 10:00 succeeded; removed
         10:01 told    | declared started ended finished
         """,
     ),
@@ -156,7 +156,7 @@ SCHEDULES = [
         10:00    claim   | start 10:00 schedule; asleep
         10:01    fail    | end 10:00 failed; plan 10:00#2 retry at 10:01:01; wake 10:01:01
         10:01:01 claim   | start 10:00#2 retry; asleep
-        10:02    ok      | end 10:00#2 succeeded; gone
+        10:02    ok      | end 10:00#2 succeeded; removed
         """,
     ),
     case(
@@ -167,7 +167,7 @@ SCHEDULES = [
         10:00    claim   | start 10:00 schedule; wake 10:05
         10:01    ok      | end 10:00 succeeded; wake 10:05
         10:05    claim   | start 10:05 schedule; asleep
-        10:06    fail    | end 10:05 failed; gone
+        10:06    fail    | end 10:05 failed; removed
         """,
     ),
 ]

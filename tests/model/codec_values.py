@@ -43,9 +43,11 @@ instants = st.datetimes(timezones=st.just(UTC))
 anywhere = st.datetimes(
     datetime(2, 1, 1),
     datetime(9998, 1, 1),
-    timezones=st.builds(timezone, st.timedeltas(timedelta(hours=-23), timedelta(hours=23))),
+    timezones=st.just(UTC) | st.builds(timezone, st.timedeltas(timedelta(hours=-23), timedelta(hours=23))),
 )
 durations = st.timedeltas(timedelta(0), timedelta.max)
+A_CENTURY = timedelta(days=36_525)
+spans = st.timedeltas(timedelta(0), A_CENTURY)
 counts = st.integers(1, 2**63 - 1)
 zones = st.sampled_from(["UTC", "Europe/Berlin", "America/New_York", "Asia/Kathmandu"])
 schedules = st.one_of(
@@ -61,7 +63,7 @@ schedules = st.one_of(
         Cron, st.sampled_from(["0 9 * * *", "5,10 0-4 1 1 0"]), timezone=zones, dialect=st.just("posix")
     ),
     st.builds(Every, st.integers(1, 10**12).map(lambda n: timedelta(seconds=n)), timezone=zones),
-    st.builds(Once, instants | anywhere),
+    st.builds(Once, anywhere),
 )
 policies = st.builds(
     Policy,
@@ -73,15 +75,20 @@ policies = st.builds(
     retry=st.builds(
         Retry,
         max=st.none() | st.integers(0, 2**63 - 1),
-        delay=durations,
+        delay=spans,
         backoff=st.floats(1, allow_infinity=False),
-        longest=durations,
+        longest=spans,
         jitter=st.floats(0, 1),
         is_preempted=st.booleans(),
     ),
     on_lost=st.sampled_from(OnLost),
-    timeout=st.none() | st.timedeltas(timedelta(microseconds=1), timedelta.max),
-    keep=st.builds(Keep, last=st.none() | counts, days=st.none() | counts, problems_only=st.booleans()),
+    timeout=st.none() | st.timedeltas(timedelta(microseconds=1), A_CENTURY),
+    keep=st.builds(
+        Keep,
+        last=st.none() | counts,
+        days=st.none() | st.integers(1, A_CENTURY.days),
+        problems_only=st.booleans(),
+    ),
     remembers=st.booleans(),
 )
 
@@ -107,7 +114,7 @@ jobs = st.builds(
     queue=names,
     policy=policies,
     enabled=st.booleans(),
-    repeat_until=st.none() | instants | anywhere,
+    repeat_until=st.none() | anywhere,
     auto_remove=st.booleans(),
     revision=words,
     extra=unknown_to(JOB),
@@ -146,6 +153,8 @@ attempts = st.builds(
     outcome=st.none() | st.sampled_from(Outcome),
     error=st.none() | words,
     reason=words,
+    retries=st.integers(0, 2**63 - 1),
+    losses=st.integers(0, 2**63 - 1),
 )
 BACKUP = Job(
     source="code",

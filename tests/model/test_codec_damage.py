@@ -214,18 +214,10 @@ def test_a_text_as_deep_and_as_long_as_allowed_is_read() -> None:
 
 # -- nothing is written that could not be read -------------------------------------------------------
 
-_circle: list[Any] = []
-_circle.append(_circle)
-
 
 @pytest.mark.parametrize(
     ("job", "field", "reason"),
     [
-        (
-            replace(BACKUP, action=Action(kind="k", data={"a": (1, 2)})),
-            "action.data.a",
-            "a tuple does not come back",
-        ),
         (replace(BACKUP, action=Action(kind="k", data={"a": {1: 2}})), "action.data.a", "must be a text"),
         (
             replace(BACKUP, action=Action(kind="k", data={"a": [0.5, float("inf")]})),
@@ -235,19 +227,12 @@ _circle.append(_circle)
         (replace(BACKUP, action=Action(kind="k", data={"a": 2**63})), "action.data.a", "too large"),
         (replace(BACKUP, action=Action(kind="k", data={"a": "\0"})), "action.data.a", "NUL"),
         (
-            replace(BACKUP, action=Action(kind="k", data={"a": _circle})),
-            "action.data.a" + "[0]" * 31,
-            "levels deep",
-        ),
-        (
             replace(BACKUP, action=Action(kind="k", data={"a": object()})),
             "action.data.a",
             "does not come back",
         ),
         (replace(BACKUP, revision="\ud800"), "revision", "surrogate"),
         (replace(BACKUP, enabled=cast("bool", 1)), "enabled", "true or false"),
-        (replace(BACKUP, repeat_until=datetime(2026, 1, 1)), "repeat_until", "with a time zone"),
-        (replace(BACKUP, policy=Policy(retry=Retry(backoff=1e308 * 10))), "policy.retry.backoff", "finite"),
         (
             replace(BACKUP, policy=Policy(on_lost=cast("OnLost", "perhaps"))),
             "policy.on_lost",

@@ -103,15 +103,22 @@ REFUSED: dict[str, Callable[[], object]] = {
     "retry.delay": lambda: Retry(delay=-SECOND),
     "retry.longest": lambda: Retry(longest=-SECOND),
     "retry.backoff": lambda: Retry(backoff=0.9),
+    "retry.backoff inf": lambda: Retry(backoff=float("inf")),
+    "retry.backoff nan": lambda: Retry(backoff=float("nan")),
+    "retry.delay long": lambda: Retry(delay=timedelta.max),
+    "retry.longest long": lambda: Retry(longest=timedelta.max),
     "retry.jitter": lambda: Retry(jitter=1.1),
     "keep.last": lambda: Keep(last=0),
     "keep.days": lambda: Keep(days=0),
+    "keep.days long": lambda: Keep(days=2**63),
     "timeout": lambda: Policy(timeout=NO),
+    "timeout long": lambda: Policy(timeout=timedelta.max),
 }
 
 
 @pytest.mark.parametrize(("field", "build"), REFUSED.items(), ids=REFUSED)
 def test_a_policy_that_cannot_be_right_is_refused_by_name(field: str, build: Callable[[], object]) -> None:
+    field = field.partition(" ")[0]
     with pytest.raises(InvalidPolicyError, match=f"^invalid {field} ") as caught:
         build()
     assert caught.value.details["field"] == field

@@ -11,6 +11,10 @@ from foliot.model.policy import OverlapMode
 from foliot.model.state import Record, Skip
 
 _AGAIN = (Trigger.RETRY, Trigger.LOST)
+_QUEUED = (Trigger.SCHEDULE, Trigger.CATCH_UP)
+
+# Names an attempt within its job, as its key does in the whole store, and costs no text.
+Name = tuple[datetime, str | None, int]
 
 
 class Draft:
@@ -21,8 +25,8 @@ class Draft:
         self.state = self.before
         self.policy = record.job.policy
         self.now = now
-        self.open = {attempt.key: attempt for attempt in attempts}
-        self.changed: dict[tuple[str, int], Attempt] = {}
+        self.open = {_name(attempt): attempt for attempt in attempts}
+        self.changed: dict[Name, Attempt] = {}
         self.skips: list[Skip] = []
         self.events: list[Event] = []
 
@@ -44,8 +48,10 @@ class Draft:
     def is_busy(self) -> bool:
         """Whether as many runs are open as may be; one that waits for its retry is open too."""
         most = self.policy.overlap.most
-        runs = {a.run_key for a in self.open.values() if a.is_running or a.trigger in _AGAIN}
-        return most is not None and len(runs) >= most
+        if most is None:
+            return False
+        held = (a for a in self.open.values() if a.is_running or a.trigger in _AGAIN)
+        return len({(a.scheduled_for, a.request) for a in held}) >= most
 
     @property
     def waiting(self) -> list[Attempt]:
@@ -55,17 +61,15 @@ class Draft:
     @property
     def queued(self) -> list[Attempt]:
         """Occurrences whose run is pending, whether it must wait or not."""
-        return [
-            a
-            for a in self.open.values()
-            if a.state is AttemptState.PENDING and a.trigger in (Trigger.SCHEDULE, Trigger.CATCH_UP)
-        ]
+        pending = (a for a in self.open.values() if a.state is AttemptState.PENDING)
+        return [attempt for attempt in pending if attempt.trigger in _QUEUED]
 
     # -- steps -------------------------------------------------------------------------------------
 
     def open_attempt(self, attempt: Attempt, what: Happening) -> None:
         """Add an attempt; `reason` of it says why."""
-        self.open[attempt.key] = self.changed[attempt.key] = attempt
+        name = _name(attempt)
+        self.open[name] = self.changed[name] = attempt
         self.tell(what, attempt.reason, attempt)
 
     def change(self, attempt: Attempt, **fields: object) -> Attempt:
@@ -73,11 +77,12 @@ class Draft:
         changed = attempt._replace(**fields)  # type: ignore[arg-type]  # names are checked by _replace
         if changed.state is not attempt.state:
             check_transition(attempt.state, changed.state)
-        self.changed[attempt.key] = changed
+        name = _name(attempt)
+        self.changed[name] = changed
         if changed.is_open:
-            self.open[attempt.key] = changed
+            self.open[name] = changed
         else:
-            del self.open[attempt.key]
+            del self.open[name]
         return changed
 
     def drop(self, attempt: Attempt, reason: str) -> None:
@@ -104,11 +109,15 @@ class Draft:
             claimed_at=self.now,
             deadline_at=None if timeout is None else self.now + timeout,
         )
+        name = started.run_key
         self.state = self.state._replace(
             fired_count=self.state.fired_count + (attempt.number == 1),
             last_attempt_at=self.now,
-            last_run=started.run_key,
+            last_run=name,
         )
+        # What starts in the decision that opened it has not waited.
+        waits = Happening.WAITS, name, started.number
+        self.events = [event for event in self.events if (event.what, event.run_key, event.number) != waits]
         self.tell(Happening.STARTED, started.reason, started)
 
     def release(self) -> list[Attempt]:
@@ -146,8 +155,9 @@ class Draft:
         has_served = self.state.fired_count > 0 or bool(self.skips)
         is_over = self.state.next_at is None and not self.open and has_served
         if self.job.auto_remove and is_over and self.is_live:
+            # A tombstone: while its source goes on declaring it, it must not begin anew.
             self.tell(Happening.FINISHED, "no occurrence is left, and the job removes itself")
-            return self._decision(remove=True)
+            self.state = self.state._replace(removed_at=self.now)
         if self.state.removed_at is not None and not self.open and not self.policy.remembers:
             return self._decision(remove=True)
         self.state = self.state._replace(wake_at=self._wake_at(looks_at_once=looks_at_once))
@@ -175,3 +185,7 @@ class Draft:
             if looks_at_once or (next_at > self.now and not keeps_one):
                 times.append(next_at)
         return min(times, default=None)
+
+
+def _name(attempt: Attempt) -> Name:
+    return attempt.scheduled_for, attempt.request, attempt.number

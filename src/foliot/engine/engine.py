@@ -37,6 +37,7 @@ class Settings:
     recover: timedelta = timedelta(seconds=10)
     prune: timedelta = timedelta(minutes=1)
     drain: timedelta = timedelta(seconds=30)
+    grace: timedelta = timedelta(seconds=10)  # for what was asked to end and does not; then it is left behind
     pause: timedelta = timedelta(seconds=1)  # before a call that was not answered is made again
     batch: int = 1000
 
@@ -63,6 +64,7 @@ class Engine:
         self._settings = settings
         self._new_id = new_id
         self._name = name
+        self._executors = executors
         self._kinds = tuple(sorted(executors))
         self._listeners = tuple(listeners)
         self._failpoint = failpoint
@@ -70,6 +72,7 @@ class Engine:
         self._woken = asyncio.Event()
         self._runner = Runner(executors, clock, self.now, self._woken.set)
         self._is_claiming = False
+        self._has_learned = False
         self._pruned_until = ""
         self._rising = asyncio.Lock()
         self.node = ""
@@ -90,6 +93,17 @@ class Engine:
         self._stopping.set()
         self._woken.set()
 
+    def hurry(self) -> None:
+        """Ask what runs to end at once, as if the time to drain were over."""
+        self.stop()
+        self._runner.end_all(Outcome.INTERRUPTED)
+
+    def learn(self) -> None:
+        """There are more executors than before: have the store know that this node can do more."""
+        self._kinds = tuple(sorted(self._executors))
+        self._has_learned = True
+        self._woken.set()
+
     def wake(self) -> None:
         """Hint that something may be due earlier than was known."""
         self._woken.set()
@@ -99,6 +113,8 @@ class Engine:
     async def _work(self) -> timedelta:
         """Claim what is due, start it, report what has ended, and wait for more."""
         self._woken.clear()
+        if self._has_learned:
+            await self._join_again()
         await self._report()
         claimed = await self._claim()
         for job, attempt in claimed.attempts:
@@ -121,7 +137,7 @@ class Engine:
         finally:
             self._is_claiming = False
         self._failpoint("claimed")
-        self._heed(claimed.events)
+        self.heed(claimed.events)
         # What was claimed in a lease that has run out meanwhile is lost to others; it must not start.
         return claimed if node == self.node and self._is_sure_of_its_lease() else Claimed()
 
@@ -165,7 +181,7 @@ class Engine:
             await self._rise_again(node)
             return
         self._failpoint("finished")
-        self._heed(finished.events)
+        self.heed(finished.events)
 
     # -- beside the loop ---------------------------------------------------------------------------
 
@@ -173,15 +189,31 @@ class Engine:
         """Begin a life: a fresh id, and a lease."""
         while True:
             self.node = self._new_id()
-            queues = tuple(sorted(self._settings.slots))
             try:
                 asked_at = self._clock.monotonic()
-                lease = await self._store.join(Node(self.node, self._name, queues, self._kinds))
+                lease = await self._store.join(self._introduce())
             except (StoreUnavailableError, NodeBuriedError):
                 await self._clock.wait(self._settings.pause)
             else:
                 self._take(lease, asked_at)
                 return
+
+    async def _join_again(self) -> None:
+        """The same life, with more that it can do."""
+        node, asked_at = self.node, self._clock.monotonic()
+        self._has_learned = False
+        try:
+            lease = await self._store.join(self._introduce())
+        except NodeBuriedError:
+            await self._rise_again(node)
+        except StoreUnavailableError:
+            self._has_learned = True
+            raise
+        else:
+            self._take(lease, asked_at)
+
+    def _introduce(self) -> Node:
+        return Node(self.node, self._name, tuple(sorted(self._settings.slots)), self._kinds)
 
     async def _beat(self) -> timedelta:
         """Renew the lease; end what is to be cancelled, and what the store knows but this node does not."""
@@ -213,14 +245,14 @@ class Engine:
         ]
         if strangers:
             finished = await self._store.finish(node, strangers, now, plan_ended)
-            self._heed(finished.events)
+            self.heed(finished.events)
             self._woken.set()
 
     async def _recover(self) -> timedelta:
         """Bury the dead, and recover what they held."""
         recovered = await self._store.recover(self._settings.batch, self.now(), plan_lost)
         if recovered.events:
-            self._heed(recovered.events)
+            self.heed(recovered.events)
             self._woken.set()
         return _AT_ONCE if recovered.more else self._settings.recover
 
@@ -241,7 +273,7 @@ class Engine:
         """Let what runs end, for a while; then end it. Report, and leave."""
         await self._clock.wait(self._settings.drain, self._runner.idle)
         self._runner.end_all(Outcome.INTERRUPTED)
-        await self._runner.idle.wait()
+        await self._clock.wait(self._settings.grace, self._runner.idle)
         try:
             await self._report()
             await self._store.leave(self.node)
@@ -262,7 +294,7 @@ class Engine:
     def _is_sure_of_its_lease(self) -> bool:
         return self._clock.monotonic() < self._sure_until
 
-    def _heed(self, events: Sequence[Event]) -> None:
+    def heed(self, events: Sequence[Event]) -> None:
         """Tell the listeners, and act on cancels of this node's own attempts at once."""
         for event in events:
             if event.what is Happening.CANCEL_ASKED and event.run_key is not None:

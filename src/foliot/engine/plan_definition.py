@@ -2,27 +2,40 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
-from foliot.engine.calendar import last_occurrence, next_occurrence
+from foliot.engine.calendar import due_window, last_occurrence, next_occurrence
 from foliot.engine.draft import Draft
 from foliot.model.attempt import AttemptState, Trigger
 from foliot.model.decision import Decision, Event, Happening
 from foliot.model.job import Job
 from foliot.model.policy import FirstSeen, OnChange
 from foliot.model.state import Record, State
+from foliot.schedules import Once
 
 _TICK = timedelta(microseconds=1)
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_CHANGED = "its definition changed"
+_OUTDATED = "its definition changed before it could start"
+_SWITCHED_OFF = "the job was switched off"
 
 
 def plan_declared(job: Job, record: Record | None, now: datetime) -> Decision:
     """A source declares a job: new, unchanged, changed, or back from having been removed."""
     if record is None:
         return _plan_new(job, now, token=(now - _EPOCH) // timedelta(milliseconds=1))
+    if not record.job.extra or job.extra:
+        return _plan_again(job, record, now)
+    # What a newer node wrote is not lost when an older one declares the job.
+    whole = replace(job, extra=record.job.extra)
+    return _plan_again(whole, record, now)._replace(job=whole)
+
+
+def _plan_again(job: Job, record: Record, now: datetime) -> Decision:
     if record.state.removed_at is not None:
         return _plan_back(job, record, now)
-    if job == record.job:
+    if job.says_the_same(record.job):
         return Decision(record.state)
     return _plan_changed(job, record, now)
 
@@ -43,45 +56,72 @@ def _plan_new(job: Job, now: datetime, token: int) -> Decision:
 
 def _plan_back(job: Job, record: Record, now: datetime) -> Decision:
     """What it served stays served; what came while it was removed is not owed."""
+    since = _counted_from(job, record.state, now)
+    next_at = next_occurrence(job, since) if job.enabled else None
+    if job.auto_remove and job.enabled and next_at is None and not record.attempts:
+        return Decision(record.state)  # it has removed itself, or would at once
     draft = Draft(record._replace(job=job), now)
     draft.state = draft.state._replace(removed_at=None)
-    draft.serve(now, next_occurrence(job, now) if job.enabled else None)
+    draft.serve(since, next_at)
     draft.tell(Happening.DECLARED, "declared again; remembers what it has served")
     return draft.decide()
 
 
 def _plan_changed(job: Job, record: Record, now: datetime) -> Decision:
-    old, state = record.job, record.state
+    old = record.job
     draft = Draft(record._replace(job=job), now)
-    draft.tell(Happening.CHANGED, "its definition changed")
+    draft.tell(Happening.CHANGED, _CHANGED)
     if not job.enabled:
-        _settle(draft, old, "the job was switched off")
-        _drop_scheduled(draft, "the job was switched off")
+        _settle(draft, old, _SWITCHED_OFF)
+        _drop_scheduled(draft, _SWITCHED_OFF)
         draft.serve(now, None)
     elif not old.enabled:
-        _settle(draft, old, "the job was switched off")
+        _settle(draft, old, _SWITCHED_OFF)
         draft.serve(now, next_occurrence(job, now))
     elif (job.schedule, job.repeat_until) != (old.schedule, old.repeat_until):
-        if job.policy.on_change is OnChange.LAST and state.last_attempt_at is not None:
-            since = max(state.last_attempt_at, state.served_until or state.last_attempt_at)
-            next_at = next_occurrence(job, since)
-            draft.state = draft.state._replace(next_at=next_at)
-        else:
-            _settle(draft, old, "its definition changed before it could start")
-            draft.serve(now, next_occurrence(job, now))
+        _count_anew(draft, old)
     return draft.decide(looks_at_once=True)
 
 
-def _settle(draft: Draft, old: Job, reason: str) -> None:
+def _count_anew(draft: Draft, old: Job) -> None:
+    """Occurrences count by the new rule: from now on, or from the last attempt on."""
+    job, state, now = draft.job, draft.before, draft.now
+    since = _counted_from(job, state, now)
+    if job.policy.on_change is OnChange.LAST and state.last_attempt_at is not None:
+        since = max(state.last_attempt_at, state.served_until or state.last_attempt_at)
+    first = next_occurrence(job, since)
+    if first is None or first > now:
+        _settle(draft, old, _OUTDATED)
+        draft.serve(now, first)
+        return
+    # What the new rule owes stands for what the old one had in that time; the rest is settled.
+    owed = due_window(job, first, now)
+    _settle(draft, old, _OUTDATED, until=owed.first - _TICK)
+    _settle(draft, old, _OUTDATED, since=owed.last)
+    draft.state = draft.state._replace(next_at=first)
+
+
+def _counted_from(job: Job, state: State, now: datetime) -> datetime:
+    """From now on; but a one-time job that is wanted at once may have been declared a moment too late."""
+    if job.policy.first_seen is FirstSeen.NOW and isinstance(job.schedule, Once):
+        at = job.schedule.at - _TICK
+        return min(now, max(at, state.served_until or at))
+    return now
+
+
+def _settle(
+    draft: Draft, old: Job, reason: str, *, since: datetime | None = None, until: datetime | None = None
+) -> None:
     """Leave a trace of the occurrences up to now that will not run, by the rule of the time."""
-    state = draft.before
+    state, until = draft.before, until or draft.now
     if state.paused_at is not None:
         reason = "the job was paused"
     elif not old.enabled:
-        reason = "the job was switched off"
-    first = next_occurrence(old, state.served_until or state.created_at)
-    if first is not None and first <= draft.now:
-        last = last_occurrence(old, draft.now) or first
+        reason = _SWITCHED_OFF
+    served = state.served_until or state.created_at
+    first = next_occurrence(old, served if since is None else max(served, since))
+    if first is not None and first <= until:
+        last = last_occurrence(old, until) or first
         draft.skip(first, max(first, last), reason)
 
 

@@ -8,7 +8,8 @@
 
 It reads no clock, keeps nothing, and does no I/O: the same record, event and time give the same
 decision, so a store may ask again when a write collides. One decision starts at most one attempt; what
-else may start is pending, and is claimed next.
+else may start is pending, and is claimed next. The decisions of a run that goes well are made in
+`happy_path`, alike but quicker.
 """
 
 from __future__ import annotations
@@ -17,49 +18,32 @@ from datetime import datetime
 
 from foliot.engine.calendar import Window, due_window, latest_of, next_occurrence
 from foliot.engine.draft import Draft
-from foliot.engine.retry import may_retry, retry_at
+from foliot.engine.happy_path import ON_TIME, end_in_peace, start_in_time
+from foliot.engine.retry import MOST_LOSSES, may_restart, may_retry, retry_at
 from foliot.model.attempt import Attempt, AttemptState, Ending, Outcome, Trigger
-from foliot.model.decision import Decision, Event, Happening
+from foliot.model.decision import Decision, Happening
 from foliot.model.policy import MisfireMode, OnLost, OverlapMode
-from foliot.model.state import Record, State
+from foliot.model.state import Record
 
 _AGAIN = (Trigger.RETRY, Trigger.LOST)
 _KEEP_ONE = (OverlapMode.WAIT, OverlapMode.REPLACE)
 _ASKED_FOR = (Trigger.MANUAL, Trigger.BACKFILL)
 _FAILURES = (Outcome.FAILED, Outcome.TIMED_OUT)
-_ON_TIME = "its occurrence has come"
+_TOO_LATE = "missed by more than its grace"
+_OVERTAKEN = "a later occurrence came before it could start"
 _OVERLAP = "a run was still open"
+_DEAD = "its node was declared dead"
+_HOPELESS = f"its node was declared dead, as were those of {MOST_LOSSES - 1} attempts before: it is given up"
+_AFTER = {outcome: f"the attempt before it {outcome}" for outcome in _FAILURES}
 
 
 def plan_due(record: Record, now: datetime, node: str) -> Decision:
     """A claim looks at a job whose time to wake has come."""
-    return _plan_ordinary_due(record, now, node) or _plan_any_due(record, now, node)
+    return start_in_time(record, now, node) or plan_any_due(record, now, node)
 
 
-def _plan_ordinary_due(record: Record, now: datetime, node: str) -> Decision | None:
-    """One occurrence, in time, and nothing in its way: the case that must be quick."""
-    job, state, attempts = record
-    first, policy = state.next_at, job.policy
-    if attempts or first is None or first > now or state.paused_at or state.removed_at or not job.enabled:
-        return None
-    following = next_occurrence(job, first)
-    if (following is not None and following <= now) or now - first > policy.misfire.grace:
-        return None
-    token, key = state.token + 1, job.key
-    deadline = None if policy.timeout is None else now + policy.timeout
-    attempt = Attempt(
-        key, 1, Trigger.SCHEDULE, AttemptState.RUNNING, first,
-        node=node, token=token, claimed_at=now, deadline_at=deadline, reason=_ON_TIME,
-    )  # fmt: skip
-    run_key = attempt.run_key
-    changed = State(
-        token, state.created_at, following, first, following, None, None,
-        state.fired_count + 1, state.failures_in_row, now, state.last_failure_at, run_key,
-    )  # fmt: skip
-    return Decision(changed, (attempt,), (), (Event(Happening.STARTED, key, now, _ON_TIME, run_key, 1),))
-
-
-def _plan_any_due(record: Record, now: datetime, node: str) -> Decision:
+def plan_any_due(record: Record, now: datetime, node: str) -> Decision:
+    """The same, whatever the record: what has come is met, and one attempt starts if it may."""
     draft = Draft(record, now)
     first = draft.state.next_at
     if draft.is_live and first is not None and first <= now:
@@ -73,16 +57,21 @@ def _meet_occurrences(draft: Draft, window: Window) -> None:
         for attempt in [a for a in draft.open.values() if not a.is_running and a.trigger in _AGAIN]:
             draft.tell(Happening.RETRY_PREEMPTED, "a new occurrence takes its place", attempt)
             draft.drop(attempt, "a new occurrence took its place")
+    overlap, misfire = draft.policy.overlap.mode, draft.policy.misfire
     if not draft.is_busy:
-        if draft.policy.overlap.mode in _KEEP_ONE and draft.policy.misfire.mode is not MisfireMode.ALL:
+        if overlap in _KEEP_ONE and misfire.mode is not MisfireMode.ALL:
             for attempt in draft.queued:
                 draft.drop(attempt, "a newer occurrence took its place")
         _open_due(draft, window)
-    elif draft.policy.overlap.mode is OverlapMode.REPLACE:
+    elif overlap not in _KEEP_ONE or (overlap is OverlapMode.WAIT and draft.queued):
+        return  # the end of the open run sees to it
+    elif misfire.mode is MisfireMode.SKIP and draft.now - window.last > misfire.grace:
+        draft.skip(window.first, window.last, _TOO_LATE)
+        draft.serve(window.last, window.following)
+    elif overlap is OverlapMode.REPLACE:
         _replace_open(draft, window)
-    elif draft.policy.overlap.mode is OverlapMode.WAIT and not draft.queued:
-        _open_pending(draft, window.first, Trigger.SCHEDULE, "waits for the open run to end", must_wait=True)
-        draft.serve(window.first, next_occurrence(draft.job, window.first))
+    else:
+        _wait_for_open(draft, window)
 
 
 def _open_due(draft: Draft, window: Window) -> None:
@@ -97,13 +86,13 @@ def _open_due(draft: Draft, window: Window) -> None:
         _open_all(draft, window)
     elif misfire.mode is MisfireMode.SKIP and not owes_first:
         if is_late:
-            draft.skip(window.first, window.last, "missed by more than its grace")
+            draft.skip(window.first, window.last, _TOO_LATE)
         else:
-            draft.skip_all_but(window, window.last, "a later occurrence came before it could start")
-            _open_pending(draft, window.last, Trigger.SCHEDULE, _ON_TIME)
+            draft.skip_all_but(window, window.last, _OVERTAKEN)
+            _open_pending(draft, window.last, Trigger.SCHEDULE, ON_TIME)
     else:
         trigger = Trigger.CATCH_UP if is_late else Trigger.SCHEDULE
-        reason = "catches up what was missed" if is_late or window.first < window.last else _ON_TIME
+        reason = "catches up what was missed" if is_late or window.first < window.last else ON_TIME
         covers = window.first if window.first < window.last else None
         _open_pending(draft, window.last, trigger, reason, covers_from=covers)
 
@@ -115,7 +104,17 @@ def _open_all(draft: Draft, window: Window) -> None:
     for occurrence in kept:
         is_late = draft.now - occurrence > misfire.grace
         trigger = Trigger.CATCH_UP if is_late else Trigger.SCHEDULE
-        _open_pending(draft, occurrence, trigger, "catches up what was missed" if is_late else _ON_TIME)
+        _open_pending(draft, occurrence, trigger, "catches up what was missed" if is_late else ON_TIME)
+
+
+def _wait_for_open(draft: Draft, window: Window) -> None:
+    """One occurrence waits for the open run to end: the first, or, if what is late is skipped, the last."""
+    misfire, occurrence = draft.policy.misfire, window.first
+    if misfire.mode is MisfireMode.SKIP and draft.now - occurrence > misfire.grace:
+        occurrence = window.last
+        draft.skip_all_but(window, occurrence, _OVERTAKEN)
+    _open_pending(draft, occurrence, Trigger.SCHEDULE, "waits for the open run to end", must_wait=True)
+    draft.serve(occurrence, next_occurrence(draft.job, occurrence))
 
 
 def _replace_open(draft: Draft, window: Window) -> None:
@@ -162,27 +161,17 @@ def _start_one(draft: Draft, node: str) -> None:
 
 def plan_ended(record: Record, ending: Ending, now: datetime) -> Decision:
     """A node reports the end of an attempt that it held. A success in peace leaves the state alone."""
+    return end_in_peace(record, ending, now) or plan_any_ended(record, ending, now)
+
+
+def plan_any_ended(record: Record, ending: Ending, now: datetime) -> Decision:
+    """The same, whatever the record: the end is noted, followed up, and the job is released."""
     attempt = next(a for a in record.attempts if a.token == ending.token and a.number == ending.number)
-    state = record.state
-    is_awake = state.wake_at is not None or state.next_at is None
-    if (
-        ending.outcome is Outcome.SUCCEEDED
-        and len(record.attempts) == 1
-        and is_awake
-        and state.failures_in_row == 0
-        and not record.job.auto_remove
-        and state.removed_at is None
-    ):
-        ended = attempt._replace(
-            state=AttemptState.ENDED, outcome=Outcome.SUCCEEDED,
-            started_at=ending.started_at, finished_at=ending.finished_at,
-        )  # fmt: skip
-        told = Event(Happening.ENDED, attempt.job, now, Outcome.SUCCEEDED, ending.run_key, ending.number)
-        return Decision(state, (ended,), (), (told,))
     draft = Draft(record, now)
     _end(draft, attempt, ending)
     _follow(draft, attempt, ending)
     is_settled = _release(draft)
+    is_awake = record.state.wake_at is not None or record.state.next_at is None
     return draft.decide(looks_at_once=is_awake or not is_settled)
 
 
@@ -216,21 +205,24 @@ def _follow(draft: Draft, attempt: Attempt, ending: Ending) -> None:
             draft.tell(Happening.RETRY_PREEMPTED, "an occurrence came during the run", attempt)
             return
         at = retry_at(draft.policy.retry, attempt, ending.finished_at)
-        retry = _again(attempt, Trigger.RETRY, at, f"the attempt before it {ending.outcome}")
+        reason = _AFTER[ending.outcome]
+        retry = _again(attempt, Trigger.RETRY, at, reason)._replace(retries=attempt.retries + 1)
         draft.open_attempt(retry, Happening.RETRY_PLANNED)
 
 
-def _restart(draft: Draft, attempt: Attempt, reason: str) -> None:
+def _restart(draft: Draft, attempt: Attempt, reason: str, *, losses: int = 0) -> None:
     if draft.policy.retry.is_preempted and draft.queued:
         draft.tell(Happening.RETRY_PREEMPTED, "an occurrence came during the run", attempt)
     elif draft.policy.on_lost is OnLost.RESTART:
-        draft.open_attempt(_again(attempt, Trigger.LOST, draft.now, reason), Happening.RESTART_PLANNED)
+        restart = _again(attempt, Trigger.LOST, draft.now, reason)._replace(losses=losses)
+        draft.open_attempt(restart, Happening.RESTART_PLANNED)
 
 
 def _again(attempt: Attempt, trigger: Trigger, wake_at: datetime, reason: str) -> Attempt:
     return Attempt(
         attempt.job, attempt.number + 1, trigger, AttemptState.PENDING, attempt.scheduled_for,
         request=attempt.request, covers_from=attempt.covers_from, wake_at=wake_at, reason=reason,
+        retries=attempt.retries,
     )  # fmt: skip
 
 
@@ -259,13 +251,15 @@ def plan_lost(record: Record, run_key: str, number: int, now: datetime) -> Decis
     """The node of an attempt was buried: what became of it is unknown, and stays so."""
     attempt = next(a for a in record.attempts if a.key == (run_key, number))
     draft = Draft(record, now)
-    reason = "its node was declared dead"
+    may_follow = attempt.state is AttemptState.RUNNING and draft.state.removed_at is None
+    is_hopeless = draft.policy.on_lost is OnLost.RESTART and not may_restart(attempt)
+    reason = _HOPELESS if may_follow and is_hopeless else _DEAD
     ended = draft.change(
         attempt, state=AttemptState.ENDED, outcome=Outcome.LOST, finished_at=now, reason=reason
     )
     draft.tell(Happening.ENDED, reason, ended)
-    if attempt.state is AttemptState.RUNNING and draft.state.removed_at is None:
-        _restart(draft, attempt, reason)
+    if may_follow and not is_hopeless:
+        _restart(draft, attempt, reason, losses=attempt.losses + 1)
     if draft.is_free:
         for waiting in draft.waiting:
             draft.change(waiting, wake_at=now)

@@ -1,4 +1,4 @@
-"""When a run that failed is tried again."""
+"""Whether and when a run is tried again: after a failure, and after its node died."""
 
 from __future__ import annotations
 
@@ -8,18 +8,25 @@ from hashlib import blake2b
 from foliot.model.attempt import Attempt
 from foliot.model.policy import Retry
 
+# A run that was lost so often in a row is taken to be the reason why: it would take down every node there is.
+MOST_LOSSES = 10
 _SHORTEST = timedelta(seconds=1)
 _MOST_DOUBLINGS = 64
 
 
 def may_retry(policy: Retry, attempt: Attempt) -> bool:
-    """Whether another attempt may follow one that failed."""
-    return policy.max is None or attempt.number <= policy.max
+    """Whether another attempt may follow one that failed. Restarts after a loss do not count."""
+    return policy.max is None or attempt.retries < policy.max
+
+
+def may_restart(attempt: Attempt) -> bool:
+    """Whether another attempt may follow one that is lost."""
+    return attempt.losses + 1 < MOST_LOSSES
 
 
 def retry_at(policy: Retry, attempt: Attempt, finished_at: datetime) -> datetime:
     """When: counted from the end of the attempt, and never at once, so that no failure spins."""
-    exponent = min(attempt.number - 1, _MOST_DOUBLINGS)
+    exponent = min(attempt.retries, _MOST_DOUBLINGS)
     try:
         delay = min(policy.delay * policy.backoff**exponent, policy.longest)
     except OverflowError:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 from enum import StrEnum
+from functools import lru_cache
 from typing import NamedTuple
 
 from foliot.errors import IllegalTransitionError
@@ -63,6 +64,8 @@ class Attempt(NamedTuple):
     A run is named by its job and either the occurrence or the request that it answers; all its
     attempts share that key. `covers_from` is the first of several missed occurrences that this one
     run stands for. `wake_at` is when a pending attempt may start; None: when its job is free.
+    `retries` is how often the run had been tried again up to this attempt, because it failed; `losses` is
+    how many attempts in a row, just before this one, took their nodes along.
     """
 
     job: str
@@ -82,6 +85,8 @@ class Attempt(NamedTuple):
     outcome: Outcome | None = None
     error: str | None = None
     reason: str = ""
+    retries: int = 0
+    losses: int = 0
 
     @property
     def run_key(self) -> str:
@@ -123,6 +128,7 @@ def run_key(job: str, scheduled_for: datetime, request: str | None) -> str:
     return f"{job}@{format_instant(scheduled_for)}"
 
 
+@lru_cache(maxsize=4096)  # a herd shares its instants, and every run asks several times
 def format_instant(instant: datetime) -> str:
     """An instant in UTC, to the second unless it has a fraction."""
     if instant.tzinfo is not UTC:

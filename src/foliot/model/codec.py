@@ -100,6 +100,8 @@ ATTEMPT = Shape(
         "outcome": optional(choice(Outcome)),
         "error": optional(MESSAGE),
         "reason": MESSAGE,
+        "retries": WHOLE,
+        "losses": WHOLE,
     },
     required=("job", "number", "trigger", "state", "scheduled_for"),
 )

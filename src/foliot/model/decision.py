@@ -7,6 +7,7 @@ from enum import StrEnum
 from typing import NamedTuple
 
 from foliot.model.attempt import Attempt
+from foliot.model.job import Job
 from foliot.model.state import Skip, State
 
 
@@ -45,7 +46,8 @@ class Decision(NamedTuple):
     """What is to be written for one job, in one step.
 
     `attempts` are those that are new or have changed, ended ones included; `state` is the state as it
-    was, the same object, if nothing about it changes. `remove`: forget the job altogether.
+    was, the same object, if nothing about it changes. `remove`: forget the job altogether. `job`: the
+    definition to keep, where that is not the one that was declared or is there.
     """
 
     state: State
@@ -53,3 +55,4 @@ class Decision(NamedTuple):
     skips: tuple[Skip, ...] = ()
     events: tuple[Event, ...] = ()
     remove: bool = False
+    job: Job | None = None

@@ -4,21 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import UTC, datetime
 from types import MappingProxyType
 from typing import Any
 
 from foliot.errors import InvalidJobError
+from foliot.model.frozen import BottomlessError, freeze, is_alike
 from foliot.model.policy import Policy
-from foliot.schedules import Schedule
+from foliot.schedules import Once, Schedule
 
 _EMPTY: Mapping[str, Any] = MappingProxyType({})
 LONGEST_NAME = 200
+# A day from the ends of the calendar, so that every zone can tell the time, and one can count on from it.
+EARLIEST = datetime(1, 1, 2, tzinfo=UTC)
+LATEST = datetime(9999, 12, 30, tzinfo=UTC)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Action:
-    """What to do, as data: the kind selects an executor, `data` is for it alone."""
+    """What to do, as data: the kind selects an executor, `data` is for it alone.
+
+    `data` cannot be changed, at any depth: its lists are tuples. `thaw` makes a copy that can.
+    """
 
     kind: str
     data: Mapping[str, Any] = field(default_factory=lambda: _EMPTY)
@@ -26,7 +33,13 @@ class Action:
     def __post_init__(self) -> None:
         if not self.kind:
             raise InvalidJobError("action.kind", self.kind, "must not be empty")
-        object.__setattr__(self, "data", MappingProxyType(dict(self.data)))
+        # Nearly all are dicts, and asking Mapping takes as long as all the rest.
+        if type(self.data) is not dict and not isinstance(self.data, Mapping):
+            raise InvalidJobError("action.data", self.data, "must be a mapping")
+        try:
+            object.__setattr__(self, "data", freeze(self.data))
+        except BottomlessError:
+            raise InvalidJobError("action.data", self.data, "is nested too deeply, or holds itself") from None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,8 +47,9 @@ class Job:
     """A definition: when, what, and how it behaves. Declared, never computed.
 
     `source` is the namespace that declares it. `repeat_until`: no occurrence after it is served.
-    `auto_remove`: the job is removed when it has no occurrence and no open run left. `extra` keeps
-    fields that a newer version wrote and this one does not know.
+    `auto_remove`: the job is removed when it has no occurrence and no open run left; its tombstone stays,
+    so that it does not run again while its source goes on declaring it. `extra` keeps fields that a newer
+    version wrote and this one does not know.
     """
 
     source: str
@@ -58,9 +72,34 @@ class Job:
                 )
         if "/" in self.source:
             raise InvalidJobError("source", self.source, "must not contain a slash")
+        if self.repeat_until is not None:
+            _check_instant("repeat_until", self.repeat_until)
+        if isinstance(self.schedule, Once):
+            _check_instant("schedule", self.schedule.at)
         object.__setattr__(self, "extra", MappingProxyType(dict(self.extra)))
 
     @property
     def key(self) -> str:
         """What names the job in the whole store."""
         return f"{self.source}/{self.name}"
+
+    def says_the_same(self, other: Job) -> bool:
+        """Whether it defines what another of its name does; `revision` and `extra` say nothing about that."""
+        return (
+            self.schedule == other.schedule
+            and self.policy == other.policy
+            and self.action.kind == other.action.kind
+            and is_alike(self.action.data, other.action.data)
+            and self.queue == other.queue
+            and self.enabled == other.enabled
+            and self.repeat_until == other.repeat_until
+            and self.auto_remove == other.auto_remove
+        )
+
+
+def _check_instant(field_: str, instant: object) -> None:
+    if not isinstance(instant, datetime) or instant.utcoffset() is None:
+        hint = "give it a tzinfo, for example datetime.UTC"
+        raise InvalidJobError(field_, instant, "must be a datetime with a time zone", hint=hint)
+    if not EARLIEST <= instant <= LATEST:
+        raise InvalidJobError(field_, instant, f"must lie between {EARLIEST.date()} and {LATEST.date()}")

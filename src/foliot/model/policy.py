@@ -9,12 +9,17 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from datetime import timedelta
 from enum import StrEnum
+from math import isfinite
 
 from foliot.errors import InvalidPolicyError
 from foliot.schedules.duration import parse_duration
 
 _MINUTE = timedelta(minutes=1)
 _NOTHING = timedelta(0)
+# What is longer is a slip of the pen, and could lead beyond the end of the calendar.
+_MOST_DAYS = 36_525
+_A_CENTURY = timedelta(days=_MOST_DAYS)
+_TOO_LONG = "must be at most a hundred years"
 
 
 class FirstSeen(StrEnum):
@@ -35,7 +40,7 @@ class OnChange(StrEnum):
 class OnLost(StrEnum):
     """What happens to a run whose node died."""
 
-    RESTART = "restart"
+    RESTART = "restart"  # unless it has taken its node along ten times in a row
     GIVE_UP = "give_up"
 
 
@@ -118,7 +123,8 @@ class Retry:
         is_preempted: bool = False,
     ) -> None:
         _require(max is None or max >= 0, "retry.max", max, "must not be negative")
-        _require(backoff >= 1, "retry.backoff", backoff, "must be at least 1")
+        is_factor = backoff >= 1 and isfinite(backoff)
+        _require(is_factor, "retry.backoff", backoff, "must be a finite number, at least 1")
         _require(0 <= jitter <= 1, "retry.jitter", jitter, "must lie between 0 and 1")
         set_once = object.__setattr__
         set_once(self, "max", max)
@@ -139,7 +145,8 @@ class Keep:
 
     def __post_init__(self) -> None:
         _require(self.last is None or self.last >= 1, "keep.last", self.last, "must be at least 1")
-        _require(self.days is None or self.days >= 1, "keep.days", self.days, "must be at least 1")
+        is_span = self.days is None or 1 <= self.days <= _MOST_DAYS
+        _require(is_span, "keep.days", self.days, f"must lie between 1 and {_MOST_DAYS}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -158,12 +165,15 @@ class Policy:
     remembers: bool = True  # whether a job that was removed and comes back knows what it has served
 
     def __post_init__(self) -> None:
-        _require(self.timeout is None or self.timeout > _NOTHING, "timeout", self.timeout, "must be positive")
+        if self.timeout is not None:
+            _require(self.timeout > _NOTHING, "timeout", self.timeout, "must be positive")
+            _require(self.timeout <= _A_CENTURY, "timeout", self.timeout, _TOO_LONG)
 
 
 def _duration(name: str, value: timedelta | str) -> timedelta:
     duration = parse_duration(value) if isinstance(value, str) else value
     _require(duration >= _NOTHING, name, duration, "must not be negative")
+    _require(duration <= _A_CENTURY, name, duration, _TOO_LONG)
     return duration
 
 

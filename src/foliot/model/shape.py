@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 
 from foliot.errors import FoliotError, InvalidDurationError
 from foliot.model.attempt import format_instant
+from foliot.model.frozen import thaw
 from foliot.model.json_text import LARGEST, MisfitError, check_json, clean_text
 from foliot.schedules.duration import format_duration, parse_duration
 from foliot.schedules.schedule import check_aware
@@ -187,7 +188,7 @@ def _read_data(value: Any) -> dict[str, Any]:
 
 
 def _write_data(value: Any) -> dict[str, Any]:
-    data = dict(value)
+    data: dict[str, Any] = thaw(value)
     check_json(data)
     return data
 

@@ -70,7 +70,9 @@ class MemoryStore:
 
     async def join(self, node: Node) -> Lease:
         with self._lock:
-            self._nodes.setdefault(node.id, _Life(node, self._clock.now()))
+            known = self._nodes.get(node.id)
+            if known is None or not known.is_buried:
+                self._nodes[node.id] = _Life(node, self._clock.now())
             return self._renewed(node.id)
 
     async def renew(self, node: str) -> Lease:
@@ -230,7 +232,7 @@ class MemoryStore:
             decisions += [(record.job, removed(record)) for record in gone if record]
             for job, decision in decisions:
                 self._damage.pop(job.key, None)
-                self._write(job, decision)
+                self._write(decision.job or job, decision)
             self._sources[source] = revision
             return tuple(event for _, decision in decisions for event in decision.events)
 

@@ -44,6 +44,7 @@ class Start(NamedTuple):
     trigger: Trigger = Trigger.SCHEDULE
     covers: datetime | None = None
     number: int = 1
+    retries: int = 0
 
 
 @dataclass
@@ -258,7 +259,7 @@ class Perfect:
         retry, number = life.policy.retry, start.number + 1
         if outcome is Outcome.LOST and life.policy.on_lost is OnLost.RESTART:
             trigger, at = Trigger.LOST, end
-        elif outcome is Outcome.FAILED and start.number <= (retry.max or 0):
+        elif outcome is Outcome.FAILED and start.retries < (retry.max or 0):
             trigger, at = Trigger.RETRY, end + retry.delay
         else:
             return None
@@ -274,7 +275,8 @@ class Perfect:
             met_at, _ = self._up(max(following, end))
             self._drop(life, start._replace(number=number, trigger=trigger), met_at)
             return None
-        return Start(start.slot, at, host, trigger, start.covers, number)
+        retries = start.retries + (trigger is Trigger.RETRY)
+        return Start(start.slot, at, host, trigger, start.covers, number, retries)
 
 
 def _grid(rule: str, after: datetime, until: datetime) -> list[datetime]:

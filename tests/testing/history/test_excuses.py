@@ -142,14 +142,15 @@ def test_no_occurrence_is_owed_beyond_the_end_of_a_job() -> None:
 # -- history that is gone --------------------------------------------------------------------------
 
 
-def test_a_job_that_removes_itself_takes_its_history_along() -> None:
-    tale = Tale().declare(rule="@once 2026-03-02T10:10:00+00:00")
+@pytest.mark.parametrize("remembers", [True, False])
+def test_a_job_that_removes_itself_takes_its_history_along_if_it_forgets(*, remembers: bool) -> None:
+    tale = Tale().declare(rule="@once 2026-03-02T10:10:00+00:00", remembers=remembers)
     definition = tale.changes[0].definition
     assert definition is not None
     tale.changes[0] = tale.changes[0]._replace(definition=definition._replace(auto_remove=True))
     assert codes(tale) == {Code.MISSED}
     gone = replace(tale.run("10:10").history(), attempts=())
-    assert codes(gone) == set()
+    assert (codes(gone) == set()) is not remembers
 
 
 def test_what_was_pruned_is_not_missed() -> None:

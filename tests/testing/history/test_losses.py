@@ -122,6 +122,15 @@ def only_the_next_occurrence_takes_its_place(*, is_legal: bool) -> Tale:
     return tale.runs("10:20", "10:30")
 
 
+@TWINS(Code.RETRY_DROPPED)
+def a_restart_uses_up_no_retry(*, is_legal: bool) -> Tale:
+    tale = one_loss(retry=Retry(max=1, delay="10s"))
+    tale.run("10:00", number=2, start="10:00:50", trigger=Trigger.LOST, outcome=Outcome.FAILED, takes=5)
+    if is_legal:
+        tale.run("10:00", number=3, start="10:01:05", trigger=Trigger.RETRY)
+    return tale.runs("10:10", "10:20", "10:30")
+
+
 @TWINS(Code.RETRY_NOT_PREEMPTED)
 def a_retry_comes_after_the_next_occurrence(*, is_legal: bool) -> Tale:
     tale = Tale().declare(retry=Retry(max=1, delay="10m", is_preempted=not is_legal), overlap=parallel())

@@ -162,7 +162,7 @@ class FinishRaceContract(Contract):
     @scenario
     async def test_a_job_with_nothing_left_to_do_removes_itself(self, stage: Stage) -> None:
         await stage.join("a", "b")
-        policy = Policy(overlap=parallel())
+        policy = Policy(overlap=parallel(), remembers=False)
         await stage.plan(a_job(schedule=Once(stage.later(MINUTE)), auto_remove=True, policy=policy))
         await stage.advance(MINUTE)
         (first,) = await stage.claim("a", decide=plan_due)

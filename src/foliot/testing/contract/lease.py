@@ -12,6 +12,7 @@ import pytest
 
 from foliot.errors import NodeBuriedError
 from foliot.model.attempt import AttemptState
+from foliot.model.job import Action
 from foliot.testing.contract.sample import (
     HOUR,
     MINUTE,
@@ -66,6 +67,14 @@ class LeaseContract(Contract):
         assert again.until > first.until
         assert again.open_count == 1
         assert await stage.open_keys("a") == {attempt.key}
+
+    @scenario
+    async def test_joining_again_changes_what_the_node_serves(self, stage: Stage) -> None:
+        await stage.join("a", kinds=("shell",))
+        await stage.declare(a_job(action=Action(kind="python")))
+        assert await stage.claim("a") == []
+        await stage.join("a", kinds=("shell", "python"))
+        assert len(await stage.claim("a")) == 1
 
     @scenario
     async def test_who_lives_is_seen(self, stage: Stage) -> None:

@@ -94,13 +94,13 @@ def _by_job(history: History) -> dict[str, Logs]:
 
 
 def _forgotten(logs: Logs, final: datetime) -> Iterator[datetime]:
-    """A job that forgets takes its history along when it is removed, and so does one that removes itself."""
+    """A job that forgets takes its history along when it is removed, or removes itself."""
     definitions = [change.definition for change in logs.changes if change.definition is not None]
     if any(forgets(definition) for definition in definitions):
         for change in logs.changes:
             if change.what is Operation.REMOVE and change.verdict is not Verdict.REFUSED:
                 yield change.until
-    removes_itself = any(definition.auto_remove for definition in definitions)
+    removes_itself = any(definition.auto_remove and forgets(definition) for definition in definitions)
     if removes_itself and not logs.attempts and any(line.what is Mark.START for line in logs.witness):
         yield final
 

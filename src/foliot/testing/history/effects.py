@@ -79,7 +79,7 @@ def _without_cause(case: Case, row: Row) -> str:
 
 def _may_retry(case: Case, row: Row) -> bool:
     limits = [d.policy.retry.max for d in case.definitions(row.at, row.claimed or case.final)]
-    return any(limit is None or row.number - 1 <= limit for limit in limits)
+    return any(limit is None or case.runs[row.run_key].retries(row) <= limit for limit in limits)
 
 
 # -- finishes --------------------------------------------------------------------------------------

@@ -17,6 +17,7 @@ from foliot.testing.history.spans import touches
 
 _FAILURES = (Outcome.FAILED, Outcome.TIMED_OUT)
 _CUT_SHORT = (Outcome.LOST, Outcome.INTERRUPTED)
+_MOST_LOSSES = 10  # in a row: then a run is given up
 
 
 def stuck(case: Case) -> Iterator[Finding]:
@@ -108,7 +109,7 @@ def dropped(case: Case) -> Iterator[Finding]:
 
 def _restarts(case: Case, row: Row, ended: datetime, policy: Policy) -> bool:
     """Whether an attempt that was cut short must have a follower under a policy."""
-    if policy.on_lost is not OnLost.RESTART:
+    if policy.on_lost is not OnLost.RESTART or case.runs[row.run_key].losses(row) >= _MOST_LOSSES:
         return False
     return not (policy.retry.is_preempted and _another_came(case, row, ended))
 
@@ -116,7 +117,9 @@ def _restarts(case: Case, row: Row, ended: datetime, policy: Policy) -> bool:
 def _retries(case: Case, row: Row, ended: datetime, policy: Policy) -> bool:
     """Whether a failed attempt must have a follower under a policy."""
     limit = policy.retry.max
-    if row.outcome not in _FAILURES or (limit is not None and row.number > limit):
+    if row.outcome not in _FAILURES:
+        return False
+    if limit is not None and case.runs[row.run_key].retries(row) >= limit:
         return False
     return not (policy.retry.is_preempted and _another_came(case, row, ended))
 

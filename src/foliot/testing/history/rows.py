@@ -91,3 +91,19 @@ class Run(NamedTuple):
     def is_scheduled(self) -> bool:
         """Whether an occurrence made it, and no person."""
         return self.first.number == 1 and self.first.trigger in _BY_SCHEDULE
+
+    def retries(self, last: Row) -> int:
+        """How many retries there were up to a row, since a person asked for it, if one did."""
+        count = 0
+        for row in self.rows:
+            if row.number <= last.number:
+                count = 0 if row.trigger is Trigger.BACKFILL else count + (row.trigger is Trigger.RETRY)
+        return count
+
+    def losses(self, last: Row) -> int:
+        """How many rows in a row were lost, up to one."""
+        count = 0
+        for row in self.rows:
+            if row.number <= last.number:
+                count = count + 1 if row.outcome is Outcome.LOST else 0
+        return count

@@ -147,4 +147,5 @@ def is_new(old: World, new: World) -> bool:
     """Whether a declaration may have made a job that knew nothing of itself."""
     if old.definition is None or not new.is_declared:
         return new.is_declared
-    return old.definition.auto_remove or (old.is_removed and forgets(old.definition, new.definition))
+    may_be_gone = old.is_removed or old.definition.auto_remove
+    return may_be_gone and forgets(old.definition, new.definition)

@@ -1,0 +1,217 @@
+"""What an application does with its store. Everything here runs on the engine's loop."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AsyncExitStack
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from uuid import uuid4
+
+from foliot.app.options import as_duration
+from foliot.engine.foresight import Why, foresee
+from foliot.engine.plan_command import Cancel, Command, Pause, Resume, RunNow, plan_command
+from foliot.engine.plan_definition import plan_declared, plan_removed
+from foliot.errors import CommandRefusedError, JobNotFoundError, StaleRevisionError, StoreUnavailableError
+from foliot.model.attempt import Attempt
+from foliot.model.decision import Event
+from foliot.model.job import Job
+from foliot.protocols import Changes, Clock, JobQuery, JobView, RunQuery
+from foliot.wiring import FullStore, open_store
+
+_PAGE = 1000
+_LOOK_BACK = 1000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AppSettings:
+    """How an application behaves.
+
+    `slots`: how many attempts may run at once, by queue. `lease`: for how long a node that is silent counts
+    as living. `drain`: for how long what runs may go on when the program is stopped. `poll`: how often to
+    look for what another process has scheduled.
+    """
+
+    slots: int | Mapping[str, int] = 1000
+    lease: timedelta | str = timedelta(seconds=30)
+    drain: timedelta | str = timedelta(seconds=30)
+    poll: timedelta | str = timedelta(seconds=1)
+
+    def __post_init__(self) -> None:
+        for name in ("lease", "drain", "poll"):
+            object.__setattr__(self, name, as_duration(name, getattr(self, name)))
+        if isinstance(self.slots, int):
+            object.__setattr__(self, "slots", {"default": self.slots})
+
+
+class Core:
+    """The store of an application, opened when it is first needed, and its verbs."""
+
+    def __init__(self, url: str, name: str, clock: Clock, settings: AppSettings) -> None:
+        self.name = name
+        self.added = f"{name}.added"  # the source of jobs that are scheduled while the program runs
+        self.clock = clock
+        self.settings = settings
+        self.listeners: list[Callable[[Event], None]] = []
+        self.heed: Callable[[Sequence[Event]], None] = _heed_not  # the engine's, while one runs
+        self._url = url
+        self._open = AsyncExitStack()
+        self._store: FullStore | None = None
+        self._opening = asyncio.Lock()
+        self._waiting: list[tuple[Changes, asyncio.Future[None]]] = []
+        self._declaring = asyncio.Lock()
+
+    async def store(self) -> FullStore:
+        """The store, open."""
+        async with self._opening:
+            if self._store is None:
+                lease = as_duration("lease", self.settings.lease)
+                self._store = await self._open.enter_async_context(
+                    open_store(self._url, self.clock, lease=lease)
+                )
+            return self._store
+
+    async def close(self) -> None:
+        """Let go of the store. It is opened again if it is needed again."""
+        async with self._opening:
+            self._store = None
+            await self._open.aclose()
+
+    # -- definitions -------------------------------------------------------------------------------
+
+    async def declare(self, jobs: tuple[Job, ...]) -> None:
+        """Add or change jobs."""
+        await self._change(Changes(declared=jobs))
+
+    async def remove(self, names: Sequence[str]) -> None:
+        """Remove jobs that were added."""
+        for name in names:
+            if not (await self._view(name)).key.startswith(f"{self.added}/"):
+                raise CommandRefusedError(
+                    name, "the job is declared in the code", hint="remove it there, or pause it"
+                )
+        await self._change(Changes(removed=tuple(names)))
+
+    async def _change(self, changes: Changes) -> None:
+        """Callers that come at the same time share one write: one wait for the disk instead of many."""
+        done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._waiting.append((changes, done))
+        async with self._declaring:
+            if not done.done():
+                waiting, self._waiting = self._waiting, []
+                await self._change_together(waiting)
+        await done
+
+    async def _change_together(self, waiting: list[tuple[Changes, asyncio.Future[None]]]) -> None:
+        together = Changes(
+            tuple(job for changes, _ in waiting for job in changes.declared),
+            tuple(name for changes, _ in waiting for name in changes.removed),
+        )
+        try:
+            await self._reconcile(together)
+        except Exception as error:  # noqa: BLE001 - handed to whom it belongs
+            if len(waiting) > 1 and not isinstance(error, StoreUnavailableError):
+                for one in waiting:  # whose fault was it? Not everybody's
+                    await self._change_together([one])
+                return
+            for _, done in waiting:
+                done.set_exception(error)
+        else:
+            for _, done in waiting:
+                done.set_result(None)
+
+    async def _reconcile(self, changes: Changes) -> None:
+        store, now = await self.store(), self.clock.now()
+        base = await store.revision(self.added)
+        while True:
+            try:
+                events = await store.reconcile(
+                    self.added,
+                    base,
+                    f"added-{uuid4().hex}",
+                    changes,
+                    declared=lambda job, record: plan_declared(job, record, now),
+                    removed=lambda record: plan_removed(record, now),
+                )
+            except StaleRevisionError as stale:  # another process was quicker; these are additions, so go on
+                base = stale.details["found"]
+            else:
+                self.heed(events)
+                return
+
+    # -- commands ----------------------------------------------------------------------------------
+
+    async def trigger(self, name: str, request: str | None) -> str:
+        """Ask for a run; its key."""
+        request = request or uuid4().hex
+        return f"{await self._command(name, RunNow(request))}!{request}"
+
+    async def pause(self, name: str) -> None:
+        """Pause a job."""
+        await self._command(name, Pause())
+
+    async def resume(self, name: str) -> None:
+        """Resume a job."""
+        await self._command(name, Resume())
+
+    async def cancel(self, run_key: str) -> None:
+        """Ask a run to end."""
+        attempts = await (await self.store()).runs(RunQuery(is_open=True, limit=_LOOK_BACK))
+        for attempt in attempts:
+            if attempt.run_key == run_key:
+                await self._update(attempt.job, Cancel(run_key))
+                return
+        raise CommandRefusedError(run_key, "no such run is open")
+
+    async def _command(self, name: str, command: Command) -> str:
+        key = (await self._view(name)).key
+        await self._update(key, command)
+        return key
+
+    async def _update(self, key: str, command: Command) -> None:
+        now = self.clock.now()
+        decision = await (await self.store()).update(key, lambda r: plan_command(r, command, now))
+        self.heed(decision.events)
+
+    # -- questions ---------------------------------------------------------------------------------
+
+    async def _view(self, name: str) -> JobView:
+        """A job by its name, whether it is in the code or was added."""
+        keys = frozenset({f"{self.name}/{name}", f"{self.added}/{name}"})
+        views = await (await self.store()).jobs(JobQuery(keys=keys))
+        if not views:
+            raise JobNotFoundError(name)
+        return views[0]
+
+    async def views(self) -> list[JobView]:
+        """All jobs of the application."""
+        found: list[JobView] = []
+        for source in (self.name, self.added):
+            after = ""
+            while page := await (await self.store()).jobs(JobQuery(source=source, after=after, limit=_PAGE)):
+                found += page
+                after = page[-1].key
+        return found
+
+    async def history(self, name: str | None, limit: int) -> Sequence[Attempt]:
+        """The latest attempts."""
+        job = None if name is None else (await self._view(name)).key
+        return await (await self.store()).runs(RunQuery(job=job, limit=limit))
+
+    async def log(self, attempt: Attempt) -> str:
+        """What an attempt wrote."""
+        output = await (await self.store()).output(*attempt.key)
+        return output.text if output else ""
+
+    async def why(self, name: str, at: datetime | None, kinds: frozenset[str]) -> Why:
+        """What is to be said about a job, at an instant."""
+        view, store = await self._view(name), await self.store()
+        since = None if at is None else at - timedelta(days=1)
+        runs = await store.runs(RunQuery(job=view.key, since=since, limit=_LOOK_BACK))
+        skips = await store.skips(view.key)
+        return foresee(view, runs, skips, kinds=kinds, now=self.clock.now(), at=at)
+
+
+def _heed_not(_: Sequence[Event]) -> None:
+    """No engine runs here: another process finds what has changed by looking."""

@@ -1,0 +1,295 @@
+"""`Foliot`: jobs in Python code, and the engine that runs them inside the program.
+
+    app = Foliot("sqlite:///jobs.db")     one engine thread with a loop of its own: store, planner, leases
+      @app.job(...)  async def …          coroutines run on the program's loop, plain functions in threads
+    asyncio.run(app.run())                or `async with app:`, or app.start() … app.stop()
+
+Jobs of the code and jobs that are scheduled while the program runs are two sources of the same store: a
+new release of the code changes the first and leaves the second alone.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterable, Awaitable, Callable, Coroutine, Iterable, Mapping, Sequence
+from datetime import datetime
+from types import TracebackType
+from typing import Any, Self, TypeVar, Unpack
+
+from foliot.app.core import AppSettings, Core
+from foliot.app.options import JobOptions, make_job, make_schedule, wanted_at_once
+from foliot.app.registry import Registry
+from foliot.app.runtime import Runtime
+from foliot.app.status import JobStatus, status_of
+from foliot.app.thread import LoopThread
+from foliot.clock import SystemClock
+from foliot.engine.foresight import Why
+from foliot.errors import AppStateError, InvalidJobError
+from foliot.model.attempt import Attempt
+from foliot.model.decision import Event
+from foliot.model.job import Action, Job
+from foliot.protocols import Clock
+from foliot.schedules import Schedule
+from foliot.wiring import check_url
+
+F = TypeVar("F", bound=Callable[..., Any])
+T = TypeVar("T")
+Scheduled = tuple[str, Schedule | str, Callable[..., Any] | str, Mapping[str, Any] | None]
+
+_BATCH = 10_000
+
+
+class Foliot:
+    """An application's jobs. Make one per program, declare jobs, and run it."""
+
+    def __init__(
+        self,
+        store: str = "sqlite:///foliot.db",
+        *,
+        name: str = "app",
+        clock: Clock | None = None,
+        **settings: Any,
+    ) -> None:
+        check_url(store)
+        self.name = name
+        self._registry = Registry()
+        self._settings = AppSettings(**settings)
+        self._core = Core(store, name, clock or SystemClock(), self._settings)
+        self._runtime: Runtime | None = None
+        self._thread: LoopThread | None = None
+        self._check_name()
+
+    def _check_name(self) -> None:
+        """Refuse now what every job of this name would refuse later."""
+        action = Action(kind="python:check")
+        make_job(self.name, "check", make_schedule("@daily", None), action, {})
+
+    # -- declaring ---------------------------------------------------------------------------------
+
+    def job(
+        self,
+        schedule: Schedule | str,
+        *,
+        name: str | None = None,
+        timezone: str | None = None,
+        **options: Unpack[JobOptions],
+    ) -> Callable[[F], F]:
+        """Declare a job: the function below runs by this schedule. The function itself stays as it is."""
+        rule = make_schedule(schedule, timezone)
+
+        def declare(function: F) -> F:
+            job_name = name or function.__name__
+            kind = self._registry.add_function(job_name, function)
+            action = self._registry.action(function, None)
+            self._registry.add_job(make_job(self.name, job_name, rule, action, options))
+            self._announce(kind)
+            return function
+
+        return declare
+
+    def action(self, function: F | None = None, *, name: str | None = None) -> Any:
+        """Make a function something that jobs can be scheduled for: `@app.action`, or with a name."""
+
+        def register(function: F) -> F:
+            self._announce(self._registry.add_function(name or function.__name__, function))
+            return function
+
+        return register if function is None else register(function)
+
+    def _announce(self, kind: str) -> None:
+        """What is registered while the engine runs is declared at once."""
+        if self._runtime is not None:
+            self._runtime.learn(kind, self._registry.snapshot())
+
+    # -- scheduling --------------------------------------------------------------------------------
+
+    async def schedule(
+        self,
+        name: str,
+        schedule: Schedule | str,
+        action: Callable[..., Any] | str,
+        *,
+        payload: Mapping[str, Any] | None = None,
+        **options: Unpack[JobOptions],
+    ) -> None:
+        """Add a job, or change it; it stays until it is unscheduled, whatever the code declares."""
+        await self.schedule_many([(name, schedule, action, payload)], **options)
+
+    async def schedule_many(
+        self,
+        jobs: Iterable[Scheduled] | AsyncIterable[Scheduled],
+        **options: Unpack[JobOptions],
+    ) -> int:
+        """Add or change many jobs, in batches; how many. A batch is taken whole or not at all."""
+        count = 0
+        batch: list[Job] = []
+        async for name, schedule, action, payload in _each(jobs):
+            batch.append(self._definition(name, schedule, action, payload, options))
+            if len(batch) >= _BATCH:
+                count += await self._add(batch)
+                batch = []
+        return count + await self._add(batch)
+
+    async def _add(self, batch: list[Job]) -> int:
+        if batch:
+            await self._call(self._core.declare(tuple(batch)))
+        return len(batch)
+
+    def _definition(
+        self,
+        name: str,
+        schedule: Schedule | str,
+        action: Callable[..., Any] | str,
+        payload: Mapping[str, Any] | None,
+        options: JobOptions,
+    ) -> Job:
+        if name in self._registry:
+            raise InvalidJobError("name", name, "is declared in the code", hint="choose another name")
+        what = self._registry.action(action, payload)
+        rule = make_schedule(schedule, None)
+        return make_job(self._core.added, name, rule, what, wanted_at_once(rule, options))
+
+    async def unschedule(self, *names: str) -> None:
+        """Remove jobs that were scheduled. What runs may end. JobNotFoundError if there is no such job."""
+        await self._call(self._core.remove(names))
+
+    # -- asking and telling ------------------------------------------------------------------------
+
+    async def trigger(self, name: str, *, request: str | None = None) -> str:
+        """Run a job now, beside its schedule; the key of the run. The same `request` again runs it once."""
+        return await self._call(self._core.trigger(name, request))
+
+    async def pause(self, name: str) -> None:
+        """Let a job rest until it is resumed; it survives restarts. What runs goes on."""
+        await self._call(self._core.pause(name))
+
+    async def resume(self, name: str) -> None:
+        """End a pause. What was missed meanwhile is not caught up."""
+        await self._call(self._core.resume(name))
+
+    async def cancel(self, run_key: str) -> None:
+        """Ask a run to end, wherever it runs."""
+        await self._call(self._core.cancel(run_key))
+
+    async def history(self, name: str | None = None, *, limit: int = 20) -> Sequence[Attempt]:
+        """The latest attempts, of one job or of all, newest first."""
+        return await self._call(self._core.history(name, limit))
+
+    async def log(self, attempt: Attempt) -> str:
+        """What an attempt told its `run.log`."""
+        return await self._call(self._core.log(attempt))
+
+    async def jobs(self) -> list[JobStatus]:
+        """All jobs of this application, with what is next for them and what is wrong with them."""
+        views = await self._call(self._core.views())
+        return [status_of(view, self._registry.functions) for view in views]
+
+    async def why(self, name: str, at: datetime | None = None) -> Why:
+        """Why a job runs, ran or did not run at an instant; without one, what is next."""
+        return await self._call(self._core.why(name, at, frozenset(self._registry.functions)))
+
+    def listen(self, listener: Callable[[Event], None]) -> Callable[[Event], None]:
+        """Have a function told of every event, on the engine's thread, so it must be quick."""
+        self._core.listeners.append(listener)
+        return listener
+
+    # -- running -----------------------------------------------------------------------------------
+
+    async def run(self) -> None:
+        """Run until SIGTERM or Ctrl-C: then drain. A second signal ends what runs at once."""
+        runtime = await self._begin(asyncio.get_running_loop())
+        with runtime.heeding_signals() as asked:
+            try:
+                await runtime.until(asked)
+            finally:
+                await self._finish()
+
+    async def __aenter__(self) -> Self:
+        await self._begin(asyncio.get_running_loop())
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self._finish()
+
+    def start(self) -> None:
+        """Run in the background, from a program without an event loop. Coroutines get a loop of their own."""
+        jobs_thread = LoopThread(f"foliot-{self.name}-jobs")
+        try:
+            self._engine_thread().submit(self._begin(jobs_thread.loop, jobs_thread)).result()
+        except BaseException:
+            jobs_thread.close()
+            raise
+
+    def stop(self) -> None:
+        """End what `start` began: claim no more, let what runs end for a while, then end it."""
+        runtime = self._runtime
+        if runtime is not None:
+            self._engine_thread().submit(self._finish()).result()
+            if runtime.jobs_thread is not None:
+                runtime.jobs_thread.close()
+        self.close()
+
+    def wait(self, work: Awaitable[T]) -> T:
+        """Do from plain code what is awaited elsewhere: `app.wait(app.trigger("x"))`."""
+        return self._engine_thread().submit(_as_coroutine(work)).result()
+
+    def close(self) -> None:
+        """Let go of the store. Only for programs that schedule and do not run; `stop` does it otherwise."""
+        if self._runtime is not None:
+            raise AppStateError(self.name, "it is running", hint="stop it first")
+        if self._thread is not None:
+            self._thread.submit(self._core.close()).result()
+            self._thread.close()
+            self._thread = None
+
+    # -- inside ------------------------------------------------------------------------------------
+
+    async def _begin(
+        self, jobs_loop: asyncio.AbstractEventLoop, jobs_thread: LoopThread | None = None
+    ) -> Runtime:
+        if self._runtime is not None:
+            raise AppStateError(self.name, "it is running already")
+        runtime = self._runtime = Runtime(self._core, self._registry, jobs_loop, jobs_thread)
+        try:
+            await self._call(runtime.begin())
+        except BaseException:
+            self._runtime = None
+            raise
+        return runtime
+
+    async def _finish(self) -> None:
+        runtime = self._runtime
+        if runtime is None:
+            return
+        try:
+            await self._call(runtime.finish())
+        finally:
+            self._runtime = None
+            await self._call(self._core.close())
+
+    def _engine_thread(self) -> LoopThread:
+        if self._thread is None:
+            self._thread = LoopThread(f"foliot-{self.name}")
+        return self._thread
+
+    async def _call(self, work: Coroutine[Any, Any, T]) -> T:
+        """Everything that touches the store happens on the engine's thread."""
+        thread = self._engine_thread()
+        if asyncio.get_running_loop() is thread.loop:
+            return await work
+        return await thread.call(work)
+
+
+async def _each(jobs: Iterable[Scheduled] | AsyncIterable[Scheduled]) -> AsyncIterable[Scheduled]:
+    if isinstance(jobs, AsyncIterable):
+        async for job in jobs:
+            yield job
+    else:
+        for job in jobs:
+            yield job
+
+
+async def _as_coroutine(work: Awaitable[T]) -> T:
+    return await work

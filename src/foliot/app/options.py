@@ -1,0 +1,114 @@
+"""What users write next to a schedule, and the definition that it becomes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from datetime import datetime, timedelta
+from typing import Any, Literal, TypedDict
+
+from foliot.errors import InvalidPolicyError
+from foliot.model.job import Action, Job
+from foliot.model.policy import (
+    FirstSeen,
+    Keep,
+    Misfire,
+    MisfireMode,
+    OnChange,
+    OnLost,
+    Overlap,
+    OverlapMode,
+    Policy,
+    Retry,
+)
+from foliot.schedules import Cron, Once, Schedule
+from foliot.schedules.duration import parse_duration
+
+
+class JobOptions(TypedDict, total=False):
+    """How a job behaves; docs/reference/policies.md says what holds where nothing is said."""
+
+    queue: str
+    timeout: timedelta | str | None
+    retry: Retry
+    overlap: Overlap | Literal["skip", "wait", "replace", "parallel"]
+    misfire: Misfire | Literal["skip", "once", "all"]
+    grace: timedelta | str
+    on_lost: OnLost | Literal["restart", "give_up"]
+    on_change: OnChange | Literal["now", "last"]
+    first_seen: FirstSeen | Literal["wait", "if_matching", "now"]
+    before_first_run: bool
+    keep: Keep
+    enabled: bool
+    repeat_until: datetime | None
+    auto_remove: bool
+
+
+_OF_THE_JOB = ("queue", "enabled", "repeat_until", "auto_remove")
+
+
+def make_schedule(schedule: Schedule | str, timezone: str | None) -> Schedule:
+    """A rule as text is a cron expression."""
+    if isinstance(schedule, str):
+        return Cron(schedule, timezone=timezone or "UTC")
+    if timezone is not None:
+        raise InvalidPolicyError(
+            "timezone", timezone, "is for rules that are given as text", hint="give it to the schedule itself"
+        )
+    return schedule
+
+
+def wanted_at_once(schedule: Schedule, options: JobOptions) -> JobOptions:
+    """What a person schedules for a time that has just passed is meant to run, not to be forgotten."""
+    return {"first_seen": "now", **options} if isinstance(schedule, Once) else options
+
+
+def make_job(source: str, name: str, schedule: Schedule, action: Action, options: JobOptions) -> Job:
+    """The definition."""
+    given: dict[str, Any] = dict(options)
+    own = {field: given.pop(field) for field in _OF_THE_JOB if field in given}
+    return Job(source=source, name=name, schedule=schedule, action=action, policy=make_policy(given), **own)
+
+
+def make_policy(options: Mapping[str, Any]) -> Policy:
+    """Policies from what users write: durations and modes may be text."""
+    given = dict(options)
+    grace = given.pop("grace", None)
+    if given.get("timeout") is not None:
+        given["timeout"] = as_duration("timeout", given["timeout"])
+    for field, kinds in _BY_NAME.items():
+        if isinstance(given.get(field), str):
+            given[field] = _by_name(field, given[field], kinds)
+    try:
+        policy = Policy(**given)
+    except TypeError as error:
+        raise InvalidPolicyError("options", sorted(given), str(error)) from None
+    if grace is None:
+        return policy
+    return replace(policy, misfire=replace(policy.misfire, grace=as_duration("grace", grace)))
+
+
+_BY_NAME: dict[str, Any] = {
+    "overlap": (OverlapMode, lambda mode: Overlap(mode=mode)),
+    "misfire": (MisfireMode, lambda mode: Misfire(mode=mode)),
+    "on_lost": (OnLost, lambda value: value),
+    "on_change": (OnChange, lambda value: value),
+    "first_seen": (FirstSeen, lambda value: value),
+}
+
+
+def _by_name(field: str, text: str, kinds: Any) -> Any:
+    names, make = kinds
+    try:
+        return make(names(text))
+    except ValueError:
+        known = ", ".join(str(name) for name in names)
+        raise InvalidPolicyError(field, text, "is not known", hint=f"one of: {known}") from None
+
+
+def as_duration(field: str, value: timedelta | str) -> timedelta:
+    """A duration, which may be given as text such as "1h30m"."""
+    duration: object = parse_duration(value) if isinstance(value, str) else value
+    if not isinstance(duration, timedelta) or duration <= timedelta(0):
+        raise InvalidPolicyError(field, value, "must be a positive duration", hint='such as "30s" or "5m"')
+    return duration

@@ -1,0 +1,82 @@
+"""The functions of a program that jobs may call, by name; and the jobs that are declared in its code."""
+
+from __future__ import annotations
+
+import hashlib
+import inspect
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from foliot.errors import InvalidJobError
+from foliot.executors.python import Function, describe
+from foliot.model.codec import encode_job
+from foliot.model.job import Action, Job
+from foliot.protocols import Snapshot
+
+PREFIX = "python:"
+
+
+class Registry:
+    """What a program can do, and what it declares."""
+
+    def __init__(self) -> None:
+        self.functions: dict[str, Function] = {}  # by the kind of their action
+        self._kinds: dict[Callable[..., Any], str] = {}
+        self._jobs: dict[str, Job] = {}
+
+    def add_function(self, name: str, function: Callable[..., Any]) -> str:
+        """Make a function an action; the kind of it."""
+        if not callable(function):
+            raise InvalidJobError("action", function, "is not a function")
+        kind = PREFIX + name
+        known = self.functions.get(kind)
+        if known is not None and not _is_same(known.call, function):
+            raise InvalidJobError(
+                "action", name, "is the name of another action", hint="give it another name"
+            )
+        self.functions[kind] = describe(function)
+        self._kinds[function] = kind
+        return kind
+
+    def add_job(self, job: Job) -> None:
+        """Declare a job in code. A cell of a notebook that is run again declares it again."""
+        self._jobs[job.name] = job
+
+    def __contains__(self, name: str) -> bool:
+        return name in self._jobs
+
+    def action(self, action: Callable[..., Any] | str, payload: Mapping[str, Any] | None) -> Action:
+        """The action of a function with its arguments, which must fit."""
+        kind = PREFIX + action if isinstance(action, str) else self._kinds.get(action)
+        if kind is None:
+            name = getattr(action, "__name__", action)
+            raise InvalidJobError(
+                "action", name, "is not registered", hint=f"put @app.action above `def {name}`"
+            )
+        function = self.functions.get(kind)
+        if function is not None:
+            _check_fit(kind, function, payload or {})
+        return Action(kind=kind, data=payload or {})
+
+    def snapshot(self) -> Snapshot:
+        """All that the code declares; the revision is a digest of it, so that the same code is the same."""
+        jobs = tuple(self._jobs[name] for name in sorted(self._jobs))
+        digest = hashlib.sha256("\n".join(encode_job(job) for job in jobs).encode())
+        return Snapshot(f"code-{digest.hexdigest()[:20]}", jobs)
+
+
+def _is_same(known: Callable[..., Any], new: Callable[..., Any]) -> bool:
+    """A module that is loaded again, or a cell that is run again, brings the same function anew."""
+    return known is new or (
+        getattr(known, "__module__", None) == getattr(new, "__module__", None)
+        and getattr(known, "__qualname__", None) == getattr(new, "__qualname__", None)
+    )
+
+
+def _check_fit(kind: str, function: Function, payload: Mapping[str, Any]) -> None:
+    positional = (object(),) if function.takes_run else ()
+    try:
+        inspect.signature(function.call).bind(*positional, **payload)
+    except TypeError as error:
+        name = kind.removeprefix(PREFIX)
+        raise InvalidJobError("payload", dict(payload), f"does not fit {name}(): {error}") from None

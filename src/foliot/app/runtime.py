@@ -1,0 +1,201 @@
+"""One start of an application: its engine on the engine's loop, its jobs on the program's."""
+
+from __future__ import annotations
+
+import asyncio
+import concurrent.futures
+import logging
+import signal
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from datetime import timedelta
+from typing import cast
+from uuid import uuid4
+
+from foliot.app.core import Core
+from foliot.app.registry import Registry
+from foliot.app.thread import LoopThread
+from foliot.engine.engine import Engine, Settings
+from foliot.engine.reconciler import reconcile
+from foliot.errors import StaleRevisionError, StoreError
+from foliot.executors.python import PythonExecutor
+from foliot.model.attempt import Outcome
+from foliot.model.decision import Event, Happening
+from foliot.protocols import Executor, Snapshot
+
+_log = logging.getLogger("foliot")
+_WELL = (Outcome.SUCCEEDED.value, Outcome.CANCELLED.value)
+
+
+class Runtime:
+    """An engine that lives, and what it needs."""
+
+    def __init__(
+        self,
+        core: Core,
+        registry: Registry,
+        jobs_loop: asyncio.AbstractEventLoop,
+        jobs_thread: LoopThread | None,
+    ) -> None:
+        self.jobs_thread = jobs_thread
+        self._core = core
+        self._registry = registry
+        self._jobs_loop = jobs_loop
+        self._python = PythonExecutor(registry.functions, jobs_loop=jobs_loop)
+        self._executors: dict[str, Executor] = {}
+        self._ended: concurrent.futures.Future[None] = concurrent.futures.Future()
+        self._engine: Engine | None = None
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._later: set[asyncio.Task[None]] = set()
+
+    # -- on the engine's loop ----------------------------------------------------------------------
+
+    async def begin(self) -> None:
+        """Declare what the code declares, and let an engine live."""
+        self._loop = asyncio.get_running_loop()
+        store = await self._core.store()
+        await self._declare(self._registry.snapshot())
+        self._executors |= dict.fromkeys(self._registry.functions, self._python)
+        settings = self._core.settings
+        lease, drain, poll = (cast("timedelta", v) for v in (settings.lease, settings.drain, settings.poll))
+        self._engine = Engine(
+            store,
+            self._executors,
+            clock=self._core.clock,
+            settings=Settings(
+                slots=cast("Mapping[str, int]", settings.slots),
+                beat=lease / 3,
+                recover=lease / 3,
+                drain=drain,
+                poll=poll,
+            ),
+            new_id=lambda: uuid4().hex,
+            name=self._core.name,
+            listeners=(_Tell(self._core),),
+            outputs=store,
+        )
+        self._core.heed = self._heed
+        asyncio.ensure_future(self._engine.run()).add_done_callback(self._note_end)
+
+    def _note_end(self, life: asyncio.Task[None]) -> None:
+        if life.cancelled():
+            self._ended.cancel()
+        elif error := life.exception():
+            _log.critical("the engine of %s has failed", self._core.name, exc_info=error)
+            self._ended.set_exception(error)
+        else:
+            self._ended.set_result(None)
+
+    async def _declare(self, snapshot: Snapshot) -> None:
+        """Make the store agree with the code."""
+        store = await self._core.store()
+        while True:
+            try:
+                events = await reconcile(store, self._core.name, snapshot, self._core.clock.now())
+            except StaleRevisionError:  # another process has declared its code meanwhile
+                continue
+            else:
+                self._heed(events)
+                return
+
+    def _heed(self, events: Sequence[Event]) -> None:
+        """What this program has changed: its engine need not wait to find out."""
+        if self._engine is not None:
+            self._engine.heed(events)
+            self._engine.wake()
+
+    async def finish(self) -> None:
+        """Stop in order; when this returns, nothing runs any more."""
+        if self._engine is not None:
+            self._engine.stop()
+            await asyncio.wrap_future(self._ended)
+
+    # -- from anywhere -----------------------------------------------------------------------------
+
+    def learn(self, kind: str, snapshot: Snapshot) -> None:
+        """The program has declared something while the engine runs."""
+        if self._loop is not None:
+            self._loop.call_soon_threadsafe(self._learn, kind, snapshot)
+
+    def _learn(self, kind: str, snapshot: Snapshot) -> None:
+        self._executors[kind] = self._python
+        if self._engine is not None:
+            self._engine.learn()
+            task = asyncio.ensure_future(self._declare(snapshot))
+            self._later.add(task)
+            task.add_done_callback(self._later.discard)
+
+    # -- on the program's loop ---------------------------------------------------------------------
+
+    @contextmanager
+    def heeding_signals(self) -> Iterator[asyncio.Event]:
+        """An event that is set by SIGTERM or Ctrl-C; one more of them ends at once what runs."""
+        loop, asked = asyncio.get_running_loop(), asyncio.Event()
+
+        def heed() -> None:
+            if asked.is_set():
+                _log.info("%s ends what runs, now", self._core.name)
+                self.hurry()
+            else:
+                drain = self._core.settings.drain
+                _log.info(
+                    "%s stops: what runs may end within %s; once more, and it ends now",
+                    self._core.name,
+                    drain,
+                )
+                asked.set()
+
+        heeded = []
+        for number in (signal.SIGTERM, signal.SIGINT):
+            try:
+                loop.add_signal_handler(number, heed)
+            except (NotImplementedError, RuntimeError, ValueError):
+                continue  # not the main thread, or not this system: the program heeds its own signals
+            heeded.append(number)
+        try:
+            yield asked
+        finally:
+            for number in heeded:
+                loop.remove_signal_handler(number)
+
+    async def until(self, asked: asyncio.Event) -> None:
+        """Wait until the program is asked to stop, or the engine has failed."""
+        signalled = asyncio.ensure_future(asked.wait())
+        ended = asyncio.ensure_future(_until(self._ended))
+        try:
+            await asyncio.wait((signalled, ended), return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            signalled.cancel()
+            ended.cancel()
+
+    def hurry(self) -> None:
+        """Drain no longer: end what runs, now."""
+        if self._loop is not None and self._engine is not None:
+            self._loop.call_soon_threadsafe(self._engine.hurry)
+
+
+async def _until(future: concurrent.futures.Future[None]) -> bool:
+    """Wait for the end of it, however it ends; asking is not cancelled on to it."""
+    await asyncio.wait((asyncio.shield(asyncio.wrap_future(future)),))
+    return True
+
+
+class _Tell:
+    """Tells the program's listeners, and the log of what did not go well."""
+
+    def __init__(self, core: Core) -> None:
+        self._core = core
+
+    def on_events(self, events: Sequence[Event]) -> None:
+        for event in events:
+            if event.what is Happening.ENDED and event.reason not in _WELL:
+                _log.warning("%s #%d %s", event.run_key, event.number, event.reason)
+        for listener in self._core.listeners:
+            try:
+                for event in events:
+                    listener(event)
+            except Exception:  # noqa: BLE001 - a listener's fault must not stop the engine
+                _log.exception("a listener failed")
+
+    def on_trouble(self, error: StoreError) -> None:
+        _log.warning("the store: %s", error)

@@ -1,0 +1,236 @@
+"""Python functions as actions: coroutines on the user's loop, plain functions in threads.
+
+The engine has a loop of its own, so a job that blocks costs no lease. Attempts cross from loop to loop in
+batches, one wake-up for each turn of a loop, because a wake-up costs more than a small job.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import threading
+import traceback
+from collections.abc import Callable, Mapping
+from datetime import datetime
+from typing import Any, NamedTuple
+
+from foliot.executors.run_log import RunLog
+from foliot.executors.threads import ThreadCrew
+from foliot.model.attempt import Outcome, Trigger
+from foliot.model.frozen import thaw
+from foliot.protocols import AskToEnd, OnEnd, Result, Run
+
+_FRAMES = 5
+
+
+class Function(NamedTuple):
+    """A function that is an action."""
+
+    call: Callable[..., Any]
+    is_async: bool
+    takes_run: bool
+
+
+class JobRun:
+    """What a function gets to know about the run that it is: the `run` argument."""
+
+    __slots__ = ("_log", "_run", "is_asked_to_end")
+
+    def __init__(self, run: Run) -> None:
+        self._run = run
+        self._log: RunLog | None = None
+        self.is_asked_to_end = False  # a plain function should look: nobody can end a thread from outside
+
+    @property
+    def key(self) -> str:
+        """The run's name, shared by all its attempts: use it as an idempotency key."""
+        return self._run.attempt.run_key
+
+    @property
+    def id(self) -> str:
+        """The attempt's name."""
+        return f"{self.key}#{self.attempt}"
+
+    @property
+    def job(self) -> str:
+        """The job's name."""
+        return self._run.job.name
+
+    @property
+    def scheduled_for(self) -> datetime:
+        """The occurrence that this is for; for a manual run, when it was asked for."""
+        return self._run.attempt.scheduled_for
+
+    @property
+    def attempt(self) -> int:
+        """Which try at this run it is, from 1 on."""
+        return self._run.attempt.number
+
+    @property
+    def trigger(self) -> Trigger:
+        """Why it runs."""
+        return self._run.attempt.trigger
+
+    @property
+    def token(self) -> int:
+        """Grows with each claim of the job: a fence for what must not be written by one who is late."""
+        return self._run.attempt.token
+
+    @property
+    def log(self) -> RunLog:
+        """Call it like `print`; what it is told is kept in the history."""
+        if self._log is None:
+            self._log = RunLog()
+        return self._log
+
+    @property
+    def written(self) -> tuple[str, int]:
+        """What the log was told, and how many characters of it are missing."""
+        return ("", 0) if self._log is None else (self._log.text, self._log.dropped)
+
+    def __repr__(self) -> str:
+        return f"<JobRun {self.id}>"
+
+
+class _Act:
+    """One attempt on its way through the loops."""
+
+    __slots__ = ("function", "on_end", "run", "shown", "task")
+
+    def __init__(self, run: Run, on_end: OnEnd, function: Function) -> None:
+        self.run = run
+        self.on_end = on_end
+        self.function = function
+        self.shown = JobRun(run)
+        self.task: asyncio.Task[None] | None = None
+
+
+class PythonExecutor:
+    """Carries out registered functions, by the kind of the action."""
+
+    def __init__(self, functions: Mapping[str, Function], *, jobs_loop: asyncio.AbstractEventLoop) -> None:
+        self._functions = functions
+        self._jobs_loop = jobs_loop
+        self._crew = ThreadCrew()
+        self._inbox: list[_Act] = []
+        self._outbox: list[tuple[_Act, Result]] = []
+        self._lock = threading.Lock()  # of the outbox: coroutines and threads both fill it
+        self._engine_loop: asyncio.AbstractEventLoop | None = None
+
+    # -- on the engine's loop ----------------------------------------------------------------------
+
+    def start(self, run: Run, on_end: OnEnd) -> AskToEnd:
+        """Let it begin with the others of this turn."""
+        act = _Act(run, on_end, self._functions[run.job.action.kind])
+        if not self._inbox:
+            self._engine_loop = asyncio.get_running_loop()
+            self._engine_loop.call_soon(self._hand_over)
+        self._inbox.append(act)
+        return lambda: self._ask_to_end(act)
+
+    def _hand_over(self) -> None:
+        acts, self._inbox = self._inbox, []
+        coroutines = [act for act in acts if act.function.is_async]
+        if coroutines:
+            self._on_jobs_loop(coroutines, self._begin, coroutines)
+        for act in acts:
+            if not act.function.is_async:
+                self._crew.do(lambda act=act: self._call(act))  # type: ignore[misc] # mypy knows no such default
+
+    def _on_jobs_loop(self, acts: list[_Act], call: Callable[..., None], *args: Any) -> None:
+        try:
+            self._jobs_loop.call_soon_threadsafe(call, *args)
+        except RuntimeError:  # the user's loop has ended before the engine
+            for act in acts:
+                self._ended(act, Result(Outcome.INTERRUPTED, "the program's event loop is closed"))
+
+    def _ask_to_end(self, act: _Act) -> None:
+        act.shown.is_asked_to_end = True
+        if act.function.is_async:
+            self._on_jobs_loop([], self._cancel, act)
+
+    def _deliver(self) -> None:
+        with self._lock:
+            ended, self._outbox = self._outbox, []
+        for act, result in ended:
+            act.on_end(act.run, result)
+
+    # -- on the user's loop ------------------------------------------------------------------------
+
+    def _begin(self, acts: list[_Act]) -> None:
+        for act in acts:
+            act.task = self._jobs_loop.create_task(self._act(act))
+
+    def _cancel(self, act: _Act) -> None:
+        if act.task is not None:
+            act.task.cancel()
+
+    async def _act(self, act: _Act) -> None:
+        try:
+            if act.shown.is_asked_to_end:
+                raise asyncio.CancelledError  # noqa: TRY301 - it was asked to end before it began
+            await _invoke(act)
+        except asyncio.CancelledError:
+            self._ended(act, _cancelled(act))
+        except BaseException as error:  # noqa: BLE001 - a job's SystemExit is the job's, not the program's
+            self._ended(act, _failed(act, error))
+        else:
+            self._ended(act, _result(act, Outcome.SUCCEEDED))
+
+    # -- in a thread -------------------------------------------------------------------------------
+
+    def _call(self, act: _Act) -> None:
+        try:
+            if act.shown.is_asked_to_end:
+                self._ended(act, _result(act, Outcome.CANCELLED))
+                return
+            _invoke(act)
+        except BaseException as error:  # noqa: BLE001 - as above
+            self._ended(act, _failed(act, error))
+        else:
+            self._ended(act, _result(act, Outcome.SUCCEEDED))
+
+    def _ended(self, act: _Act, result: Result) -> None:
+        """Tell the engine's loop, once for all that end before it looks."""
+        with self._lock:
+            self._outbox.append((act, result))
+            is_first = len(self._outbox) == 1
+        if is_first and self._engine_loop is not None and not self._engine_loop.is_closed():
+            self._engine_loop.call_soon_threadsafe(self._deliver)
+
+
+def describe(function: Callable[..., Any]) -> Function:
+    """What there is to know about a function that is an action."""
+    parameters = list(inspect.signature(function).parameters.values())
+    takes_run = bool(parameters) and parameters[0].name == "run"
+    return Function(function, inspect.iscoroutinefunction(function), takes_run)
+
+
+def _invoke(act: _Act) -> Any:
+    call, _, takes_run = act.function
+    payload = thaw(act.run.job.action.data)
+    return call(act.shown, **payload) if takes_run else call(**payload)
+
+
+def _result(act: _Act, outcome: Outcome, error: str | None = None) -> Result:
+    return Result(outcome, error, *act.shown.written)
+
+
+def _cancelled(act: _Act) -> Result:
+    if act.shown.is_asked_to_end:
+        return _result(act, Outcome.CANCELLED)
+    return _result(
+        act, Outcome.FAILED, "CancelledError: the job cancelled itself, or the program's loop ended it"
+    )
+
+
+def _failed(act: _Act, error: BaseException) -> Result:
+    """The failure's text: the error, then the last few frames of the job's own code."""
+    own = [frame for frame in traceback.extract_tb(error.__traceback__) if frame.filename != __file__]
+    summary = "".join(traceback.format_exception_only(error)).rstrip()
+    return _result(act, Outcome.FAILED, "\n".join([summary, *_frames(own)]))
+
+
+def _frames(stack: list[traceback.FrameSummary]) -> list[str]:
+    shown = [f"  {frame.filename}:{frame.lineno} in {frame.name}: {frame.line}" for frame in stack[-_FRAMES:]]
+    return ["  …", *shown] if len(stack) > _FRAMES else shown

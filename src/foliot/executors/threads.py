@@ -1,0 +1,45 @@
+"""Threads for functions that block: as many as are needed at once, reused, never in the way of an exit."""
+
+from __future__ import annotations
+
+import threading
+from collections import deque
+from collections.abc import Callable
+
+_Work = Callable[[], None]
+
+
+class ThreadCrew:
+    """Daemon threads that take work. Unlike the standard pool's, they do not hold up the process's end."""
+
+    def __init__(self, name: str = "foliot-job", *, patience: float = 10.0) -> None:
+        self._name = name
+        self._patience = patience  # seconds after which a thread without work goes home
+        self._work: deque[_Work] = deque()
+        self._changed = threading.Condition()
+        self._idle = 0
+        self._count = 0
+
+    def do(self, work: _Work) -> None:
+        """Have some thread do it, at once. The work must not raise."""
+        with self._changed:
+            self._work.append(work)
+            if self._idle >= len(self._work):
+                self._changed.notify()
+                return
+            self._count += 1
+            number = self._count
+        threading.Thread(target=self._serve, name=f"{self._name}-{number}", daemon=True).start()
+
+    def _serve(self) -> None:
+        while work := self._next():
+            work()
+
+    def _next(self) -> _Work | None:
+        with self._changed:
+            self._idle += 1
+            try:
+                self._changed.wait_for(lambda: self._work, self._patience)
+            finally:
+                self._idle -= 1
+            return self._work.popleft() if self._work else None

@@ -1,0 +1,143 @@
+"""Jobs as texts: the frame, that many jobs share, and the data of the action, that is each job's own.
+
+The frame is the job's canonical text with its name and its action's data left empty. A herd of a
+million jobs has few frames, so each is read once, and a job costs no more than its own data.
+"""
+
+from __future__ import annotations
+
+from dataclasses import fields
+from typing import Any, NamedTuple
+
+from foliot.errors import DamagedRecordError, InvalidJobError
+from foliot.model.codec import decode_job, encode_job_apart
+from foliot.model.frozen import freeze
+from foliot.model.job import Action, Job
+from foliot.model.json_text import MisfitError, read_object, write_json
+from foliot.model.shape import DATA
+from foliot.schedules import Schedule
+
+_MOST_FRAMES = 2048
+_MOST_JOBS = 8192
+_FRAME_FIELDS = tuple(f.name for f in fields(Job) if f.name not in ("name", "action"))
+_NO_NAME = "-"
+_NO_DATA = "{}"
+_set = object.__setattr__  # values are frozen once they are made
+
+
+class Texts(NamedTuple):
+    """A job as it is stored."""
+
+    frame: str
+    data: str
+    policy: str
+
+
+class _Frame(NamedTuple):
+    frame: str
+    policy: str
+    alive: Schedule  # so that its id is not used again
+
+
+class Writer:
+    """Jobs to texts. Equal jobs have equal texts."""
+
+    def __init__(self) -> None:
+        self._frames: dict[tuple[Any, ...], _Frame] = {}
+
+    def texts(self, job: Job) -> Texts:
+        """The texts of a job; InvalidJobError if it has none."""
+        frame = self._frame(job)
+        data = job.action.data
+        return Texts(frame.frame, _write_data(job) if data else _NO_DATA, frame.policy)
+
+    def _frame(self, job: Job) -> _Frame:
+        if job.extra:
+            return self._written(job)
+        # A schedule by identity: not every one can be compared, and a herd shares it anyway.
+        sign = (
+            id(job.schedule), job.policy, job.source, job.action.kind, job.queue,
+            job.enabled, job.repeat_until, job.auto_remove, job.revision,
+        )  # fmt: skip
+        found = self._frames.get(sign)
+        if found is None:
+            if len(self._frames) >= _MOST_FRAMES:
+                self._frames.clear()
+            found = self._frames[sign] = self._written(job)
+        return found
+
+    def _written(self, job: Job) -> _Frame:
+        empty = _job_of(job, _NO_NAME, {})
+        return _Frame(*encode_job_apart(empty), job.schedule)
+
+
+class Reader:
+    """Texts to jobs, with those that were read last kept."""
+
+    def __init__(self) -> None:
+        self._frames: dict[tuple[str, str], Job] = {}
+        self._jobs: dict[str, tuple[str, str, str, Job]] = {}
+
+    def job(self, key: str, frame: str, data: str, policy: str) -> Job:
+        """The job of its texts; DamagedRecordError if it cannot be read."""
+        kept = self._jobs.get(key)
+        if kept is not None and kept[0] == data and kept[1] == frame and kept[2] == policy:
+            return kept[3]
+        job = self._read(key, frame, data, policy)
+        if len(self._jobs) >= _MOST_JOBS:
+            self._jobs.clear()
+        self._jobs[key] = data, frame, policy, job
+        return job
+
+    def _read(self, key: str, frame: str, data: str, policy: str) -> Job:
+        empty = self._frames.get((frame, policy))
+        if empty is None:
+            if len(self._frames) >= _MOST_FRAMES:
+                self._frames.clear()
+            empty = self._frames[frame, policy] = decode_job(frame, policy)
+        source, _, name = key.partition("/")
+        if source != empty.source:
+            raise DamagedRecordError("source", empty.source, f"is not that of {key}")
+        return _filled(empty, name, {} if data == _NO_DATA else _read_data(data))
+
+
+def _job_of(frame: Job, name: str, data: dict[str, Any]) -> Job:
+    return Job(
+        source=frame.source,
+        name=name,
+        schedule=frame.schedule,
+        action=Action(kind=frame.action.kind, data=data),
+        queue=frame.queue,
+        policy=frame.policy,
+        enabled=frame.enabled,
+        repeat_until=frame.repeat_until,
+        auto_remove=frame.auto_remove,
+        revision=frame.revision,
+        extra=frame.extra,
+    )
+
+
+def _filled(frame: Job, name: str, data: dict[str, Any]) -> Job:
+    """The same without the checks, which the frame has passed and which cost more than all the rest."""
+    action, job = object.__new__(Action), object.__new__(Job)
+    _set(action, "kind", frame.action.kind)
+    _set(action, "data", freeze(data))
+    _set(job, "name", name)
+    _set(job, "action", action)
+    for field in _FRAME_FIELDS:
+        _set(job, field, getattr(frame, field))
+    return job
+
+
+def _write_data(job: Job) -> str:
+    try:
+        return write_json(DATA.write(job.action.data))
+    except MisfitError as error:
+        raise InvalidJobError(error.within("action.data").path, error.value, error.reason) from error
+
+
+def _read_data(text: str) -> dict[str, Any]:
+    try:
+        return read_object(text)
+    except MisfitError as error:
+        raise DamagedRecordError(error.within("action.data").path, error.value, error.reason) from error

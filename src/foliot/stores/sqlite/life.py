@@ -1,0 +1,132 @@
+"""Nodes: their leases, their burials, and the claims that they may ask for again."""
+
+from __future__ import annotations
+
+import json
+from datetime import datetime, timedelta
+from typing import NamedTuple
+
+from foliot.errors import NodeBuriedError
+from foliot.model.attempt import Attempt
+from foliot.model.state import Lease, Node
+from foliot.stores.sqlite import statement
+from foliot.stores.sqlite.book import Book, Desk
+from foliot.stores.sqlite.codes import UNREADABLE, whole
+from foliot.stores.sqlite.lock_file import Host, LockFiles
+from foliot.stores.sqlite.rows import Row, read_attempt
+
+_CANCELS = f"""
+    SELECT h.*, j.key FROM ({statement.HELD}) AS h JOIN jobs AS j ON j.job_no = h.job_no WHERE h.state = 2
+"""  # noqa: S608 - made of constants only
+_LIVING = "SELECT node_no, lease_until, kinds FROM nodes WHERE node_no = ? AND NOT is_buried"
+_LIVES = """
+    SELECT i.id, n.node_no, n.machine, n.boot FROM nodes AS n JOIN node_names AS i ON i.node_no = n.node_no
+"""
+
+
+class Life(NamedTuple):
+    """A node that lives, as it is stored."""
+
+    node_no: int
+    lease_until: int
+    kinds: frozenset[str] | None
+
+
+def living(desk: Desk, node: str) -> Life:
+    """A node that lives; NodeBuriedError if it does not."""
+    row = desk.connection.execute(_LIVING, (desk.shelf.known_node(node),)).fetchone()
+    if row is None:
+        raise NodeBuriedError(node)
+    node_no, until, kinds = row
+    return Life(node_no, until, None if kinds is None else frozenset(json.loads(kinds)))
+
+
+def join(desk: Desk, node: Node, locks: LockFiles, now: datetime, lease: timedelta) -> Lease:
+    """A node begins its life; its lock is held before anybody can see it."""
+    number = desk.shelf.node_number(node.id)
+    kinds = None if node.kinds is None else json.dumps(node.kinds)
+    serves = node.name, json.dumps(node.queues), kinds, node.version
+    if desk.connection.execute("SELECT 1 FROM nodes WHERE node_no = ?", (number,)).fetchone() is None:
+        machine, boot = locks.host if locks.hold(node.id) else ("", "")
+        desk.connection.execute(
+            "INSERT INTO nodes VALUES (?, ?, ?, ?, ?, ?, ?, 0, 0)", (number, *serves, machine, boot)
+        )
+    else:  # it has learned to do more, or less
+        change = "UPDATE nodes SET name = ?, queues = ?, kinds = ?, version = ? WHERE node_no = ?"
+        desk.connection.execute(change, (*serves, number))
+    return renew(desk, node.id, now, lease)
+
+
+def renew(desk: Desk, node: str, now: datetime, lease: timedelta) -> Lease:
+    """A heartbeat; with it, answers that nobody will ask for again are forgotten."""
+    number, until = living(desk, node).node_no, now + lease
+    connection = desk.connection
+    connection.execute("UPDATE nodes SET lease_until = ? WHERE node_no = ?", (whole(until), number))
+    connection.execute("DELETE FROM claims WHERE kept_until < ?", (whole(now),))
+    (count,) = connection.execute(
+        "SELECT count(*) FROM attempts INDEXED BY attempts_held WHERE node_no = ? AND state IN (1, 2)",
+        (number,),
+    ).fetchone()
+    rows = connection.execute(_CANCELS, (number,)).fetchall()
+    return Lease(now, until, count, tuple(attempt.key for attempt in _readable(desk, rows)))
+
+
+def held(desk: Desk, node: str) -> tuple[Attempt, ...]:
+    """The open attempts of a node."""
+    return tuple(attempt for attempt, _ in held_by(desk, living(desk, node).node_no))
+
+
+def held_by(desk: Desk, node_no: int) -> list[tuple[Attempt, int]]:
+    """The attempts that a node holds, each with its claim's number and its place in the answer."""
+    rows = desk.connection.execute(
+        f"SELECT h.*, j.key FROM ({statement.HELD}) AS h JOIN jobs AS j ON j.job_no = h.job_no",  # noqa: S608 - constants
+        (node_no,),
+    ).fetchall()
+    found = []
+    for row in rows:
+        found += [(attempt, row[-2] or 0) for attempt in _readable(desk, [row])]
+    return found
+
+
+def _readable(desk: Desk, rows: list[Row]) -> list[Attempt]:
+    """Those that can be read; the others' jobs are set aside when they are looked at."""
+    found = []
+    for row in rows:
+        try:
+            found.append(read_attempt(row, row[-1], desk.shelf))
+        except UNREADABLE:
+            continue
+    return found
+
+
+def leave(desk: Desk, node: str) -> None:
+    """A node ends its life in order."""
+    desk.connection.execute(
+        "UPDATE nodes SET is_buried = 1 WHERE node_no = ?", (desk.shelf.known_node(node),)
+    )
+
+
+def bury(book: Book, locks: LockFiles, now: datetime) -> None:
+    """Bury the nodes whose lease has run out, and those whose process has ended, by proof."""
+    connection = book.connection
+    connection.execute("UPDATE nodes SET is_buried = 1 WHERE lease_until < ?", (whole(now),))
+    for id_, number, machine, boot in connection.execute(f"{_LIVES} WHERE NOT is_buried").fetchall():
+        if locks.host.is_same(Host(machine, boot)) and locks.is_dead(id_):
+            connection.execute("UPDATE nodes SET is_buried = 1 WHERE node_no = ?", (number,))
+
+
+def dead_holders(book: Book) -> list[int]:
+    """Nodes that hold attempts and do not live: who holds and does not live is dead, known or not."""
+    connection = book.connection
+    alive = {number for (number,) in connection.execute("SELECT node_no FROM nodes WHERE NOT is_buried")}
+    return [number for (number,) in connection.execute(statement.HOLDERS) if number not in alive]
+
+
+def forget_dead(book: Book, locks: LockFiles, holders: list[int]) -> None:
+    """Forget the buried of whom nothing is left: an unknown node counts as buried."""
+    connection = book.connection
+    buried = connection.execute(f"{_LIVES} WHERE is_buried").fetchall()
+    for id_, number, _, _ in buried:
+        if number not in holders:
+            connection.execute("DELETE FROM nodes WHERE node_no = ?", (number,))
+            locks.remove(id_)

@@ -1,0 +1,128 @@
+"""Proof of death on the same host: a file beside the database that a node keeps locked while it lives.
+
+The operating system lets go of a lock when its process ends, however it ends. So whoever can take the
+lock of a node knows that the node is dead, before its lease has run out. A file that is not there, or
+a file system without locks, proves nothing.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import platform
+from contextlib import suppress
+from hashlib import sha256
+from pathlib import Path
+from typing import NamedTuple
+
+_MACHINE = Path("/etc/machine-id")
+_BOOT = Path("/proc/sys/kernel/random/boot_id")
+
+
+class Host(NamedTuple):
+    """Which host this is: the machine's own id, and that of its running kernel, which containers share."""
+
+    machine: str
+    boot: str
+
+    def is_same(self, other: Host) -> bool:
+        """Whether a lock of the one is seen by the other."""
+        return any(mine and mine == theirs for mine, theirs in zip(self, other, strict=True))
+
+
+def this_host() -> Host:
+    """The host that this process is on."""
+    return Host(_first_line(_MACHINE) or platform.node(), _first_line(_BOOT))
+
+
+def _first_line(file: Path) -> str:
+    with suppress(OSError):
+        return file.read_text(encoding="ascii", errors="replace").strip()
+    return ""
+
+
+class LockFiles:
+    """The locks of the nodes that joined by this store, and a look at those of others."""
+
+    def __init__(self, database: Path) -> None:
+        self.host = this_host()
+        self._database = database
+        self._held: dict[str, int] = {}
+
+    def path(self, node: str) -> Path:
+        """Where the lock of a node is; ids are any text, so the name is a hash."""
+        digest = sha256(node.encode(errors="surrogatepass")).hexdigest()[:32]
+        return self._database.with_name(f"{self._database.name}-node-{digest}")
+
+    def hold(self, node: str) -> bool:
+        """Lock the file of a node, for as long as this process lives; whether that could be done."""
+        if node in self._held:
+            return True
+        for _ in range(3):  # somebody may sweep the file away between its creation and its lock
+            with suppress(OSError):
+                file = _locked(self.path(node), os.O_CREAT | os.O_RDWR)
+                if file is not None:
+                    self._held[node] = file
+                    return True
+        return False
+
+    def holds(self, node: str) -> bool:
+        """Whether the lock of a node is held here."""
+        return node in self._held
+
+    def is_dead(self, node: str) -> bool:
+        """Whether the process of a node has ended, by proof."""
+        if node in self._held:
+            return False
+        with suppress(OSError):
+            file = _locked(self.path(node), os.O_RDWR)
+            if file is not None:
+                os.close(file)
+                return True
+        return False
+
+    def remove(self, node: str) -> None:
+        """The node's life is over, and everybody knows."""
+        file = self._held.pop(node, None)
+        with suppress(OSError):
+            self.path(node).unlink()
+        if file is not None:
+            os.close(file)
+
+    def release_all(self) -> None:
+        """Let go of all locks, as the end of the process would; the files are for others to find."""
+        for file in self._held.values():
+            os.close(file)
+        self._held.clear()
+
+    def sweep(self, known: set[str]) -> None:
+        """Remove files of nodes that nobody knows and nobody holds: their process ended before it joined."""
+        kept = {self.path(node).name for node in known}
+        prefix = f"{self._database.name}-node-"
+        with suppress(OSError):
+            found = [p for p in self._database.parent.iterdir() if p.name.startswith(prefix)]
+            for path in found:
+                if path.name not in kept:
+                    _remove_unheld(path)
+
+
+def _remove_unheld(path: Path) -> None:
+    with suppress(OSError):
+        file = _locked(path, os.O_RDWR)
+        if file is not None:
+            path.unlink()
+            os.close(file)
+
+
+def _locked(path: Path, flags: int) -> int | None:
+    """The opened and locked file, if nobody else holds it, and it is still the one at that path."""
+    file = os.open(path, flags, 0o644)
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        if os.fstat(file).st_ino == path.stat().st_ino:
+            return file
+    except OSError:
+        os.close(file)
+        return None
+    os.close(file)
+    return None

@@ -1,0 +1,197 @@
+"""Questions: what is shown is what was committed when they were asked."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+from datetime import datetime
+from typing import NamedTuple
+
+from foliot.model.attempt import Attempt, Outcome
+from foliot.model.state import Skip
+from foliot.protocols import JobQuery, JobView, Output, Overview, RunQuery
+from foliot.stores.sqlite import chain, statement
+from foliot.stores.sqlite.book import Book, Desk, Entry
+from foliot.stores.sqlite.codes import OUTCOME_CODES, OUTCOMES, UNREADABLE, an_instant, instant, whole
+from foliot.stores.sqlite.rows import ATTEMPT_COLUMNS, Row, read_attempt
+
+_SUCCEEDED = OUTCOME_CODES[Outcome.SUCCEEDED]
+_RUNS = f"SELECT {', '.join(f'a.{name}' for name in ATTEMPT_COLUMNS.split(', '))}, j.key FROM"
+_JOBS = "CROSS JOIN jobs AS j ON j.job_no = a.job_no"
+_NEWEST_FIRST = "ORDER BY a.scheduled_for DESC, a.job_no DESC, a.number DESC LIMIT"
+
+
+class Shown(NamedTuple):
+    """Jobs, and those among them that cannot be read, and are to be set aside."""
+
+    views: tuple[JobView, ...]
+    damaged: tuple[int, ...] = ()
+
+
+class Woken(NamedTuple):
+    """When the next job wakes, and jobs whose wake cannot be read."""
+
+    at: datetime | None
+    damaged: tuple[int, ...] = ()
+
+
+# -- jobs ------------------------------------------------------------------------------------------
+
+
+def jobs(desk: Desk, query: JobQuery) -> Shown:
+    """A page of jobs, in the order of their keys."""
+    book = Book(desk)
+    if query.keys is None:
+        entries = book.entries(_page(desk, query))
+    else:
+        entries = [
+            e for e in book.by_key(query.keys).values() if e.key > query.after and _is_wanted(e, query)
+        ]
+        entries.sort(key=lambda entry: entry.key)
+    entries = entries[: query.limit]
+    return Shown(
+        tuple(_view(desk, entry) for entry in entries),
+        tuple(e.job_no for e in entries if e.record is None and e.row[7] is None),
+    )
+
+
+def _page(desk: Desk, query: JobQuery) -> list[Row]:
+    after, last = query.after, None
+    if query.source is not None:
+        after, last = max(after, f"{query.source}/"), f"{query.source}0"  # "0" follows "/"
+    return desk.connection.execute(
+        f"""
+        {statement.BY_KEY.replace("WHERE j.key IN", "")}
+        WHERE j.key > ? AND (? IS NULL OR j.key < ?) AND (? OR s.removed_at IS NULL)
+        ORDER BY j.key LIMIT ?
+        """,
+        (after, last, last, query.with_removed, query.limit),
+    ).fetchall()
+
+
+def _is_wanted(entry: Entry, query: JobQuery) -> bool:
+    is_there = query.with_removed or entry.row[14] is None
+    return is_there and query.source in (None, entry.key.partition("/")[0])
+
+
+def _view(desk: Desk, entry: Entry) -> JobView:
+    rows = chain.attempts_of(desk.connection, entry.job_no)
+    ends = [row[13] for row in rows if row[14] == _SUCCEEDED and type(row[13]) is int]
+    return JobView(entry.key, entry.record, instant(max(ends, default=None)), entry.damage)
+
+
+# -- runs ------------------------------------------------------------------------------------------
+
+
+def runs(desk: Desk, query: RunQuery) -> tuple[Attempt, ...]:
+    """Attempts, newest first."""
+    found = []
+    for row in _run_rows(desk, query):
+        try:
+            found.append(read_attempt(row, row[-1], desk.shelf))
+        except UNREADABLE:
+            continue  # its job is set aside when it is looked at
+    return tuple(found)
+
+
+def _run_rows(desk: Desk, query: RunQuery) -> list[Row]:
+    if query.job is not None:
+        return _runs_of_job(desk, query.job, query)
+    conditions, values, index = [], [], ""
+    if query.is_open is True:
+        conditions.append("a.state < 3")
+        index = "INDEXED BY attempts_open"
+    elif query.is_open is False:
+        conditions.append("a.state = 3")
+    if query.outcome is not None:
+        conditions.append("a.outcome = ?")
+        values.append(OUTCOME_CODES[query.outcome])
+        if query.outcome is not Outcome.SUCCEEDED and not index:
+            conditions.append("a.outcome > 1")
+            index = "INDEXED BY attempts_problem"
+    if query.since is not None:
+        conditions.append("a.scheduled_for >= ?")
+        values.append(whole(query.since))
+    where = " AND ".join(conditions) or "1"
+    return desk.connection.execute(
+        f"{_RUNS} attempts AS a {index} {_JOBS} WHERE {where} {_NEWEST_FIRST} ?",
+        (*values, query.limit),
+    ).fetchall()
+
+
+def _runs_of_job(desk: Desk, job: str, query: RunQuery) -> list[Row]:
+    number = job_number(desk, job)
+    if number is None:
+        return []
+    since = None if query.since is None else whole(query.since)
+    rows = [
+        (*row[:-1], job)
+        for row in chain.attempts_of(desk.connection, number)
+        if (query.is_open is None or query.is_open == (row[3] != 3))  # noqa: PLR2004 - ended: see codes
+        and (query.outcome is None or OUTCOMES.get(row[14]) is query.outcome)
+        and (since is None or row[4] >= since)
+    ]
+    rows.sort(key=lambda row: (row[4], row[1]), reverse=True)
+    return rows[: query.limit]
+
+
+def job_number(desk: Desk, key: str) -> int | None:
+    """The number of a job, if there is one of that key."""
+    row = desk.connection.execute("SELECT job_no FROM jobs WHERE key = ?", (key,)).fetchone()
+    return None if row is None else row[0]
+
+
+def skips(desk: Desk, job: str) -> tuple[Skip, ...]:
+    """The skipped ranges of a job, oldest first."""
+    rows = desk.connection.execute(
+        "SELECT first_at, last_at, reason FROM skips WHERE job_no = ? ORDER BY first_at, last_at",
+        (job_number(desk, job),),
+    )
+    return tuple(Skip(job, an_instant(first), an_instant(last), reason) for first, last, reason in rows)
+
+
+def output(desk: Desk, run_key: str, number: int) -> Output | None:
+    """What an attempt wrote."""
+    row = desk.connection.execute(
+        "SELECT job, run_key, number, text, dropped FROM outputs WHERE run_key = ? AND number = ?",
+        (run_key, number),
+    ).fetchone()
+    return None if row is None else Output(*row)
+
+
+# -- when to look ----------------------------------------------------------------------------------
+
+
+def next_wake(desk: Desk, queues: Iterable[str], kinds: Collection[str] | None) -> Woken:
+    """When the next job of these queues and kinds is due."""
+    lanes = [lane for queue in queues for lane in desk.shelf.lanes(queue, kinds)]
+    return _first_wake(desk, lanes)
+
+
+def _first_wake(desk: Desk, lanes: Iterable[int]) -> Woken:
+    wakes, damaged = [], []
+    for lane in lanes:
+        for at, job_no in desk.connection.execute(statement.NEXT_WAKE, (lane,)):
+            try:
+                wakes.append(an_instant(at))
+            except UNREADABLE:
+                damaged.append(job_no)
+    return Woken(min(wakes, default=None), tuple(damaged))
+
+
+def overview(desk: Desk) -> tuple[Overview, tuple[int, ...]]:
+    """The store at a glance, and jobs whose wake cannot be read."""
+    connection = desk.connection
+    (count,) = connection.execute("SELECT count(*) FROM states WHERE removed_at IS NULL").fetchone()
+    (damaged,) = connection.execute("SELECT count(*) FROM states WHERE damage IS NOT NULL").fetchone()
+    (open_count,) = connection.execute(
+        """
+        SELECT count(*) FROM attempts AS a INDEXED BY attempts_open
+        JOIN states AS s ON s.job_no = a.job_no WHERE a.state < 3 AND s.removed_at IS NULL
+        """
+    ).fetchone()
+    nodes = connection.execute(
+        "SELECT i.id FROM nodes AS n JOIN node_names AS i ON i.node_no = n.node_no WHERE NOT n.is_buried"
+    )
+    ids = tuple(sorted(id_ for (id_,) in nodes))
+    woken = _first_wake(desk, [lane for (lane,) in connection.execute("SELECT lane_no FROM lanes")])
+    return Overview(count, damaged, open_count, ids, woken.at), woken.damaged

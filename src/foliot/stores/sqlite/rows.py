@@ -1,0 +1,99 @@
+"""Rows to values and back, by position: what a run costs is mostly here.
+
+Reading raises one of `UNREADABLE`, or a DamagedRecordError, for what cannot be right.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from foliot.model.attempt import Attempt
+from foliot.model.json_text import clean_text
+from foliot.model.state import State
+from foliot.stores.sqlite.codes import (
+    OUTCOME_CODES,
+    OUTCOMES,
+    STATE_CODES,
+    STATES,
+    TRIGGER_CODES,
+    TRIGGERS,
+    an_instant,
+    instant,
+    micros,
+)
+from foliot.stores.sqlite.shelf import Shelf
+
+Row = tuple[Any, ...]
+
+STATE_COLUMNS = (
+    "token, created_at, wake_at, served_until, next_at, paused_at, removed_at, "
+    "fired_count, failures_in_row, last_attempt_at, last_failure_at, last_run"
+)
+ATTEMPT_COLUMNS = (
+    "job_no, number, trigger, state, scheduled_for, request, covers_from, wake_at, node_no, token, "
+    "claimed_at, deadline_at, started_at, finished_at, outcome, error, reason, retries, losses"
+)
+_ABSURD = 2**62  # what counts on from here would soon not fit into a row
+ORDINAL = 19  # stands behind the columns of an attempt where the order of opening matters
+
+
+def read_state(row: Row) -> State:
+    """A state of its twelve columns."""
+    token, created_at, wake, served, next_, paused, removed, fired, failures, last, failure, run = row
+    if type(token) is not int or type(fired) is not int or type(failures) is not int:
+        raise TypeError("the state counts with something that is no number")
+    if not 0 <= token < _ABSURD or not 0 <= fired < _ABSURD or not 0 <= failures < _ABSURD:
+        raise ValueError("the state counts beyond all bounds")
+    if run is not None and type(run) is not str:
+        raise TypeError("the state's last run is no text")
+    return State(
+        token, an_instant(created_at), instant(wake), instant(served), instant(next_), instant(paused),
+        instant(removed), fired, failures, instant(last), instant(failure), run,
+    )  # fmt: skip
+
+
+def state_row(state: State) -> Row:
+    """The twelve columns of a state."""
+    token, created_at, wake, served, next_, paused, removed, fired, failures, last, failure, run = state
+    return (
+        token, micros(created_at), micros(wake), micros(served), micros(next_), micros(paused),
+        micros(removed), fired, failures, micros(last), micros(failure), run,
+    )  # fmt: skip
+
+
+def read_attempt(row: Row, key: str, shelf: Shelf) -> Attempt:
+    """An attempt of a job, of its columns."""
+    number, request, token = row[1], row[5], row[9]
+    if type(number) is not int or type(token) is not int or type(request) is not str:
+        raise TypeError("the attempt counts with something that is no number")
+    if number >= _ABSURD or token >= _ABSURD:
+        raise ValueError("the attempt counts beyond all bounds")
+    return Attempt(
+        key, number, TRIGGERS[row[2]], STATES[row[3]], an_instant(row[4]), request[1:] if request else None,
+        instant(row[6]), instant(row[7]), shelf.node(row[8]), token, instant(row[10]), instant(row[11]),
+        instant(row[12]), instant(row[13]), OUTCOMES[row[14]], row[15], row[16], row[17], row[18],
+    )  # fmt: skip
+
+
+def request_text(request: str | None) -> str:
+    """A request as it is part of a key."""
+    return "" if request is None else f"!{request}"
+
+
+def attempt_key(attempt: Attempt, job_no: int) -> Row:
+    """What no two attempts share, in the order of the key."""
+    return micros(attempt[4]), job_no, request_text(attempt[5]), attempt[1]
+
+
+def attempt_row(attempt: Attempt, shelf: Shelf) -> Row:
+    """What may change of an attempt, in the order of the columns after its key."""
+    (
+        _, _, trigger, state, _, _, covers_from, wake_at, node, token,
+        claimed_at, deadline_at, started_at, finished_at, outcome, error, reason, retries, losses,
+    ) = attempt  # fmt: skip
+    return (
+        TRIGGER_CODES[trigger], STATE_CODES[state], micros(covers_from), micros(wake_at),
+        shelf.node_number(node), token, micros(claimed_at), micros(deadline_at), micros(started_at),
+        micros(finished_at), OUTCOME_CODES[outcome], None if error is None else clean_text(error),
+        reason if reason.isascii() else clean_text(reason), retries, losses,
+    )  # fmt: skip

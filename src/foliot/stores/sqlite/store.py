@@ -1,0 +1,279 @@
+"""The store on SQLite: the verbs, each handed to the thread that does it."""
+
+from __future__ import annotations
+
+import asyncio
+import sqlite3
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from contextlib import suppress
+from datetime import datetime, timedelta
+from functools import partial
+from pathlib import Path
+from typing import Self
+
+from foliot.errors import StoreError, StoreUnavailableError
+from foliot.model.attempt import Attempt, Ending
+from foliot.model.decision import Decision, Event
+from foliot.model.json_text import clean_text
+from foliot.model.state import Lease, Node, Skip
+from foliot.protocols import (
+    Changes,
+    Claimed,
+    Clock,
+    DecideCommand,
+    DecideDeclared,
+    DecideDue,
+    DecideEnded,
+    DecideLost,
+    DecideRemoved,
+    Finished,
+    JobQuery,
+    JobView,
+    Output,
+    Overview,
+    Pruned,
+    Recovered,
+    RunQuery,
+)
+from foliot.stores.sqlite import declare, life, prune, question, run
+from foliot.stores.sqlite.book import Book, Desk
+from foliot.stores.sqlite.connection import Synchronous, connect
+from foliot.stores.sqlite.definition import Reader as JobReader
+from foliot.stores.sqlite.definition import Writer as JobWriter
+from foliot.stores.sqlite.lock_file import LockFiles
+from foliot.stores.sqlite.migration import migrate
+from foliot.stores.sqlite.worker import Worker, Writer
+
+_LONGEST_PATIENCE = timedelta(seconds=5)
+_OLDEST = (3, 24, 0)  # the first that can insert or update in one statement
+
+
+class SqliteStore:
+    """Keeps jobs in one file, for any number of processes on one host.
+
+    `synchronous="NORMAL"` commits without waiting for the disk: a power cut, not a crash of the process,
+    may then undo the last commits. `failpoint` is called with the name of each step that a crash could
+    come before or after; tests end the process there.
+    """
+
+    def __init__(
+        self,
+        path: str | Path,
+        clock: Clock,
+        *,
+        lease: timedelta = timedelta(seconds=30),
+        synchronous: str = "FULL",
+        failpoint: Callable[[str], None] = lambda _: None,
+    ) -> None:
+        if str(path) in ("", ":memory:") or sqlite3.sqlite_version_info < _OLDEST:
+            raise StoreError(
+                f"SQLite {sqlite3.sqlite_version} cannot keep a store in {str(path)!r}",
+                hint="use MemoryStore for a store in memory; a file needs SQLite 3.24 or newer",
+            )
+        self._path = Path(path).absolute()
+        self._clock = clock
+        self._lease = lease
+        self._patience = min(_LONGEST_PATIENCE, lease / 4)
+        self._synchronous = Synchronous(synchronous.upper())
+        self._failpoint = failpoint
+        self._locks = LockFiles(self._path)
+        self._jobs = JobReader(), JobWriter()
+        self._writer = Writer("foliot-writer", self._connect_to_write, self._equip, failpoint)
+        # Two who read: a long list must not keep the engine from learning when to wake.
+        self._reader = Worker("foliot-reader", self._connect_to_read, self._equip_to_read)
+        self._lookout = Worker("foliot-lookout", self._connect_to_read, self._equip_to_read)
+
+    # -- opening and closing -----------------------------------------------------------------------
+
+    async def open(self) -> None:
+        """Create or migrate the file; StoreError if it is not ours, or too new."""
+        if self._writer.ident is not None:
+            raise StoreError("a store is opened once", hint="make a new SqliteStore of the same file")
+        for worker in (self._writer, self._reader, self._lookout):
+            worker.start()
+        try:
+            await self._writer.call("open", self._sweep)
+        except BaseException:
+            await self.close()
+            raise
+
+    async def close(self) -> None:
+        """Do what was asked for, and let go of the file. Nodes that have not left count as dead."""
+        workers = [w for w in (self._reader, self._lookout, self._writer) if w.ident is not None]
+        for worker in workers:
+            worker.close()
+        for worker in workers:
+            await asyncio.to_thread(worker.join)
+        self._locks.release_all()
+
+    async def __aenter__(self) -> Self:
+        await self.open()
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.close()
+
+    def _connect_to_write(self) -> sqlite3.Connection:
+        connection = connect(self._path, self._patience, self._synchronous)
+        try:
+            migrate(connection, self._failpoint)
+        except BaseException:
+            connection.close()
+            raise
+        return connection
+
+    def _connect_to_read(self) -> sqlite3.Connection:
+        connection = connect(self._path, self._patience, self._synchronous)
+        connection.execute("PRAGMA query_only = ON")
+        return connection
+
+    def _equip(self, connection: sqlite3.Connection) -> Desk:
+        return Desk(connection, *self._jobs)
+
+    def _equip_to_read(self, connection: sqlite3.Connection) -> Desk:
+        return Desk(connection, JobReader(), JobWriter())
+
+    def _sweep(self, desk: Desk) -> None:
+        """Lock files that no node is known of belong to processes that ended before they joined."""
+        rows = desk.connection.execute(
+            "SELECT i.id FROM nodes AS n JOIN node_names AS i ON i.node_no = n.node_no"
+        )
+        self._locks.sweep({id_ for (id_,) in rows})
+
+    # -- nodes -------------------------------------------------------------------------------------
+
+    async def join(self, node: Node) -> Lease:
+        def work(desk: Desk) -> Lease:
+            return life.join(desk, node, self._locks, self._clock.now(), self._lease)
+
+        is_ours = self._locks.holds(node.id)
+        try:
+            return await self._writer.call("join", work)
+        except StoreError:
+            if not is_ours:  # whoever cannot join tries again under another id
+                self._locks.remove(node.id)
+            raise
+
+    async def renew(self, node: str) -> Lease:
+        return await self._writer.call(
+            "renew", lambda desk: life.renew(desk, node, self._clock.now(), self._lease)
+        )
+
+    async def leave(self, node: str) -> None:
+        await self._writer.call("leave", lambda desk: life.leave(desk, node))
+        self._locks.remove(node)
+
+    async def held(self, node: str) -> tuple[Attempt, ...]:
+        return await self._lookout.call("held", lambda desk: life.held(desk, node))
+
+    # -- runs --------------------------------------------------------------------------------------
+
+    async def claim(
+        self, node: str, now: datetime, room: Mapping[str, int], decide: DecideDue, claim_id: str
+    ) -> Claimed:
+        def work(desk: Desk) -> Claimed:
+            asked = run.Asked(node, now, room, decide, claim_id)
+            return run.claim(desk, asked, self._clock.now(), self._lease)
+
+        return await self._writer.call("claim", work)
+
+    async def finish(
+        self, node: str, endings: Sequence[Ending], now: datetime, decide: DecideEnded
+    ) -> Finished:
+        return await self._writer.call("finish", lambda desk: run.finish(desk, node, endings, now, decide))
+
+    async def recover(self, limit: int, now: datetime, decide: DecideLost) -> Recovered:
+        def work(desk: Desk) -> Recovered:
+            book = Book(desk)
+            life.bury(book, self._locks, self._clock.now())
+            holders = life.dead_holders(book)
+            recovered = run.recover(book, holders, limit, now, decide)
+            life.forget_dead(book, self._locks, holders)
+            return recovered
+
+        return await self._writer.call("recover", work)
+
+    # -- people and sources ------------------------------------------------------------------------
+
+    async def update(self, job: str, decide: DecideCommand) -> Decision:
+        return await self._writer.call("update", lambda desk: declare.update(desk, job, decide))
+
+    async def reconcile(  # noqa: PLR0913 - see the protocol
+        self,
+        source: str,
+        base: str | None,
+        revision: str,
+        changes: Changes,
+        *,
+        declared: DecideDeclared,
+        removed: DecideRemoved,
+    ) -> tuple[Event, ...]:
+        step = declare.Step(source, base, revision)
+
+        def work(desk: Desk) -> tuple[Event, ...]:
+            return declare.reconcile(desk, step, changes, declared, removed)
+
+        return await self._writer.call("reconcile", work)
+
+    async def revision(self, source: str) -> str | None:
+        return await self._lookout.call("revision", lambda desk: declare.revision(desk, source))
+
+    # -- questions ---------------------------------------------------------------------------------
+
+    async def next_wake(self, queues: Iterable[str], kinds: Collection[str] | None = None) -> datetime | None:
+        asked = tuple(queues)
+        while True:
+            woken = await self._lookout.call("next_wake", lambda desk: question.next_wake(desk, asked, kinds))
+            if not woken.damaged:
+                return woken.at
+            await self._set_aside(woken.damaged)
+
+    async def jobs(self, query: JobQuery) -> tuple[JobView, ...]:
+        shown = await self._reader.call("jobs", lambda desk: question.jobs(desk, query))
+        if shown.damaged:
+            with suppress(StoreUnavailableError):  # what was asked for has been read
+                await self._set_aside(shown.damaged)
+        return shown.views
+
+    async def runs(self, query: RunQuery) -> tuple[Attempt, ...]:
+        return await self._reader.call("runs", lambda desk: question.runs(desk, query))
+
+    async def skips(self, job: str) -> tuple[Skip, ...]:
+        return await self._reader.call("skips", lambda desk: question.skips(desk, job))
+
+    async def overview(self) -> Overview:
+        while True:
+            overview, damaged = await self._reader.call("overview", question.overview)
+            if not damaged:
+                return overview
+            await self._set_aside(damaged)
+
+    async def _set_aside(self, numbers: Sequence[int]) -> None:
+        """Jobs that a question could not read are set aside, if they still cannot be read."""
+
+        def work(desk: Desk) -> None:
+            book = Book(desk)
+            for entry in book.by_number(numbers).values():
+                if entry.record is None and entry.damage is not None:
+                    book.set_aside(entry, entry.damage)
+
+        await self._writer.call("set_aside", work)
+
+    async def prune(self, now: datetime, limit: int, after: str = "") -> Pruned:
+        page = await self._reader.call("prune", lambda desk: prune.look(desk, now, limit, after))
+        if not page.ripe:
+            return Pruned(0, page.keys[-1] if page.has_more and page.keys else "")
+        return await self._writer.call("prune", lambda desk: prune.forget(desk, page, now, limit, after))
+
+    # -- outputs -----------------------------------------------------------------------------------
+
+    async def write_outputs(self, outputs: Sequence[Output]) -> None:
+        rows = [(o.run_key, o.number, o.job, clean_text(o.text), o.dropped) for o in outputs]
+
+        def work(desk: Desk) -> None:
+            desk.connection.executemany("INSERT OR REPLACE INTO outputs VALUES (?, ?, ?, ?, ?)", rows)
+
+        await self._writer.call("write_outputs", work)
+
+    async def output(self, run_key: str, number: int) -> Output | None:
+        return await self._reader.call("output", partial(question.output, run_key=run_key, number=number))

@@ -1,0 +1,82 @@
+"""What cannot be right is refused where it is written, and nothing is changed."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from app.scene import NEVER, play
+from foliot import Every, Foliot
+from foliot.errors import (
+    CommandRefusedError,
+    InvalidJobError,
+    InvalidPolicyError,
+    InvalidStoreError,
+)
+from foliot.executors.python import JobRun
+
+# -- what cannot be right --------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("store", "reason"),
+    [
+        ("jobs.db", "has no scheme"),
+        ("mysql://u:secret@h/db", "unknown scheme 'mysql'"),
+        ("postgresql://u:secret@h/db", "not supported yet"),
+        ("sqlite://", "names no file"),
+        ("sqlite:///:memory:", "names no file"),
+        ("sqlite://host/path", "names no file"),
+    ],
+)
+def test_a_store_that_cannot_be_is_refused_at_once_and_keeps_its_secret(store: str, reason: str) -> None:
+    with pytest.raises(InvalidStoreError, match=reason) as caught:
+        Foliot(store)
+    assert "secret" not in str(caught.value) + str(caught.value.details)
+    assert caught.value.hint
+
+
+@pytest.mark.parametrize(
+    ("options", "what"),
+    [
+        ({"overlap": "sometimes"}, "overlap"),
+        ({"misfire": "ignore"}, "misfire"),
+        ({"timeout": "-1s"}, "duration"),
+        ({"timeout": 5}, "timeout"),
+        ({"colour": "red"}, "colour"),
+    ],
+)
+def test_options_that_cannot_be_are_refused_where_they_are_written(options: Any, what: str) -> None:
+    app = Foliot("memory://")
+    with pytest.raises((InvalidPolicyError, ValueError), match=what):
+        app.job("@hourly", name="x", **options)(lambda: None)
+
+
+def test_definitions_that_cannot_be_are_refused_and_nothing_is_changed() -> None:
+    app = Foliot("memory://")
+
+    @app.action
+    async def remind(run: JobRun, user_id: int) -> None: ...
+
+    async def scene() -> None:
+        app.job(NEVER, name="taken")(lambda: None)
+        with pytest.raises(InvalidJobError, match=r"payload .*does not fit remind"):
+            await app.schedule("x", NEVER, remind, payload={"user": 1})
+        with pytest.raises(InvalidJobError, match="is not registered"):
+            await app.schedule("x", NEVER, scene)
+        with pytest.raises(InvalidJobError, match="declared in the code"):
+            await app.schedule("taken", NEVER, remind, payload={"user_id": 1})
+        with pytest.raises(InvalidJobError, match="another action"):
+            app.action(lambda: None, name="remind")
+        with pytest.raises(InvalidPolicyError, match="timezone"):
+            app.job(Every("1s"), timezone="UTC")
+        with pytest.raises(InvalidJobError, match="source"):
+            Foliot("memory://", name="a/b")
+        async with app:
+            with pytest.raises(CommandRefusedError, match="declared in the code"):
+                await app.unschedule("taken")
+            assert [status.name for status in await app.jobs()] == ["taken"]
+
+    play(scene)
+    app.close()
