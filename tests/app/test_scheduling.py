@@ -50,7 +50,7 @@ def test_what_is_scheduled_for_a_moment_that_has_passed_runs_at_once(app: Foliot
         app.action(lambda: None, name="noop")
 
         def past() -> Once:
-            return Once(SystemClock().now() - timedelta(seconds=1))
+            return Once(SystemClock().now())
 
         async with app:
             await app.schedule("x", past(), "noop")

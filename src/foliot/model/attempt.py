@@ -128,11 +128,13 @@ def run_key(job: str, scheduled_for: datetime, request: str | None) -> str:
     return f"{job}@{format_instant(scheduled_for)}"
 
 
-@lru_cache(maxsize=4096)  # a herd shares its instants, and every run asks several times
 def format_instant(instant: datetime) -> str:
     """An instant in UTC, to the second unless it has a fraction."""
-    if instant.tzinfo is not UTC:
-        instant = instant.astimezone(UTC)
+    return _format_utc(instant if instant.tzinfo is UTC else instant.astimezone(UTC))
+
+
+@lru_cache(maxsize=4096)  # a herd shares its instants, and every run asks several times
+def _format_utc(instant: datetime) -> str:
     return instant.isoformat()[:-6] + "Z"
 
 
