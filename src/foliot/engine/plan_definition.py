@@ -64,7 +64,7 @@ def _plan_back(job: Job, record: Record, now: datetime) -> Decision:
     draft.state = draft.state._replace(removed_at=None)
     draft.serve(since, next_at)
     draft.tell(Happening.DECLARED, "declared again; remembers what it has served")
-    return draft.decide()
+    return draft.decide(looks_at_once=True)
 
 
 def _plan_changed(job: Job, record: Record, now: datetime) -> Decision:

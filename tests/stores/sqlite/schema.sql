@@ -1,0 +1,117 @@
+CREATE TABLE attempts (
+    scheduled_for INTEGER NOT NULL,
+    job_no INTEGER NOT NULL,
+    request TEXT NOT NULL,
+    number INTEGER NOT NULL,
+    ordinal INTEGER NOT NULL,
+    previous_at INTEGER,
+    claim_no INTEGER,
+    trigger INTEGER NOT NULL,
+    state INTEGER NOT NULL,
+    covers_from INTEGER,
+    wake_at INTEGER,
+    node_no INTEGER,
+    token INTEGER NOT NULL,
+    claimed_at INTEGER,
+    deadline_at INTEGER,
+    started_at INTEGER,
+    finished_at INTEGER,
+    outcome INTEGER,
+    error TEXT,
+    reason TEXT NOT NULL,
+    retries INTEGER NOT NULL,
+    losses INTEGER NOT NULL,
+    PRIMARY KEY (scheduled_for, job_no, request, number)
+) WITHOUT ROWID;
+
+CREATE TABLE claims (
+    claim_no INTEGER PRIMARY KEY AUTOINCREMENT,
+    claim_id TEXT NOT NULL UNIQUE,
+    node_no INTEGER NOT NULL,
+    kept_until INTEGER NOT NULL
+);
+
+CREATE TABLE counters (name TEXT PRIMARY KEY, value INTEGER NOT NULL) WITHOUT ROWID;
+
+CREATE TABLE jobs (
+    job_no INTEGER PRIMARY KEY,
+    key TEXT NOT NULL UNIQUE,
+    frame TEXT NOT NULL,
+    data TEXT NOT NULL,
+    policy_no INTEGER NOT NULL
+);
+
+CREATE TABLE lanes (
+    lane_no INTEGER PRIMARY KEY,
+    queue TEXT NOT NULL,
+    kind TEXT NOT NULL,
+    UNIQUE (queue, kind)
+);
+
+CREATE TABLE node_names (node_no INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE);
+
+CREATE TABLE nodes (
+    node_no INTEGER PRIMARY KEY,
+    name TEXT NOT NULL,
+    queues TEXT NOT NULL,
+    kinds TEXT,
+    version TEXT NOT NULL,
+    machine TEXT NOT NULL,
+    boot TEXT NOT NULL,
+    lease_until INTEGER NOT NULL,
+    is_buried INTEGER NOT NULL
+);
+
+CREATE TABLE outputs (
+    run_key TEXT NOT NULL,
+    number INTEGER NOT NULL,
+    job TEXT NOT NULL,
+    text TEXT NOT NULL,
+    dropped INTEGER NOT NULL,
+    PRIMARY KEY (run_key, number)
+) WITHOUT ROWID;
+
+CREATE TABLE policies (policy_no INTEGER PRIMARY KEY, text TEXT NOT NULL UNIQUE);
+
+CREATE TABLE skips (
+    job_no INTEGER NOT NULL,
+    first_at INTEGER NOT NULL,
+    last_at INTEGER NOT NULL,
+    reason TEXT NOT NULL,
+    PRIMARY KEY (job_no, first_at, last_at)
+) WITHOUT ROWID;
+
+CREATE TABLE sources (source TEXT PRIMARY KEY, revision TEXT NOT NULL) WITHOUT ROWID;
+
+CREATE TABLE sqlite_sequence(name,seq);
+
+CREATE TABLE states (
+    job_no INTEGER PRIMARY KEY,
+    lane_no INTEGER NOT NULL,
+    newest_at INTEGER,
+    damage TEXT,
+    token INTEGER NOT NULL,
+    created_at INTEGER NOT NULL,
+    wake_at INTEGER,
+    served_until INTEGER,
+    next_at INTEGER,
+    paused_at INTEGER,
+    removed_at INTEGER,
+    fired_count INTEGER NOT NULL,
+    failures_in_row INTEGER NOT NULL,
+    last_attempt_at INTEGER,
+    last_failure_at INTEGER,
+    last_run TEXT
+);
+
+CREATE INDEX attempts_held ON attempts (node_no) WHERE state IN (1, 2);
+
+CREATE INDEX attempts_open ON attempts (job_no) WHERE state < 3;
+
+CREATE INDEX attempts_problem ON attempts (outcome, scheduled_for) WHERE outcome > 1;
+
+CREATE INDEX attempts_request ON attempts (job_no, request, number) WHERE request > '';
+
+CREATE INDEX states_damaged ON states (job_no) WHERE damage IS NOT NULL;
+
+CREATE INDEX states_due ON states (lane_no, wake_at, job_no) WHERE wake_at IS NOT NULL AND damage IS NULL;

@@ -1,0 +1,146 @@
+"""The schema: a new file and an old one end up the same, whoever opens first; strangers are refused."""
+
+from __future__ import annotations
+
+import asyncio
+import sqlite3
+import sys
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from foliot.errors import StoreError, StoreUnavailableError
+from foliot.stores.sqlite import SqliteStore
+from foliot.stores.sqlite.migration import MAJOR, migrate, statements, steps
+from foliot.testing.clock import ManualClock
+
+SNAPSHOT = Path(__file__).with_name("schema.sql")
+OPEN_AND_JOIN = """
+import asyncio, sys
+from foliot.model.state import Node
+from foliot.stores.sqlite import SqliteStore
+from foliot.testing.clock import ManualClock
+
+async def main():
+    async with SqliteStore(sys.argv[1], ManualClock()) as store:
+        await store.join(Node(sys.argv[2]))
+        print(await store.revision("nobody"))
+
+sys.stdin.readline()
+asyncio.run(main())
+"""
+
+
+def schema_of(connection: sqlite3.Connection) -> str:
+    rows = connection.execute("SELECT sql FROM sqlite_master WHERE sql IS NOT NULL ORDER BY type DESC, name")
+    return "\n\n".join(f"{sql};" for (sql,) in rows) + "\n"
+
+
+async def open_and_close(path: Path) -> None:
+    async with SqliteStore(path, ManualClock()):
+        pass
+
+
+def test_the_schema_is_what_was_reviewed(tmp_path: Path) -> None:
+    asyncio.run(open_and_close(tmp_path / "jobs.db"))
+    with closing(sqlite3.connect(tmp_path / "jobs.db")) as connection:
+        assert schema_of(connection) == SNAPSHOT.read_text()
+
+
+def test_an_old_file_becomes_what_a_new_one_is(tmp_path: Path) -> None:
+    for step in steps():
+        with closing(sqlite3.connect(tmp_path / f"{step.number}.db", isolation_level=None)) as connection:
+            for early in steps():
+                if early.number <= step.number:
+                    for statement in statements(early.script):
+                        connection.execute(statement)
+            connection.execute(f"PRAGMA user_version = {step.number}")
+            connection.execute(f"PRAGMA application_id = {0x464F4C49}")
+            migrate(connection, lambda _: None)
+            assert schema_of(connection) == SNAPSHOT.read_text()
+
+
+def test_steps_have_numbers_of_their_own_and_begin_with_the_major_version() -> None:
+    numbers = [step.number for step in steps()]
+    assert len(set(numbers)) == len(numbers)
+    assert {number // 1000 for number in numbers} == set(range(1, MAJOR + 1))
+
+
+def test_migrating_again_changes_nothing(tmp_path: Path) -> None:
+    for _ in range(2):
+        asyncio.run(open_and_close(tmp_path / "jobs.db"))
+    with closing(sqlite3.connect(tmp_path / "jobs.db")) as connection:
+        assert connection.execute("PRAGMA user_version").fetchone() == (steps()[-1].number,)
+
+
+@pytest.mark.parametrize("way", ["tasks", "threads", "processes"])
+def test_several_may_open_a_new_file_at_once(tmp_path: Path, way: str) -> None:
+    path = tmp_path / "jobs.db"
+
+    async def in_processes() -> None:
+        workers = [
+            await asyncio.create_subprocess_exec(
+                sys.executable, "-c", OPEN_AND_JOIN, path, f"node-{number}",
+                stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE,
+            )
+            for number in range(4)
+        ]  # fmt: skip
+        for out, errors in await asyncio.gather(*(worker.communicate(b"go\n") for worker in workers)):
+            assert (out, errors) == (b"None\n", b"")
+
+    async def act() -> None:
+        if way == "processes":
+            await in_processes()
+        elif way == "threads":
+            in_thread = asyncio.to_thread
+            await asyncio.gather(*(in_thread(lambda: asyncio.run(open_and_close(path))) for _ in range(8)))
+        else:
+            await asyncio.gather(*(open_and_close(path) for _ in range(8)))
+
+    asyncio.run(act())
+    with closing(sqlite3.connect(path)) as connection:
+        assert schema_of(connection) == SNAPSHOT.read_text()
+        assert connection.execute("PRAGMA integrity_check").fetchone() == ("ok",)
+
+
+# -- strangers -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("sql", "words"),
+    [
+        (f"PRAGMA user_version = {1000 * (MAJOR + 1)}", f"schema {1000 * (MAJOR + 1)}"),
+        ("PRAGMA application_id = 7", "another program"),
+        ("DROP TABLE claims; PRAGMA user_version = 0", "another program"),
+    ],
+    ids=["newer", "another's", "another's that says nothing"],
+)
+def test_a_file_that_is_not_for_us_is_refused_and_left_alone(tmp_path: Path, sql: str, words: str) -> None:
+    path = tmp_path / "jobs.db"
+    asyncio.run(open_and_close(path))
+    with closing(sqlite3.connect(path)) as connection:
+        connection.executescript(sql)
+        before = schema_of(connection)
+    with pytest.raises(StoreError, match=words) as refusal:
+        asyncio.run(open_and_close(path))
+    assert not isinstance(refusal.value, StoreUnavailableError), "trying again would not help"
+    assert refusal.value.hint
+    with closing(sqlite3.connect(path)) as connection:
+        assert schema_of(connection) == before
+
+
+def test_a_later_step_of_the_same_major_version_is_no_trouble(tmp_path: Path) -> None:
+    path = tmp_path / "jobs.db"
+    asyncio.run(open_and_close(path))
+    with closing(sqlite3.connect(path)) as connection:
+        connection.executescript(
+            f"ALTER TABLE jobs ADD COLUMN colour; PRAGMA user_version = {1000 * MAJOR + 999}"
+        )
+    asyncio.run(open_and_close(path))
+
+
+@pytest.mark.parametrize("path", ["", ":memory:"])
+def test_a_store_in_memory_is_another_store(path: str) -> None:
+    with pytest.raises(StoreError, match="cannot keep"):
+        SqliteStore(path, ManualClock())

@@ -1,0 +1,63 @@
+"""The statements of the hot path find their rows by an index, however many jobs and runs there are."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from foliot.stores.sqlite import SqliteStore, chain, life, run, statement
+from foliot.testing.clock import ManualClock
+
+HOT = {
+    "what is due": (statement.DUE, ["states_due", "jobs USING INTEGER PRIMARY KEY"]),
+    "the next wake": (statement.NEXT_WAKE, ["states_due"]),
+    "jobs by key": (statement.one_of(statement.BY_KEY, ["?"] * 8), ["sqlite_autoindex_jobs_1"]),
+    "jobs by number": (statement.one_of(statement.BY_NUMBER, ["?"] * 8), ["jobs USING INTEGER PRIMARY KEY"]),
+    "open attempts": (statement.one_of(statement.OPEN_OF_JOBS, ["?"] * 8), ["attempts_open"]),
+    "what a node holds": (statement.HELD, ["attempts_held"]),
+    "what the dead held": (run._LOST, ["attempts_held", "states USING INTEGER PRIMARY KEY"]),
+    "who holds anything": (statement.HOLDERS, ["attempts_held"]),
+    "cancels": (life._CANCELS, ["attempts_held"]),
+    "the history of a job": (chain.ATTEMPTS_OF_JOB, ["states USING INTEGER PRIMARY KEY", "PRIMARY KEY"]),
+    "a lane": ("SELECT lane_no, kind FROM lanes WHERE queue = ?", ["sqlite_autoindex_lanes_1"]),
+    "a claim made before": ("SELECT claim_no FROM claims WHERE claim_id = ? AND node_no = ?", ["claims"]),
+}
+
+
+@pytest.fixture
+def connection(tmp_path: Path) -> Iterator[sqlite3.Connection]:
+    async def create() -> None:
+        async with SqliteStore(tmp_path / "jobs.db", ManualClock()):
+            pass
+
+    asyncio.run(create())
+    with closing(sqlite3.connect(tmp_path / "jobs.db")) as connection:
+        yield connection
+
+
+@pytest.mark.parametrize("name", HOT)
+def test_rows_are_found_by_an_index(connection: sqlite3.Connection, name: str) -> None:
+    sql, wanted = HOT[name]
+    values: object = {"job": 1} if ":job" in sql else (1,) * sql.count("?")
+    rows = connection.execute(f"EXPLAIN QUERY PLAN {sql}", values)  # type: ignore[arg-type]  # either kind
+    plan = [detail.replace(" AS ", " ") for *_, detail in rows]
+    scans = [step for step in plan if step.startswith("SCAN") and not _is_bounded(step)]
+    assert scans == [], plan
+    assert not any("TEMP B-TREE" in step for step in plan), plan
+    for index in wanted:
+        assert any(re.sub(r" (s|j|a|h) ", " ", step).find(index.split(" USING")[-1]) >= 0 for step in plan), (
+            plan
+        )
+
+
+def _is_bounded(step: str) -> bool:
+    """Steps over what the query itself has made, and the first of an index."""
+    return any(
+        step.startswith(f"SCAN {made}") for made in ("moments", "holders", "(subquery", "h", "CONSTANT")
+    )

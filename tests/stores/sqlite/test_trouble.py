@@ -1,0 +1,206 @@
+"""Trouble with the file: nothing is written by halves, and the store works again when the trouble is over."""
+
+from __future__ import annotations
+
+import asyncio
+import sqlite3
+from collections.abc import Coroutine
+from contextlib import closing
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from foliot.errors import NodeBuriedError, StoreError, StoreUnavailableError
+from foliot.model.decision import Decision
+from foliot.model.job import Job
+from foliot.model.state import Node, Record
+from foliot.protocols import Changes, Claimed, JobQuery
+from foliot.stores.sqlite import SqliteStore
+from foliot.stores.sqlite.book import Desk
+from foliot.testing.clock import ManualClock
+from foliot.testing.contract.sample import SOURCE, declare_at, end, ending_of, some_jobs, start_due, untouched
+
+CLOCK = ManualClock()
+
+
+async def declare(store: SqliteStore, count: int, base: str | None = None, revision: str = "r1") -> None:
+    await store.reconcile(
+        SOURCE, base, revision, Changes(some_jobs(count)),
+        declared=declare_at(CLOCK.now(), CLOCK.now()), removed=untouched,
+    )  # fmt: skip
+
+
+def test_on_a_full_disk_nothing_is_claimed_that_cannot_be_recorded(tmp_path: Path) -> None:
+    async def act() -> None:
+        async with SqliteStore(tmp_path / "jobs.db", CLOCK) as store:
+            await store.join(Node("a"))
+            await declare(store, 600)
+            await limit_pages(store, 0)
+            with pytest.raises(StoreUnavailableError, match="full"):
+                await store.claim("a", CLOCK.now(), {"default": 600}, start_due, "claim")
+            with pytest.raises(StoreUnavailableError, match="full"):
+                await declare(store, 5000, "r1", "r2")
+            assert await store.held("a") == ()
+            assert (await store.overview()).jobs == 600
+            assert await store.revision(SOURCE) == "r1"
+            await limit_pages(store, 1_000_000)
+            claimed = await store.claim("a", CLOCK.now(), {"default": 600}, start_due, "claim")
+            assert len(claimed.attempts) == 600
+            endings = [ending_of(attempt, CLOCK.now()) for _, attempt in claimed.attempts]
+            assert not (await store.finish("a", endings, CLOCK.now(), end)).refused
+
+    asyncio.run(act())
+    check(tmp_path)
+
+
+async def limit_pages(store: SqliteStore, count: int) -> None:
+    """As if the disk had so much room; no fewer than are used."""
+
+    def limit(desk: Desk) -> None:
+        desk.connection.execute(f"PRAGMA max_page_count = {max(count, 1)}")
+
+    await store._writer.call("limit", limit)
+
+
+def check(folder: Path) -> None:
+    with closing(sqlite3.connect(folder / "jobs.db")) as connection:
+        assert connection.execute("PRAGMA integrity_check").fetchone() == ("ok",)
+
+
+def test_a_file_that_others_keep_locked_is_unavailable_and_then_not(tmp_path: Path) -> None:
+    async def act() -> None:
+        path = tmp_path / "jobs.db"
+        async with SqliteStore(path, CLOCK, lease=timedelta(seconds=0.2)) as store:
+            await store.join(Node("a"))
+            with closing(sqlite3.connect(path, isolation_level=None)) as other:
+                other.execute("BEGIN IMMEDIATE")
+                with pytest.raises(StoreUnavailableError, match="locked"):
+                    await store.renew("a")
+                assert (await store.overview()).nodes == ("a",), "questions are answered all the same"
+                other.execute("ROLLBACK")
+            assert (await store.renew("a")).open_count == 0
+
+    asyncio.run(act())
+
+
+def test_a_damaged_file_is_told_so(tmp_path: Path) -> None:
+    path = tmp_path / "jobs.db"
+
+    async def act() -> None:
+        async with SqliteStore(path, CLOCK) as store:
+            await declare(store, 50)
+
+    asyncio.run(act())
+    with path.open("r+b") as file:
+        file.seek(4096)
+        file.write(b"\xff" * (path.stat().st_size - 4096))
+    with pytest.raises(StoreError, match="damaged") as trouble:
+        asyncio.run(ask(path))
+    assert not isinstance(trouble.value, StoreUnavailableError), "trying again would not help"
+
+
+async def ask(path: Path) -> None:
+    async with SqliteStore(path, CLOCK) as store:
+        await store.jobs(JobQuery())
+
+
+def test_what_is_no_database_is_told_so(tmp_path: Path) -> None:
+    path = tmp_path / "jobs.db"
+    path.write_text("these are not the bytes that you are looking for " * 100)
+    with pytest.raises(StoreError, match="not a database"):
+        asyncio.run(ask(path))
+    assert path.read_text().startswith("these are not")
+
+
+def test_a_folder_that_is_not_there_is_unavailable(tmp_path: Path) -> None:
+    with pytest.raises(StoreUnavailableError):
+        asyncio.run(ask(tmp_path / "nowhere" / "jobs.db"))
+
+
+def test_a_store_that_is_not_open_says_so(tmp_path: Path) -> None:
+    async def act() -> None:
+        store = SqliteStore(tmp_path / "jobs.db", CLOCK)
+        with pytest.raises(StoreError, match="not open"):
+            await store.overview()
+        async with store:
+            await store.overview()
+        with pytest.raises(StoreError, match="not open"):
+            await store.overview()
+
+    asyncio.run(act())
+
+
+# -- calls that share a transaction ----------------------------------------------------------------
+
+
+def test_calls_that_wait_are_committed_together_and_one_that_fails_undoes_its_own_work_only(
+    tmp_path: Path,
+) -> None:
+    points: list[str] = []
+
+    async def act() -> None:
+        async with SqliteStore(tmp_path / "jobs.db", CLOCK, failpoint=points.append) as store:
+            await store.join(Node("a"))
+            await declare(store, 10)
+            gate = asyncio.Event()
+            loop = asyncio.get_running_loop()
+            held_up = store._writer.call(
+                "gate", lambda _: asyncio.run_coroutine_threadsafe(_wait(gate), loop).result()
+            )
+            points.clear()
+            calls: list[Coroutine[Any, Any, Any]] = [
+                store.claim("a", CLOCK.now(), {"default": 3}, start_due, "one"),
+                store.renew("nobody"),
+                store.reconcile(
+                    SOURCE, "r1", "r2", Changes(some_jobs(500)), declared=_fail_at_last, removed=untouched
+                ),
+                store.claim("a", CLOCK.now(), {"default": 2}, start_due, "two"),
+            ]
+            waiting = asyncio.gather(*calls, return_exceptions=True)
+            await CLOCK.settle()
+            gate.set()
+            await held_up
+            one, buried, failed, two = await waiting
+            assert isinstance(one, Claimed)
+            assert isinstance(two, Claimed)
+            assert (len(one.attempts), len(two.attempts)) == (3, 2)
+            assert isinstance(buried, NodeBuriedError)
+            assert isinstance(failed, ArithmeticError)
+            assert len(await store.held("a")) == 5
+            assert ((await store.overview()).jobs, await store.revision(SOURCE)) == (10, "r1")
+
+    asyncio.run(act())
+    verbs = ["claim", "renew", "reconcile", "claim"]
+    together = [f"{verb}:before_commit" for verb in verbs] + [f"{verb}:after_commit" for verb in verbs]
+    assert points[points.index(together[0]) :][: len(together)] == together
+
+
+async def _wait(gate: asyncio.Event) -> None:
+    await gate.wait()
+
+
+def _fail_at_last(job: Job, record: Record | None) -> Decision:
+    if job.name == "job-0499":
+        raise ArithmeticError("the contract says so")
+    return declare_at(CLOCK.now(), CLOCK.now())(job, record)
+
+
+def test_who_stops_waiting_harms_nobody(tmp_path: Path) -> None:
+    async def act() -> None:
+        async with SqliteStore(tmp_path / "jobs.db", CLOCK) as store:
+            await store.join(Node("a"))
+            await declare(store, 300)
+            for number in range(20):
+                claim = store.claim("a", CLOCK.now(), {"default": 10}, start_due, f"claim-{number}")
+                task = asyncio.ensure_future(claim)
+                await asyncio.wait([task], timeout=0.0005 * number)
+                task.cancel()
+            count = (await store.renew("a")).open_count  # behind all that was asked before
+            held = await store.held("a")
+            assert len({attempt.key for attempt in held}) == len(held) == count
+            assert count % 10 == 0, "each claim was done as a whole or not at all"
+
+    asyncio.run(act())
+    check(tmp_path)
