@@ -179,7 +179,7 @@ def test_an_action_that_is_registered_nowhere_is_not_run_and_is_shown(tmp_path: 
     async def scene() -> None:
         old, new = Foliot(url), Foliot(url)
         old.action(lambda: None, name="gone")
-        new.job(soon(), name="here")(lambda: None)
+        new.job(soon(), first_seen="now", name="here")(lambda: None)
         await old.schedule("orphan", soon(), "gone")
         async with new:
             await ended(new, "here")

@@ -17,7 +17,7 @@ from types import TracebackType
 from typing import Any, Self, TypeVar, Unpack
 
 from foliot.app.core import AppSettings, Core
-from foliot.app.options import JobOptions, make_job, make_schedule, wanted_at_once
+from foliot.app.options import JobOptions, Template, make_schedule
 from foliot.app.registry import Registry
 from foliot.app.runtime import Runtime
 from foliot.app.status import JobStatus, status_of
@@ -29,7 +29,7 @@ from foliot.model.attempt import Attempt
 from foliot.model.decision import Event
 from foliot.model.job import Action, Job
 from foliot.protocols import Clock
-from foliot.schedules import Schedule
+from foliot.schedules import Every, Schedule
 from foliot.wiring import check_url
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -61,8 +61,7 @@ class Foliot:
 
     def _check_name(self) -> None:
         """Refuse now what every job of this name would refuse later."""
-        action = Action(kind="python:check")
-        make_job(self.name, "check", make_schedule("@daily", None), action, {})
+        Template(self.name, {}).declared("check", Every("1h"), Action(kind="python:check"))
 
     # -- declaring ---------------------------------------------------------------------------------
 
@@ -75,13 +74,13 @@ class Foliot:
         **options: Unpack[JobOptions],
     ) -> Callable[[F], F]:
         """Declare a job: the function below runs by this schedule. The function itself stays as it is."""
-        rule = make_schedule(schedule, timezone)
+        rule, template = make_schedule(schedule, timezone), Template(self.name, options)
 
         def declare(function: F) -> F:
             job_name = name or function.__name__
             kind = self._registry.add_function(job_name, function)
             action = self._registry.action(function, None)
-            self._registry.add_job(make_job(self.name, job_name, rule, action, options))
+            self._registry.add_job(template.declared(job_name, rule, action))
             self._announce(kind)
             return function
 
@@ -121,10 +120,13 @@ class Foliot:
         **options: Unpack[JobOptions],
     ) -> int:
         """Add or change many jobs, in batches; how many. A batch is taken whole or not at all."""
-        count = 0
+        count, template = 0, Template(self._core.added, options)
         batch: list[Job] = []
         async for name, schedule, action, payload in _each(jobs):
-            batch.append(self._definition(name, schedule, action, payload, options))
+            if name in self._registry:
+                raise InvalidJobError("name", name, "is declared in the code", hint="choose another name")
+            what = self._registry.action(action, payload)
+            batch.append(template.scheduled(name, make_schedule(schedule, None), what))
             if len(batch) >= _BATCH:
                 count += await self._add(batch)
                 batch = []
@@ -134,20 +136,6 @@ class Foliot:
         if batch:
             await self._call(self._core.declare(tuple(batch)))
         return len(batch)
-
-    def _definition(
-        self,
-        name: str,
-        schedule: Schedule | str,
-        action: Callable[..., Any] | str,
-        payload: Mapping[str, Any] | None,
-        options: JobOptions,
-    ) -> Job:
-        if name in self._registry:
-            raise InvalidJobError("name", name, "is declared in the code", hint="choose another name")
-        what = self._registry.action(action, payload)
-        rule = make_schedule(schedule, None)
-        return make_job(self._core.added, name, rule, what, wanted_at_once(rule, options))
 
     async def unschedule(self, *names: str) -> None:
         """Remove jobs that were scheduled. What runs may end. JobNotFoundError if there is no such job."""

@@ -58,16 +58,30 @@ def make_schedule(schedule: Schedule | str, timezone: str | None) -> Schedule:
     return schedule
 
 
-def wanted_at_once(schedule: Schedule, options: JobOptions) -> JobOptions:
-    """What a person schedules for a time that has just passed is meant to run, not to be forgotten."""
-    return {"first_seen": "now", **options} if isinstance(schedule, Once) else options
+class Template:
+    """What many jobs have in common: their source and options, read and checked once."""
 
+    def __init__(self, source: str, options: JobOptions) -> None:
+        given: dict[str, Any] = dict(options)
+        self._own = {field: given.pop(field) for field in _OF_THE_JOB if field in given}
+        self._source = source
+        self.policy = make_policy(given)
+        # What a person schedules for a time that has just passed is meant to run, not to be forgotten.
+        self._at_once = self.policy if "first_seen" in given else make_policy({**given, "first_seen": "now"})
 
-def make_job(source: str, name: str, schedule: Schedule, action: Action, options: JobOptions) -> Job:
-    """The definition."""
-    given: dict[str, Any] = dict(options)
-    own = {field: given.pop(field) for field in _OF_THE_JOB if field in given}
-    return Job(source=source, name=name, schedule=schedule, action=action, policy=make_policy(given), **own)
+    def declared(self, name: str, schedule: Schedule, action: Action) -> Job:
+        """A job of the code."""
+        return self._make(name, schedule, action, self.policy)
+
+    def scheduled(self, name: str, schedule: Schedule, action: Action) -> Job:
+        """A job that is added while the program runs."""
+        policy = self._at_once if isinstance(schedule, Once) else self.policy
+        return self._make(name, schedule, action, policy)
+
+    def _make(self, name: str, schedule: Schedule, action: Action, policy: Policy) -> Job:
+        return Job(
+            source=self._source, name=name, schedule=schedule, action=action, policy=policy, **self._own
+        )
 
 
 def make_policy(options: Mapping[str, Any]) -> Policy:

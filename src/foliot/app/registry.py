@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import inspect
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -76,7 +75,7 @@ def _is_same(known: Callable[..., Any], new: Callable[..., Any]) -> bool:
 def _check_fit(kind: str, function: Function, payload: Mapping[str, Any]) -> None:
     positional = (object(),) if function.takes_run else ()
     try:
-        inspect.signature(function.call).bind(*positional, **payload)
+        function.signature.bind(*positional, **payload)
     except TypeError as error:
         name = kind.removeprefix(PREFIX)
         raise InvalidJobError("payload", dict(payload), f"does not fit {name}(): {error}") from None

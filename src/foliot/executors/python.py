@@ -29,6 +29,7 @@ class Function(NamedTuple):
     call: Callable[..., Any]
     is_async: bool
     takes_run: bool
+    signature: inspect.Signature
 
 
 class JobRun:
@@ -201,13 +202,13 @@ class PythonExecutor:
 
 def describe(function: Callable[..., Any]) -> Function:
     """What there is to know about a function that is an action."""
-    parameters = list(inspect.signature(function).parameters.values())
-    takes_run = bool(parameters) and parameters[0].name == "run"
-    return Function(function, inspect.iscoroutinefunction(function), takes_run)
+    signature = inspect.signature(function)
+    takes_run = next(iter(signature.parameters), None) == "run"
+    return Function(function, inspect.iscoroutinefunction(function), takes_run, signature)
 
 
 def _invoke(act: _Act) -> Any:
-    call, _, takes_run = act.function
+    call, _, takes_run, _ = act.function
     payload = thaw(act.run.job.action.data)
     return call(act.shown, **payload) if takes_run else call(**payload)
 

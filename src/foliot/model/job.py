@@ -14,6 +14,7 @@ from foliot.model.policy import Policy
 from foliot.schedules import Once, Schedule
 
 _EMPTY: Mapping[str, Any] = MappingProxyType({})
+_USUAL = Policy()  # one for all: a herd's policies are then the same object, not only equal
 LONGEST_NAME = 200
 # A day from the ends of the calendar, so that every zone can tell the time, and one can count on from it.
 EARLIEST = datetime(1, 1, 2, tzinfo=UTC)
@@ -57,7 +58,7 @@ class Job:
     schedule: Schedule
     action: Action
     queue: str = "default"
-    policy: Policy = field(default_factory=Policy)
+    policy: Policy = field(default_factory=lambda: _USUAL)
     enabled: bool = True
     repeat_until: datetime | None = None
     auto_remove: bool = False

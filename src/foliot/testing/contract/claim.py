@@ -190,6 +190,15 @@ class ClaimContract(Contract):
         assert len(await stage.open_keys("a")) == 3
 
     @scenario
+    async def test_a_repeated_claim_answers_in_the_same_order(self, stage: Stage) -> None:
+        await stage.join("a")
+        for name, waited in {"c": 1, "a": 3, "d": 2, "b": 4}.items():
+            await stage.declare(a_job(name), wake_at=stage.now - waited * SECOND)
+        first = await stage.claim("a", claim_id="first")
+        assert [attempt.job[-1] for attempt in first] == ["b", "a", "d", "c"]
+        assert await stage.claim("a", claim_id="first") == first
+
+    @scenario
     async def test_the_room_takes_those_due_for_longest(self, stage: Stage) -> None:
         await stage.join("a")
         waits = {"c": 3, "a": 2, "d": 1, "b": 0}

@@ -17,6 +17,7 @@ from foliot.model.state import Record
 from foliot.testing.contract.meddler import Meddler
 from foliot.testing.contract.sample import (
     HOUR,
+    SECOND,
     SOURCE,
     a_job,
     change,
@@ -143,8 +144,10 @@ class CommandContract(Contract):
         (attempt,) = await stage.claim_all("a", plan_due)
         await stage.finish("a", attempt, decide=plan_ended)
         before = await stage.record(KEY)
-        with pytest.raises(CommandRefusedError):
-            await command(stage, RunNow("please"))
+        for later in (0 * SECOND, SECOND):
+            await stage.advance(later)
+            with pytest.raises(CommandRefusedError):
+                await command(stage, RunNow("please"))
         assert await stage.record(KEY) == before
         assert await stage.claim_all("a", plan_due) == []
 
