@@ -2,20 +2,21 @@
 
 VENV   := .venv
 BENCH  := .venv-bench
+BENCH4 := $(BENCH)/apscheduler4
 PYTHON := $(VENV)/bin/python
 STAMP  := $(VENV)/.ready
 PYTEST := $(PYTHON) -m pytest -n auto --dist worksteal
 
 .DEFAULT_GOAL := help
-.PHONY: reference help run test check lint types imports docs ledger bench format lock clean
+.PHONY: reference help run test check lint types imports docs ledger bench million format lock clean
 
 help: ## show this list
 	@echo "Foliot - a durable cron for Python people"
 	@echo
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-run: $(STAMP) ## watch a handful of schedules count down to their next occurrence (Ctrl-C ends it)
-	@$(PYTHON) examples/board.py
+run: $(STAMP) ## watch a small application run its jobs (Ctrl-C ends it; killed with -9, it goes on)
+	@$(PYTHON) examples/watch.py
 
 test: $(STAMP) ## run all tests, with branch coverage
 	@$(PYTHON) -m coverage erase
@@ -44,9 +45,16 @@ docs: $(STAMP)
 ledger: $(STAMP) ## run the tests and print which promises have a passing one
 	@$(PYTEST) -q --ledger tests
 
-bench: $(BENCH)/.ready ## measure us and the peers side by side; writes JSON and a chart
+bench: $(BENCH)/.ready $(BENCH4)/.ready ## measure us and the peers side by side; writes JSON and charts
 	@$(BENCH)/bin/python -m benchmarks.cron
+	@$(BENCH)/bin/python -m benchmarks.plan
+	@$(BENCH)/bin/python -m benchmarks.fire
 	@$(BENCH)/bin/python tools/speed_tables.py
+	@$(BENCH)/bin/python tools/fire_tables.py
+
+million: $(BENCH)/.ready $(BENCH4)/.ready ## let a million jobs fire at once, with a progress bar; ten minutes
+	@$(BENCH)/bin/python -m benchmarks.fire --million
+	@$(BENCH)/bin/python tools/fire_tables.py
 
 format: $(STAMP) ## format the code
 	@$(VENV)/bin/ruff check --fix --quiet || true
@@ -56,6 +64,7 @@ reference: $(STAMP) ## renew the pages that are made from the code
 	@$(PYTHON) tools/cli_reference.py
 	@$(PYTHON) tools/policy_reference.py
 	@$(PYTHON) tools/speed_tables.py
+	@$(PYTHON) tools/fire_tables.py
 	@$(PYTHON) tools/state_machine.py
 
 lock: $(STAMP) ## renew the lock files (needs uv, from PyPI)
@@ -64,6 +73,9 @@ lock: $(STAMP) ## renew the lock files (needs uv, from PyPI)
 		--no-header --no-annotate --no-emit-index-url pyproject.toml --group dev -o requirements/dev.lock
 	@$(VENV)/bin/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --upgrade \
 		--no-header --no-annotate --no-emit-index-url pyproject.toml --group bench -o requirements/bench.lock
+	@$(VENV)/bin/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --upgrade \
+		--no-header --no-annotate --no-emit-index-url --group bench-apscheduler4 \
+		-o requirements/bench-apscheduler4.lock
 
 clean: ## remove environments and caches
 	@rm -rf $(VENV) $(BENCH) .coverage* .hypothesis .mypy_cache .pytest_cache .ruff_cache .import_linter_cache
@@ -74,4 +86,8 @@ $(STAMP): requirements/dev.lock pyproject.toml tools/bootstrap.sh
 
 $(BENCH)/.ready: requirements/bench.lock pyproject.toml tools/bootstrap.sh
 	@tools/bootstrap.sh $(BENCH) requirements/bench.lock
+	@touch $@
+
+$(BENCH4)/.ready: requirements/bench-apscheduler4.lock tools/bootstrap.sh | $(BENCH)/.ready
+	@tools/bootstrap.sh $(BENCH4) requirements/bench-apscheduler4.lock
 	@touch $@

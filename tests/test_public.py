@@ -17,7 +17,8 @@ from foliot import errors, schedules
 
 def test_public_names() -> None:
     assert sorted(foliot.__all__) == [
-        "Cron", "Every", "Foliot", "Keep", "Misfire", "Once", "Overlap", "Retry", "parallel",
+        "Attempt", "Cron", "Event", "Every", "Foliot", "Happening", "JobRun", "JobStatus", "Keep", "Misfire",
+        "Once", "Outcome", "Overlap", "Retry", "Trigger", "Verdict", "Why", "parallel",
     ]  # fmt: skip
     assert dir(foliot) == foliot.__all__
     assert sorted(schedules.__all__) == ["Cron", "Every", "Once", "Schedule"]

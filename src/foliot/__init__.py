@@ -8,13 +8,42 @@ from foliot.schedules import Cron, Every, Once
 
 if TYPE_CHECKING:
     from foliot.app import Foliot
+    from foliot.app.status import JobStatus
+    from foliot.engine.foresight import Verdict, Why
+    from foliot.executors.python import JobRun
+    from foliot.model.attempt import Attempt, Outcome, Trigger
+    from foliot.model.decision import Event, Happening
     from foliot.model.policy import Keep, Misfire, Overlap, Retry, parallel
 
-__all__ = ["Cron", "Every", "Foliot", "Keep", "Misfire", "Once", "Overlap", "Retry", "parallel"]
+__all__ = [
+    "Attempt",
+    "Cron",
+    "Event",
+    "Every",
+    "Foliot",
+    "Happening",
+    "JobRun",
+    "JobStatus",
+    "Keep",
+    "Misfire",
+    "Once",
+    "Outcome",
+    "Overlap",
+    "Retry",
+    "Trigger",
+    "Verdict",
+    "Why",
+    "parallel",
+]
 
 _LATER = {
     "Foliot": "foliot.app",
+    "JobRun": "foliot.executors.python",
+    "JobStatus": "foliot.app.status",
+    **dict.fromkeys(("Attempt", "Outcome", "Trigger"), "foliot.model.attempt"),
+    **dict.fromkeys(("Event", "Happening"), "foliot.model.decision"),
     **dict.fromkeys(("Keep", "Misfire", "Overlap", "Retry", "parallel"), "foliot.model.policy"),
+    **dict.fromkeys(("Verdict", "Why"), "foliot.engine.foresight"),
 }
 
 

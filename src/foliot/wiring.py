@@ -28,6 +28,9 @@ async def open_store(url: str, clock: Clock, *, lease: timedelta) -> AsyncIterat
     if scheme == "memory":
         yield MemoryStore(clock, lease=lease)
     elif scheme == "sqlite":
+        folder = sqlite_path(url).absolute().parent
+        if not folder.is_dir():
+            raise InvalidStoreError(url, f"there is no folder {folder}", hint="create it first")
         async with SqliteStore(sqlite_path(url), clock, lease=lease) as store:
             yield store
     else:

@@ -1,4 +1,4 @@
-"""The board of `make run`: its logic under a clock of our own, and the script itself."""
+"""The board of schedules: its logic under a clock of our own, and the script itself."""
 
 from __future__ import annotations
 

@@ -5,15 +5,22 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AsyncExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from datetime import datetime, timedelta
+from typing import Any
 from uuid import uuid4
 
 from foliot.app.options import as_duration
 from foliot.engine.foresight import Why, foresee
 from foliot.engine.plan_command import Cancel, Command, Pause, Resume, RunNow, plan_command
 from foliot.engine.plan_definition import plan_declared, plan_removed
-from foliot.errors import CommandRefusedError, JobNotFoundError, StaleRevisionError, StoreUnavailableError
+from foliot.errors import (
+    CommandRefusedError,
+    InvalidPolicyError,
+    JobNotFoundError,
+    StaleRevisionError,
+    StoreUnavailableError,
+)
 from foliot.model.attempt import Attempt
 from foliot.model.decision import Event
 from foliot.model.job import Job
@@ -41,8 +48,25 @@ class AppSettings:
     def __post_init__(self) -> None:
         for name in ("lease", "drain", "poll"):
             object.__setattr__(self, name, as_duration(name, getattr(self, name)))
-        if isinstance(self.slots, int):
-            object.__setattr__(self, "slots", {"default": self.slots})
+        slots: object = {"default": self.slots} if isinstance(self.slots, int) else self.slots
+        if not isinstance(slots, Mapping) or not slots or not all(_is_count(n) for n in slots.values()):
+            hint = 'a number, or one for each queue: {"default": 100, "slow": 2}'
+            raise InvalidPolicyError("slots", self.slots, "must be at least 1", hint=hint)
+        object.__setattr__(self, "slots", dict(slots))
+
+
+def _is_count(value: object) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and value >= 1
+
+
+def make_settings(given: Mapping[str, Any]) -> AppSettings:
+    """Settings from what users write."""
+    known = [field.name for field in fields(AppSettings)]
+    for name in given:
+        if name not in known:
+            hint = f"one of: {', '.join(known)}"
+            raise InvalidPolicyError("setting", name, "is not known", hint=hint)
+    return AppSettings(**given)
 
 
 class Core:

@@ -16,7 +16,7 @@ from datetime import datetime
 from types import TracebackType
 from typing import Any, Self, TypeVar, Unpack
 
-from foliot.app.core import AppSettings, Core
+from foliot.app.core import Core, make_settings
 from foliot.app.options import JobOptions, Template, make_schedule
 from foliot.app.registry import Registry
 from foliot.app.runtime import Runtime
@@ -53,8 +53,7 @@ class Foliot:
         check_url(store)
         self.name = name
         self._registry = Registry()
-        self._settings = AppSettings(**settings)
-        self._core = Core(store, name, clock or SystemClock(), self._settings)
+        self._core = Core(store, name, clock or SystemClock(), make_settings(settings))
         self._runtime: Runtime | None = None
         self._thread: LoopThread | None = None
         self._check_name()
@@ -109,10 +108,12 @@ class Foliot:
         action: Callable[..., Any] | str,
         *,
         payload: Mapping[str, Any] | None = None,
+        timezone: str | None = None,
         **options: Unpack[JobOptions],
     ) -> None:
         """Add a job, or change it; it stays until it is unscheduled, whatever the code declares."""
-        await self.schedule_many([(name, schedule, action, payload)], **options)
+        rule = make_schedule(schedule, timezone)
+        await self.schedule_many([(name, rule, action, payload)], **options)
 
     async def schedule_many(
         self,
@@ -221,7 +222,11 @@ class Foliot:
 
     def wait(self, work: Awaitable[T]) -> T:
         """Do from plain code what is awaited elsewhere: `app.wait(app.trigger("x"))`."""
-        return self._engine_thread().submit(_as_coroutine(work)).result()
+        thread = self._engine_thread()
+        if thread.is_current:
+            hint = "schedule it on another thread, or make the listener quick"
+            raise AppStateError(self.name, "the engine's own thread cannot wait for itself", hint=hint)
+        return thread.submit(self._after_declarations(_as_coroutine(work))).result()
 
     def close(self) -> None:
         """Let go of the store. Only for programs that schedule and do not run; `stop` does it otherwise."""
@@ -267,7 +272,13 @@ class Foliot:
         thread = self._engine_thread()
         if asyncio.get_running_loop() is thread.loop:
             return await work
-        return await thread.call(work)
+        return await thread.call(self._after_declarations(work))
+
+    async def _after_declarations(self, work: Coroutine[Any, Any, T]) -> T:
+        """What was declared a line above is there for the next call."""
+        if self._runtime is not None:
+            await self._runtime.declared()
+        return await work
 
 
 async def _each(jobs: Iterable[Scheduled] | AsyncIterable[Scheduled]) -> AsyncIterable[Scheduled]:

@@ -7,7 +7,7 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any, Literal, TypedDict
 
-from foliot.errors import InvalidPolicyError
+from foliot.errors import InvalidJobError, InvalidPolicyError
 from foliot.model.job import Action, Job
 from foliot.model.policy import (
     FirstSeen,
@@ -49,6 +49,10 @@ _OF_THE_JOB = ("queue", "enabled", "repeat_until", "auto_remove")
 
 def make_schedule(schedule: Schedule | str, timezone: str | None) -> Schedule:
     """A rule as text is a cron expression."""
+    given: object = schedule
+    if not isinstance(given, str | Schedule):
+        hint = 'write @app.job("*/5 * * * *"), or give it Cron, Every or Once'
+        raise InvalidJobError("schedule", schedule, "is no schedule", hint=hint)
     if isinstance(schedule, str):
         return Cron(schedule, timezone=timezone or "UTC")
     if timezone is not None:

@@ -10,6 +10,8 @@ from foliot.errors import InvalidJobError
 from foliot.executors.python import Function, describe
 from foliot.model.codec import encode_job
 from foliot.model.job import Action, Job
+from foliot.model.json_text import MisfitError
+from foliot.model.shape import DATA
 from foliot.protocols import Snapshot
 
 PREFIX = "python:"
@@ -53,9 +55,16 @@ class Registry:
                 "action", name, "is not registered", hint=f"put @app.action above `def {name}`"
             )
         function = self.functions.get(kind)
+        if not payload:
+            if function is not None:
+                _check_fit(kind, function, {})
+            return Action(kind=kind)
         if function is not None:
-            _check_fit(kind, function, payload or {})
-        return Action(kind=kind, data=payload or {})
+            _check_fit(kind, function, payload)
+        try:
+            return Action(kind=kind, data=DATA.write(payload))
+        except MisfitError as error:
+            raise InvalidJobError(f"payload.{error.path}", error.value, error.reason) from None
 
     def snapshot(self) -> Snapshot:
         """All that the code declares; the revision is a digest of it, so that the same code is the same."""
@@ -78,4 +87,9 @@ def _check_fit(kind: str, function: Function, payload: Mapping[str, Any]) -> Non
         function.signature.bind(*positional, **payload)
     except TypeError as error:
         name = kind.removeprefix(PREFIX)
-        raise InvalidJobError("payload", dict(payload), f"does not fit {name}(): {error}") from None
+        hint = None
+        if not payload and not function.takes_run:
+            hint = "a parameter for the run itself must be the first, and be called `run`"
+        raise InvalidJobError(
+            "payload", dict(payload), f"does not fit {name}(): {error}", hint=hint
+        ) from None

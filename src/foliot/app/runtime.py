@@ -125,6 +125,11 @@ class Runtime:
             self._later.add(task)
             task.add_done_callback(self._later.discard)
 
+    async def declared(self) -> None:
+        """Wait until what the program has declared is in the store."""
+        if self._later:
+            await asyncio.wait(set(self._later))
+
     # -- on the program's loop ---------------------------------------------------------------------
 
     @contextmanager

@@ -26,6 +26,11 @@ class LoopThread:
         finally:
             self.loop.close()
 
+    @property
+    def is_current(self) -> bool:
+        """Whether whoever asks is on it."""
+        return threading.current_thread() is self._thread
+
     def submit(self, work: Coroutine[Any, Any, T]) -> concurrent.futures.Future[T]:
         """Have it run there; the answer can be waited for from any thread."""
         return asyncio.run_coroutine_threadsafe(work, self.loop)
@@ -39,7 +44,7 @@ class LoopThread:
         if self._thread.is_alive():
             self.submit(self._cancel_all()).result()
             self.loop.call_soon_threadsafe(self.loop.stop)
-            if threading.current_thread() is not self._thread:
+            if not self.is_current:
                 self._thread.join()
 
     async def _cancel_all(self) -> None:

@@ -1,7 +1,8 @@
 """The engine: one node's life. It joins, claims what is due, runs it, reports, and leaves in order.
 
-    wake ──▶ claim (the store decides, with the planner) ──▶ start ──▶ … ──▶ finish ──▶ wait
-                                                                        heartbeat · recover · prune beside it
+    wake ──▶ claim (the store decides, with the planner) ──▶ start ──▶ wait
+                                                               … ends ──▶ finish (beside it, so neither waits)
+                                                                           heartbeat · recover · prune, too
 
 All time is the store's: `now` is what the store said at the last heartbeat plus what has passed since on
 the monotonic clock, so that no fast clock fires early and no jump of the wall clock matters. A node that
@@ -11,9 +12,10 @@ is not sure of its lease starts nothing; one that was buried ends what it runs a
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
+from typing import Any
 
 from foliot.engine.loop import run_together, run_until_stopped
 from foliot.engine.planner import plan_due, plan_ended, plan_lost
@@ -39,6 +41,7 @@ class Settings:
     drain: timedelta = timedelta(seconds=30)
     grace: timedelta = timedelta(seconds=10)  # for what was asked to end and does not; then it is left behind
     pause: timedelta = timedelta(seconds=1)  # before a call that was not answered is made again
+    claim: int = 500  # at most so many at once; while they start, the store is asked for the next
     batch: int = 1000
 
 
@@ -69,11 +72,15 @@ class Engine:
         self._listeners = tuple(listeners)
         self._failpoint = failpoint
         self._stopping = asyncio.Event()
+        self._over = asyncio.Event()
         self._woken = asyncio.Event()
-        self._runner = Runner(executors, clock, self.now, self._woken.set)
+        self._ended = asyncio.Event()
+        self._runner = Runner(executors, clock, self.now, self._on_ended)
         self._is_claiming = False
+        self._is_full = False
         self._has_learned = False
         self._pruned_until = ""
+        self._store_then, self._then = datetime.min.replace(tzinfo=UTC), 0.0
         self._rising = asyncio.Lock()
         self.node = ""
 
@@ -82,11 +89,9 @@ class Engine:
     async def run(self) -> None:
         """Live until stopped."""
         await self._join()
-        turns = (self._work, self._beat, self._recover, self._prune)
-        await run_together(
-            run_until_stopped(turn, self._stopping, self._clock, self._on_trouble) for turn in turns
-        )
-        await self._drain()
+        beside = (self._report, self._beat, self._recover, self._prune)
+        await run_together([self._work_and_drain(), *(self._turn(turn, self._over) for turn in beside)])
+        await self._leave()
 
     def stop(self) -> None:
         """Ask the node to claim no more, to let what runs end, and to leave."""
@@ -108,14 +113,18 @@ class Engine:
         """Hint that something may be due earlier than was known."""
         self._woken.set()
 
+    def _turn(
+        self, turn: Callable[[], Awaitable[timedelta]], until: asyncio.Event
+    ) -> Coroutine[Any, Any, None]:
+        return run_until_stopped(turn, until, self._clock, self._on_trouble)
+
     # -- the loop ----------------------------------------------------------------------------------
 
     async def _work(self) -> timedelta:
-        """Claim what is due, start it, report what has ended, and wait for more."""
+        """Claim what is due, start it, and wait for more."""
         self._woken.clear()
         if self._has_learned:
             await self._join_again()
-        await self._report()
         claimed = await self._claim()
         for job, attempt in claimed.attempts:
             self._failpoint("before_start")
@@ -126,6 +135,7 @@ class Engine:
 
     async def _claim(self) -> Claimed:
         node, room = self.node, self._room()
+        self._is_full = len(room) < len(self._settings.slots)
         if not room or not self._is_sure_of_its_lease():
             return Claimed()
         self._is_claiming = True
@@ -153,8 +163,9 @@ class Engine:
 
     def _room(self) -> dict[str, int]:
         """The free slots of each queue that has some."""
+        most = self._settings.claim
         free = {queue: slots - self._runner.busy(queue) for queue, slots in self._settings.slots.items()}
-        return {queue: count for queue, count in free.items() if count > 0}
+        return {queue: min(count, most) for queue, count in free.items() if count > 0}
 
     async def _time_to_next(self) -> timedelta:
         room = self._room()
@@ -163,8 +174,16 @@ class Engine:
             return self._settings.poll
         return max(_AT_ONCE, min(next_at - self.now(), self._settings.poll))
 
-    async def _report(self) -> None:
-        """Tell the store how attempts ended; what it does not take now is kept for the next turn."""
+    async def _report(self) -> timedelta:
+        """Tell the store what has ended, all at once, and wait for more."""
+        self._ended.clear()
+        await self._finish()
+        if not self._ended.is_set():
+            await self._clock.wait(self._settings.poll, self._ended)
+        return _AT_ONCE
+
+    async def _finish(self) -> None:
+        """What the store does not take now is kept for the next time."""
         node, report = self.node, self._runner.take_report()
         if not report.endings:
             return
@@ -180,8 +199,10 @@ class Engine:
         except NodeBuriedError:
             await self._rise_again(node)
             return
+        self._runner.settle()
         self._failpoint("finished")
         self.heed(finished.events)
+        self._woken.set()  # what was released may be due at once
 
     # -- beside the loop ---------------------------------------------------------------------------
 
@@ -260,7 +281,9 @@ class Engine:
         """Forget old history: a batch of jobs at a time, so that a million jobs cost no more than a few."""
         pruned = await self._store.prune(self.now(), self._settings.batch, self._pruned_until)
         self._pruned_until = pruned.after
-        return _AT_ONCE if pruned.forgotten else self._settings.prune
+        if pruned.forgotten:
+            return _AT_ONCE
+        return self._settings.prune / 6 if pruned.after else self._settings.prune
 
     async def _rise_again(self, dead: str) -> None:
         """This node was buried: what it runs is no longer its own. End it, and begin a new life."""
@@ -269,13 +292,22 @@ class Engine:
                 await self._runner.abandon()
                 await self._join()
 
-    async def _drain(self) -> None:
-        """Let what runs end, for a while; then end it. Report, and leave."""
+    async def _work_and_drain(self) -> None:
+        """Work until stopped; then let what runs end, for a while; then end it. Only then is all over.
+
+        Until then the lease is renewed and endings are reported: what is being drained is not yet lost.
+        """
+        await self._turn(self._work, self._stopping)
         await self._clock.wait(self._settings.drain, self._runner.idle)
         self._runner.end_all(Outcome.INTERRUPTED)
         await self._clock.wait(self._settings.grace, self._runner.idle)
+        self._over.set()
+        self._ended.set()
+
+    async def _leave(self) -> None:
+        """Report what is left to report, and end this life."""
         try:
-            await self._report()
+            await self._finish()
             await self._store.leave(self.node)
         except (StoreUnavailableError, NodeBuriedError) as error:
             self._on_trouble(error)
@@ -288,8 +320,11 @@ class Engine:
 
     def _take(self, lease: Lease, asked_at: float) -> None:
         # Counted from before the question: the lease may have begun while it was on its way.
-        self._store_then, self._then = lease.store_now, self._clock.monotonic()
         self._sure_until = asked_at + (lease.until - lease.store_now).total_seconds()
+        answered_at = self._clock.monotonic()
+        if abs((lease.store_now - self.now()).total_seconds()) > answered_at - asked_at:
+            self._store_then, self._then = lease.store_now, answered_at
+        # Otherwise a slow answer explains the difference, and would make everything late.
 
     def _is_sure_of_its_lease(self) -> bool:
         return self._clock.monotonic() < self._sure_until
@@ -301,6 +336,11 @@ class Engine:
                 self._runner.end((event.run_key, event.number), Outcome.CANCELLED)
         for listener in self._listeners:
             listener.on_events(events)
+
+    def _on_ended(self) -> None:
+        self._ended.set()
+        if self._is_full:
+            self._woken.set()
 
     def _on_trouble(self, error: StoreError) -> None:
         for listener in self._listeners:

@@ -25,6 +25,7 @@ from foliot.model.decision import Decision, Happening
 from foliot.model.policy import MisfireMode, OnLost, OverlapMode
 from foliot.model.state import Record
 
+_SHOWN = 200
 _AGAIN = (Trigger.RETRY, Trigger.LOST)
 _KEEP_ONE = (OverlapMode.WAIT, OverlapMode.REPLACE)
 _ASKED_FOR = (Trigger.MANUAL, Trigger.BACKFILL)
@@ -185,7 +186,8 @@ def _end(draft: Draft, attempt: Attempt, ending: Ending) -> None:
         finished_at=ending.finished_at,
         error=ending.error,
     )
-    draft.tell(Happening.ENDED, outcome, ended)
+    is_told_why = ending.error and outcome is not Outcome.SUCCEEDED
+    draft.tell(Happening.ENDED, f"{outcome}: {_first_line(ending.error)}" if is_told_why else outcome, ended)
     if outcome is Outcome.SUCCEEDED:
         draft.state = draft.state._replace(failures_in_row=0)
     elif outcome in _FAILURES:
@@ -264,3 +266,8 @@ def plan_lost(record: Record, run_key: str, number: int, now: datetime) -> Decis
         for waiting in draft.waiting:
             draft.change(waiting, wake_at=now)
     return draft.decide(looks_at_once=True)
+
+
+def _first_line(error: str | None) -> str:
+    """What fits into an event; the attempt has all of it."""
+    return (error or "").partition("\n")[0][:_SHOWN]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime, timedelta
 from functools import partial
 from typing import NamedTuple
@@ -55,20 +55,22 @@ class Runner:
         self._busy: Counter[str] = Counter()
         self._endings: list[Ending] = []
         self._outputs: list[Output] = []
+        self._under_way: Sequence[Ending] = ()  # reported, and not yet answered
         self.idle = asyncio.Event()  # set while nothing runs
         self.idle.set()
 
     @property
     def count(self) -> int:
         """How many attempts run, or have ended and are not yet reported."""
-        return len(self._lives) + len(self._endings)
+        return len(self._lives) + len(self._endings) + len(self._under_way)
 
     def busy(self, queue: str) -> int:
         """How many attempts of a queue run."""
         return self._busy[queue]
 
     def holds(self, key: Key) -> bool:
-        return key in self._lives or any((e.run_key, e.number) == key for e in self._endings)
+        ended = (*self._endings, *self._under_way)
+        return key in self._lives or any((e.run_key, e.number) == key for e in ended)
 
     # -- begin and end -----------------------------------------------------------------------------
 
@@ -109,8 +111,7 @@ class Runner:
         """End everything and report nothing: this node's attempts are no longer its own."""
         self.end_all(Outcome.LOST)
         await self.idle.wait()
-        self._endings.clear()
-        self._outputs.clear()
+        self._endings, self._outputs, self._under_way = [], [], ()
 
     def _ended(self, life: _Life, run: Run, result: Result) -> None:
         if life.watch is not None:
@@ -119,6 +120,8 @@ class Runner:
         self._busy[run.job.queue] -= 1
         (run_key, number), attempt = life.key, run.attempt
         outcome, error = life.verdict or result.outcome, result.error
+        if outcome is Outcome.INTERRUPTED and result.outcome is Outcome.SUCCEEDED:
+            outcome = Outcome.SUCCEEDED  # it was asked to end, and was done already
         if outcome is Outcome.TIMED_OUT and error is None:
             error = f"did not end within {run.job.policy.timeout}"
         if result.output:
@@ -135,11 +138,18 @@ class Runner:
     # -- report ------------------------------------------------------------------------------------
 
     def take_report(self) -> Report:
-        """What is to be reported; if that fails, it is given back."""
+        """What is to be reported now. It counts as held until it is settled, or given back."""
         report = Report(self._endings, self._outputs)
+        self._under_way = self._endings
         self._endings, self._outputs = [], []
         return report
 
+    def settle(self) -> None:
+        """The report that was taken has arrived."""
+        self._under_way = ()
+
     def give_back(self, report: Report) -> None:
+        """The report that was taken did not arrive; it is part of the next one."""
         self._endings[:0] = report.endings
         self._outputs[:0] = report.outputs
+        self._under_way = ()

@@ -70,8 +70,13 @@ class Misfire:
     grace: timedelta = _MINUTE
 
     def __post_init__(self) -> None:
+        _take_mode(self, "misfire.mode", MisfireMode)
+        given: object = self.grace  # users may write "5m"
+        grace = parse_duration(given) if isinstance(given, str) else self.grace
+        _require(_is_duration(grace), "misfire.grace", grace, 'must be a duration, such as "10s"')
+        _require(grace >= _NOTHING, "misfire.grace", grace, "must not be negative")
+        object.__setattr__(self, "grace", grace)
         _require(self.limit >= 1, "misfire.limit", self.limit, "must be at least 1")
-        _require(self.grace >= _NOTHING, "misfire.grace", self.grace, "must not be negative")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,6 +87,7 @@ class Overlap:
     limit: int | None = None  # of PARALLEL; None: no bound
 
     def __post_init__(self) -> None:
+        _take_mode(self, "overlap.mode", OverlapMode)
         _require(self.limit is None or self.limit >= 1, "overlap.limit", self.limit, "must be at least 1")
 
     @property
@@ -170,8 +176,22 @@ class Policy:
             _require(self.timeout <= _A_CENTURY, "timeout", self.timeout, _TOO_LONG)
 
 
+def _take_mode(policy: Misfire | Overlap, name: str, modes: type[StrEnum]) -> None:
+    """A mode that is given as text becomes the member: the planner tells members apart by identity."""
+    try:
+        object.__setattr__(policy, "mode", modes(policy.mode))
+    except ValueError:
+        hint = f"one of: {', '.join(modes)}"
+        raise InvalidPolicyError(name, policy.mode, "is not known", hint=hint) from None
+
+
+def _is_duration(value: object) -> bool:
+    return isinstance(value, timedelta)
+
+
 def _duration(name: str, value: timedelta | str) -> timedelta:
     duration = parse_duration(value) if isinstance(value, str) else value
+    _require(_is_duration(duration), name, value, 'must be a duration, such as "10s"')
     _require(duration >= _NOTHING, name, duration, "must not be negative")
     _require(duration <= _A_CENTURY, name, duration, _TOO_LONG)
     return duration

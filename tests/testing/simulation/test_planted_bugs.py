@@ -267,7 +267,7 @@ BUGS = [
     Bug(trust_the_wall_clock, {Code.EARLY, Code.LATE, Code.MISSED}),
     Bug(catch_up_everything, set(Code)),
     Bug(skip_without_a_trace, {Code.MISSED}),
-    Bug(drop_the_lost, {Code.ORPHAN_DROPPED}),
+    Bug(drop_the_lost, {Code.ORPHAN_DROPPED, Code.STUCK}),
     Bug(ignore_open_runs, {Code.OVERLAP, Code.DUP_SLOT, Code.DUP_CLAIM}),
     Bug(forget_claims, {Code.STUCK}),
     Bug(start_without_a_lease, {Code.UNEXPLAINED_LOSS, Code.OVERLAP}),

@@ -96,10 +96,16 @@ def _backdated(stretch: Stretch, hosts: Hosts, marks: Marks) -> Iterator[Slot]:
     is_sure = len(ways) == len(stretch.worlds) == 1
     for old, new in ways:
         if new.definition is not None:
-            if is_new(old, new):
+            if is_new(old, new) or _is_wanted_at_once(old, new.definition):
                 yield from _first_seen(old, new.definition, stretch, hosts, is_sure=is_sure)
             if old.is_live and _is_recounted(old, new.definition):
                 yield from _from_last(new.definition, stretch, hosts, marks, is_sure=is_sure)
+
+
+def _is_wanted_at_once(old: World, definition: Definition) -> bool:
+    """A one-time job with a new time that has passed runs for it, unless it has served that time already."""
+    is_once = definition.rule.text.startswith("@once")
+    return is_once and old.definition is not None and old.definition.rule != definition.rule
 
 
 def _first_seen(

@@ -1,0 +1,16 @@
+"""Real processes, real kills: tries to break an application, and judges by what its jobs saw.
+
+    nursery ──fork──▶ node ── the production `Foliot`, on the store under test
+       ▲               │ writes the diary: starts, ends, answers, failed calls (one write() each)
+    host ◀── nemesis   ▼
+       │ fault log   diary, and the store's rows ──▶ evidence ──▶ history checker ──▶ verdict
+
+A *host* is where nodes live, one after another. The *nemesis* injures them: SIGKILL at random or at a named
+step (`trap`), SIGSTOP beyond the lease, SIGTERM, a clock that jumps. At the end all are up for a
+quiet while and stop in order. Then the checker (`foliot.testing.history`) is given what was declared, what
+the store says, what the jobs saw, and what was done; it has to be able to explain everything.
+
+Nothing in the product knows of this: the node swaps the store's and the engine's constructors for ones with
+a failpoint before it starts (`spy`), and everything else is what users run. Times are those of
+CLOCK_MONOTONIC, which all processes of a machine share, so a clock that jumps does not blur the evidence.
+"""

@@ -1,0 +1,208 @@
+"""Puts the logs together for the checker, and looks at what the checker does not: files, batches, exits."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import NamedTuple
+
+from foliot.clock import SystemClock
+from foliot.model.attempt import Attempt
+from foliot.model.state import Skip
+from foliot.protocols import JobQuery, JobView, RunQuery
+from foliot.testing.faults import workload
+from foliot.testing.faults.diary import Note, Times
+from foliot.testing.faults.host import Host, Life
+from foliot.testing.history.facts import (
+    Bounds,
+    Change,
+    Fault,
+    Finish,
+    Forgotten,
+    History,
+    Identity,
+    Mark,
+    Operation,
+    Trouble,
+    Verdict,
+    Witness,
+    define,
+)
+from foliot.testing.history.facts import Host as HostFact
+from foliot.wiring import open_store, sqlite_path
+
+_EVERYTHING = 10_000_000
+_PAGE = 10_000
+
+
+class Ledger(NamedTuple):
+    """What the store says at the end."""
+
+    attempts: tuple[Attempt, ...]
+    skips: tuple[Skip, ...]
+    added: Mapping[str, str]  # versions of jobs that were scheduled while the program ran
+    damaged: tuple[str, ...]
+
+
+async def read_ledger(url: str, lease: timedelta) -> Ledger:
+    """Read the store when nobody else uses it."""
+    async with open_store(url, SystemClock(), lease=lease) as store:
+        attempts = await store.runs(RunQuery(limit=_EVERYTHING))
+        views = list(await store.jobs(JobQuery(source=workload.NAME, with_removed=True, limit=_PAGE)))
+        skips = [skip for view in views for skip in await store.skips(view.key)]
+        added: dict[str, str] = {}
+        after = ""
+        source = f"{workload.NAME}.added"
+        while page := await store.jobs(JobQuery(source=source, after=after, limit=_PAGE)):
+            added |= {view.key.removeprefix(f"{source}/"): _version(view) for view in page}
+            after = page[-1].key
+        damaged = tuple(f"{view.key}: {view.damage}" for view in views if view.damage)
+        return Ledger(attempts, tuple(skips), added, damaged)
+
+
+def _version(view: JobView) -> str:
+    return str(view.record.job.action.data["version"]) if view.record else str(view.damage)
+
+
+class Evidence:
+    """All that is known about a trial that is over."""
+
+    def __init__(self, hosts: Sequence[Host], notes: list[Note], ledger: Ledger, times: Times) -> None:
+        self.notes = notes
+        self.ledger = ledger
+        self.counts = Counter(note.what for note in notes)
+        self._hosts = hosts
+        self._times = times
+
+    def history(self, final: datetime, bounds: Bounds, extra: Sequence[Fault]) -> History:
+        """What the checker judges."""
+        faults = [*extra, *(fault for host in self._hosts for fault in host.all_faults())]
+        return History(
+            final=final,
+            bounds=bounds,
+            hosts=tuple(HostFact(host.name) for host in self._hosts),
+            changes=(*self._declared(final), *self._asked(final)),
+            attempts=self.ledger.attempts,
+            skips=self.ledger.skips,
+            witness=tuple(self._witness()),
+            faults=(*faults, *self._troubles(bounds)),
+            identities=tuple(Identity(n.facts["node"], n.host) for n in self._of("identity")),
+            finishes=tuple(self._finishes()),
+            forgotten=tuple(self._forgotten()),
+        )
+
+    def _of(self, *what: str) -> Iterator[Note]:
+        return (note for note in self.notes if note.what in what)
+
+    # -- what was asked for ------------------------------------------------------------------------
+
+    def _declared(self, final: datetime) -> Iterator[Change]:
+        """Each start declares its release; one that died before it was ready may have done so, or not."""
+        for host in self._hosts:
+            ready = [note.at for note in self._of("ready") if note.host == host.name]
+            for life in host.lives:
+                end = life.ended.result() if life.ended.done() else final
+                answered = [at for at in ready if life.asked_at <= at <= end]
+                until = answered[0] if answered else end
+                yield from _release(life, until, is_sure=bool(answered))
+
+    def _asked(self, final: datetime) -> Iterator[Change]:
+        told = {note.facts["request"]: note.at for note in self._of("told")}
+        refused = {note.facts["request"]: note.at for note in self._of("refused")}
+        job = f"{workload.NAME}/{workload.ASKED_FOR}"
+        for note in self._of("ask"):
+            request = note.facts["request"]
+            if request in told:
+                until, verdict = told[request], Verdict.APPLIED
+            elif request in refused:
+                until, verdict = refused[request], Verdict.REFUSED
+            else:
+                until, verdict = min(final, note.at + timedelta(seconds=5)), Verdict.UNKNOWN
+            yield Change(Operation.RUN_NOW, job, note.at, until, verdict, subject=request)
+
+    # -- what was seen -----------------------------------------------------------------------------
+
+    def _witness(self) -> Iterator[Witness]:
+        for note in self._of("start", "end"):
+            facts = note.facts
+            yield Witness(
+                Mark(note.what), facts["job"], facts["run"], facts["number"], facts["token"], facts["node"],
+                note.at,
+            )  # fmt: skip
+
+    def _finishes(self) -> Iterator[Finish]:
+        for note in self._of("finish"):
+            facts = note.facts
+            yield Finish(
+                facts["job"], facts["run"], facts["number"], facts["token"], facts["node"], note.at,
+                is_accepted=facts["taken"],
+            )  # fmt: skip
+
+    def _troubles(self, bounds: Bounds) -> Iterator[Fault]:
+        """What nodes could not help: calls that failed or took long, a machine that stood still."""
+        for note in self._of("trouble", "slow", "stall"):
+            kind = Trouble.PAUSED if note.what == "stall" else Trouble.PARTITIONED
+            yield Fault(kind, self._times.instant(note.facts["since"]), note.at, note.host, bounds.heal)
+
+    def _forgotten(self) -> Iterator[Forgotten]:
+        job = f"{workload.NAME}/{workload.PRUNED}"
+        kept = [attempt.scheduled_for for attempt in self.ledger.attempts if attempt.job == job]
+        if kept:
+            yield Forgotten(job, min(kept) + timedelta(seconds=1))
+
+    # -- what the checker does not look at ---------------------------------------------------------
+
+    def problems(self) -> Iterator[str]:
+        """What is wrong beside the history."""
+        yield from self._torn_batches()
+        yield from (f"damaged: {damage}" for damage in self.ledger.damaged)
+        for host in self._hosts:
+            for death in host.deaths:
+                if not death.was_expected or death.code > 0:
+                    yield f"a node of {host.name} ended by itself, with {death.code}"
+
+    def _torn_batches(self) -> Iterator[str]:
+        """Each batch must be whole, in the version confirmed last or one that was asked for since."""
+        found: dict[str, Counter[str]] = defaultdict(Counter)
+        for name, version in self.ledger.added.items():
+            found[name.partition(".")[0]][version] += 1
+        legal: dict[str, list[str]] = defaultdict(list)
+        for note in self._of("batch", "batched"):
+            if note.what == "batched":
+                legal[note.facts["batch"]].clear()
+            legal[note.facts["batch"]].append(note.facts["version"])
+        for batch, versions in found.items():
+            if list(versions.values()) != [workload.BATCH]:
+                yield f"torn: the batch {batch} has {dict(versions)}"
+            elif not versions.keys() <= set(legal[batch]):
+                yield f"the batch {batch} has {list(versions)}, where one of {legal[batch]} should be"
+        confirmed = {note.facts["batch"] for note in self._of("batched")}
+        yield from (f"lost: the batch {batch} was confirmed" for batch in confirmed - found.keys())
+
+
+def _release(life: Life, until: datetime, *, is_sure: bool) -> Iterator[Change]:
+    verdict = Verdict.APPLIED if is_sure else Verdict.UNKNOWN
+    for work in workload.WORK:
+        key = f"{workload.NAME}/{work.name}"
+        if work.rule_of(life.orders.release):
+            definition = define(work.job(life.orders.release))
+            yield Change(Operation.DECLARE, key, life.asked_at, until, verdict, definition)
+        else:
+            yield Change(Operation.REMOVE, key, life.asked_at, until, verdict)
+
+
+def file_problems(url: str) -> Iterator[str]:
+    """What is wrong with the file of a store that is one."""
+    if not url.startswith("sqlite:"):
+        return
+    path = Path(sqlite_path(url))
+    with closing(sqlite3.connect(path)) as connection:
+        for (answer,) in connection.execute("PRAGMA integrity_check"):
+            if answer != "ok":
+                yield f"integrity: {answer}"
+        yield from (f"foreign key: {row}" for row in connection.execute("PRAGMA foreign_key_check"))
+    yield from (f"left behind: {file.name}" for file in path.parent.glob(f"{path.name}-node-*"))

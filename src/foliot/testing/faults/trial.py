@@ -1,0 +1,203 @@
+"""A whole trial: nodes are started, injured, left in peace, stopped and judged."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from datetime import timedelta
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from foliot.clock import SystemClock
+from foliot.testing.faults import trap
+from foliot.testing.faults.diary import Times, read_diary
+from foliot.testing.faults.evidence import Evidence, file_problems, read_ledger
+from foliot.testing.faults.host import Host
+from foliot.testing.faults.nemesis import JUMP, Kind, Nemesis
+from foliot.testing.faults.node import Orders
+from foliot.testing.history.check import check
+from foliot.testing.history.facts import Bounds
+from foliot.testing.history.report import Report
+
+_CLOCK = SystemClock()
+_A_DAY = 86_400.0
+_MOST_SHOWN = 10
+# A node takes the store's time to be what its last heartbeat was told, however long the answer took.
+_SKEW = timedelta(milliseconds=300)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """What a trial is to be. `store`: a URL; empty: SQLite in a temporary folder."""
+
+    store: str = ""
+    nodes: int = 2
+    kinds: tuple[Kind, ...] = (Kind.KILL, Kind.FAILPOINT, Kind.STOP, Kind.TERM)
+    kills: int = 300
+    seconds: float = _A_DAY
+    seed: int = 0
+    lease: float = 3.0
+    steps: tuple[str, ...] = trap.ALL
+    bug: str = ""
+    eps: float = 2.0
+
+    @property
+    def bounds(self) -> Bounds:
+        """What the checker may expect."""
+        return Bounds(
+            eps=timedelta(seconds=self.eps),
+            skew=_SKEW,
+            lease=timedelta(seconds=self.lease),
+            beat=timedelta(seconds=self.lease / 3),
+            recover=timedelta(seconds=self.lease / 3),
+            poll=timedelta(milliseconds=500),
+            heal=timedelta(seconds=self.eps),
+        )
+
+    @property
+    def quiet(self) -> float:
+        """How long everybody is left in peace at the end, so that what is owed can be served."""
+        return self.lease * 5 / 3 + 2 * self.eps + (JUMP if Kind.CLOCK in self.kinds else 0)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Verdict:
+    """What became of a trial."""
+
+    report: Report
+    problems: tuple[str, ...]
+    deeds: Mapping[str, int]
+    trapped: Mapping[str, int]
+    notes: Mapping[str, int]
+    attempts: int
+    seconds: float
+    log: str = ""
+
+    @property
+    def is_clean(self) -> bool:
+        """Whether nothing was found."""
+        return self.report.is_clean and not self.problems
+
+    @property
+    def kills(self) -> int:
+        """How many nodes were killed, or killed themselves at a failpoint."""
+        return self.deeds.get("kill", 0) + self.deeds.get("failpoint", 0)
+
+    def __str__(self) -> str:
+        return "\n".join(self._lines())
+
+    def _lines(self) -> Iterator[str]:
+        deeds, notes = Counter(self.deeds), Counter(self.notes)
+        yield str(self.report)
+        yield f"{self.kills} kills in {self.seconds:.0f} s, {deeds['failpoint']} of them at a failpoint"
+        yield f"{deeds['start']} starts, {deeds['stop']} freezes, {deeds['term']} orderly stops"
+        yield f"{self.attempts} attempts; jobs saw {notes['start']} starts and {notes['end']} ends"
+        yield f"confirmed: {notes['finish']} endings, {notes['batched']} batches, {notes['told']} requests"
+        yield f"{notes['trouble']} calls failed, {notes['slow']} were slow, {notes['stall']} standstills"
+        yield "failpoints: " + ", ".join(f"{step} {n}" for step, n in sorted(self.trapped.items()))
+        yield from (f"PROBLEM {problem}" for problem in self.problems[:_MOST_SHOWN])
+        if self.problems:
+            yield f"{len(self.problems)} problems in all; the end of the log:\n{self.log[-3000:]}"
+
+
+Show = Callable[[str, "Nemesis"], None]
+
+
+@dataclass(slots=True)
+class _Scene:
+    """The files of a trial."""
+
+    folder: Path
+    hosts: list[Host] = field(default_factory=list)
+
+    @property
+    def diary(self) -> Path:
+        return self.folder / "diary.jsonl"
+
+    @property
+    def log(self) -> Path:
+        return self.folder / "nodes.log"
+
+    def orders(self, plan: Plan) -> Orders:
+        """What all nodes have in common."""
+        offset = self.folder / "offset"
+        offset.write_text("0")
+        return Orders(
+            url=plan.store or f"sqlite:///{self.folder}/store.db",
+            host="",
+            diary=str(self.diary),
+            lease=plan.lease,
+            bug=plan.bug,
+            offset=str(offset) if Kind.CLOCK in plan.kinds else "",
+            seed=plan.seed,
+        )
+
+
+async def run_trial(plan: Plan, folder: Path | None = None, show: Show = lambda *_: None) -> Verdict:
+    """Carry out a plan; the folder keeps the evidence, if one is given."""
+    if folder is not None:
+        return await _run(plan, _Scene(folder), show)
+    with TemporaryDirectory(prefix="foliot-faults-") as temporary:
+        return await _run(plan, _Scene(Path(temporary)), show)
+
+
+async def _run(plan: Plan, scene: _Scene, show: Show) -> Verdict:
+    times, begin = Times(), _CLOCK.monotonic()
+    orders = scene.orders(plan)
+    nemesis = Nemesis(
+        orders, times, kinds=plan.kinds, kills=plan.kills, seconds=plan.seconds, steps=plan.steps
+    )
+    scene.hosts = [Host(f"host-{number}", times, scene.log) for number in range(plan.nodes)]
+    watching = asyncio.ensure_future(_watch(nemesis, show))
+    try:
+        for host in scene.hosts:
+            await host.open()
+        await nemesis.be_born(scene.hosts[0])
+        await asyncio.gather(*(nemesis.torment(host) for host in scene.hosts))
+        await _calm_down(plan, scene, nemesis)
+    finally:
+        watching.cancel()
+        for host in scene.hosts:
+            await host.close()
+    return await _judge(plan, scene, nemesis, times, begin)
+
+
+async def _watch(nemesis: Nemesis, show: Show) -> None:
+    while True:
+        show("injuring" if not nemesis.is_done else "quiet", nemesis)
+        await _CLOCK.wait(timedelta(seconds=0.2))
+
+
+async def _calm_down(plan: Plan, scene: _Scene, nemesis: Nemesis) -> None:
+    """All faults are over; what is owed has time to be served; then everybody stops in order."""
+    for host in scene.hosts:
+        await nemesis.start(host)
+    await _CLOCK.wait(timedelta(seconds=plan.quiet))
+    for host in scene.hosts:
+        host.ask_to_stop()
+    for host in scene.hosts:
+        if not await host.until_gone(20):
+            nemesis.counts["deaf to SIGTERM"] += 1
+
+
+async def _judge(plan: Plan, scene: _Scene, nemesis: Nemesis, times: Times, begin: float) -> Verdict:
+    final = times.now()
+    url = scene.orders(plan).url
+    ledger = await read_ledger(url, timedelta(seconds=plan.lease))
+    evidence = Evidence(scene.hosts, read_diary(scene.diary, times), ledger, times)
+    history = evidence.history(final, plan.bounds, nemesis.clock_faults)
+    problems = [*evidence.problems(), *file_problems(url)]
+    if deaf := nemesis.counts["deaf to SIGTERM"]:
+        problems.append(f"{deaf} nodes did not stop when asked to")
+    return Verdict(
+        report=check(history),
+        problems=tuple(problems),
+        deeds=nemesis.counts,
+        trapped=Counter(note.facts["step"] for note in evidence.notes if note.what == "trapped"),
+        notes=evidence.counts,
+        attempts=len(ledger.attempts),
+        seconds=_CLOCK.monotonic() - begin,
+        log=scene.log.read_text(errors="replace"),
+    )
