@@ -27,6 +27,7 @@ from foliot.model.state import Lease, Node
 from foliot.protocols import Claimed, Clock, Executor, Listener, OutputStore, Store
 
 _AT_ONCE = timedelta(0)
+_GATHER = timedelta(milliseconds=5)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -125,6 +126,8 @@ class Engine:
         self._woken.clear()
         if self._has_learned:
             await self._join_again()
+        if self._is_full:
+            await self._clock.wait(_GATHER)  # others end, too: one claim then fills all their places
         claimed = await self._claim()
         for job, attempt in claimed.attempts:
             self._failpoint("before_start")

@@ -6,7 +6,6 @@ import asyncio
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime, timedelta
-from functools import partial
 from typing import NamedTuple
 
 from foliot.model.attempt import Attempt, Ending, Outcome
@@ -26,15 +25,19 @@ class Report(NamedTuple):
 class _Life:
     """An attempt that runs here."""
 
-    __slots__ = ("cancel", "key", "run", "started_at", "verdict", "watch")
+    __slots__ = ("_runner", "cancel", "key", "run", "started_at", "verdict", "watch")
 
-    def __init__(self, run: Run, key: Key, started_at: datetime) -> None:
+    def __init__(self, runner: Runner, run: Run, key: Key, started_at: datetime) -> None:
+        self._runner = runner
         self.run = run
         self.key = key
         self.started_at = started_at
         self.cancel: AskToEnd | None = None
         self.watch: asyncio.Task[None] | None = None
         self.verdict: Outcome | None = None  # of this node; it counts more than the executor's
+
+    def ended(self, run: Run, result: Result) -> None:
+        self._runner.note_end(self, run, result)
 
 
 class Runner:
@@ -77,16 +80,15 @@ class Runner:
     def start(self, job: Job, attempt: Attempt) -> None:
         """Let an attempt run that the store has given to this node."""
         run = Run(job, attempt)
-        life = _Life(run, attempt.key, self._now())
+        life = _Life(self, run, attempt.key, self._now())
         self._lives[life.key] = life
         self._busy[job.queue] += 1
         self.idle.clear()
-        on_end = partial(self._ended, life)
         try:
-            life.cancel = self._executors[job.action.kind].start(run, on_end)
+            life.cancel = self._executors[job.action.kind].start(run, life.ended)
         except Exception as error:  # noqa: BLE001 - an executor's own fault fails the run, not the node
             fault = Result(Outcome.FAILED, f"{type(error).__name__}: {error}")
-            asyncio.get_running_loop().call_soon(on_end, run, fault)
+            asyncio.get_running_loop().call_soon(life.ended, run, fault)
         if job.policy.timeout is not None:
             life.watch = asyncio.ensure_future(self._end_after(job.policy.timeout, life.key))
 
@@ -113,7 +115,8 @@ class Runner:
         await self.idle.wait()
         self._endings, self._outputs, self._under_way = [], [], ()
 
-    def _ended(self, life: _Life, run: Run, result: Result) -> None:
+    def note_end(self, life: _Life, run: Run, result: Result) -> None:
+        """An attempt has ended; it is part of the next report."""
         if life.watch is not None:
             life.watch.cancel()
         del self._lives[life.key]

@@ -10,7 +10,9 @@ import asyncio
 import inspect
 import threading
 import traceback
+from collections import deque
 from collections.abc import Callable, Mapping
+from contextvars import copy_context
 from datetime import datetime
 from typing import Any, NamedTuple
 
@@ -21,6 +23,7 @@ from foliot.model.frozen import thaw
 from foliot.protocols import AskToEnd, OnEnd, Result, Run
 
 _FRAMES = 5
+_DONE = Result(Outcome.SUCCEEDED)
 
 
 class Function(NamedTuple):
@@ -96,14 +99,19 @@ class JobRun:
 class _Act:
     """One attempt on its way through the loops."""
 
-    __slots__ = ("function", "on_end", "run", "shown", "task")
+    __slots__ = ("_executor", "function", "is_asked_to_end", "on_end", "run", "shown", "task")
 
-    def __init__(self, run: Run, on_end: OnEnd, function: Function) -> None:
+    def __init__(self, executor: PythonExecutor, run: Run, on_end: OnEnd, function: Function) -> None:
+        self._executor = executor
         self.run = run
         self.on_end = on_end
         self.function = function
-        self.shown = JobRun(run)
-        self.task: asyncio.Task[None] | None = None
+        self.shown = JobRun(run) if function.takes_run else None
+        self.task: asyncio.Task[None] | None = None  # that carries it out, while it does
+        self.is_asked_to_end = False
+
+    def ask_to_end(self) -> None:
+        self._executor.ask_to_end(self)
 
 
 class PythonExecutor:
@@ -114,6 +122,8 @@ class PythonExecutor:
         self._jobs_loop = jobs_loop
         self._crew = ThreadCrew()
         self._inbox: list[_Act] = []
+        self._ready: deque[_Act] = deque()
+        self._drivers: set[asyncio.Task[None]] = set()
         self._outbox: list[tuple[_Act, Result]] = []
         self._lock = threading.Lock()  # of the outbox: coroutines and threads both fill it
         self._engine_loop: asyncio.AbstractEventLoop | None = None
@@ -122,12 +132,12 @@ class PythonExecutor:
 
     def start(self, run: Run, on_end: OnEnd) -> AskToEnd:
         """Let it begin with the others of this turn."""
-        act = _Act(run, on_end, self._functions[run.job.action.kind])
+        act = _Act(self, run, on_end, self._functions[run.job.action.kind])
         if not self._inbox:
             self._engine_loop = asyncio.get_running_loop()
             self._engine_loop.call_soon(self._hand_over)
         self._inbox.append(act)
-        return lambda: self._ask_to_end(act)
+        return act.ask_to_end
 
     def _hand_over(self) -> None:
         acts, self._inbox = self._inbox, []
@@ -145,8 +155,11 @@ class PythonExecutor:
             for act in acts:
                 self._ended(act, Result(Outcome.INTERRUPTED, "the program's event loop is closed"))
 
-    def _ask_to_end(self, act: _Act) -> None:
-        act.shown.is_asked_to_end = True
+    def ask_to_end(self, act: _Act) -> None:
+        """Have an attempt end: a coroutine is cancelled, a plain function should look."""
+        act.is_asked_to_end = True
+        if act.shown is not None:
+            act.shown.is_asked_to_end = True
         if act.function.is_async:
             self._on_jobs_loop([], self._cancel, act)
 
@@ -159,8 +172,41 @@ class PythonExecutor:
     # -- on the user's loop ------------------------------------------------------------------------
 
     def _begin(self, acts: list[_Act]) -> None:
-        for act in acts:
-            act.task = self._jobs_loop.create_task(self._act(act))
+        self._ready.extend(acts)
+        self._drive_on()
+
+    def _drive_on(self) -> None:
+        """One more driver, if something is left that nobody has begun."""
+        if self._ready:
+            driver = self._jobs_loop.create_task(self._drive())
+            self._drivers.add(driver)  # the loop itself would let go of it
+            driver.add_done_callback(self._drivers.discard)
+
+    async def _drive(self) -> None:
+        """Carry out one attempt after the other, until one waits for something: then another driver goes on.
+
+        A task for each attempt would cost more than many a job does. What a task keeps for its code is kept
+        apart: whoever is cancelled, or changes the context, has had the task for itself.
+        """
+        ready, task, clean = self._ready, asyncio.current_task(), copy_context()
+        has_waited = False
+
+        def go_on() -> None:
+            nonlocal has_waited
+            has_waited = True
+            self._drive_on()
+
+        watch = self._jobs_loop.call_soon(go_on)  # its turn comes when this task has waited for something
+        while ready and not has_waited:
+            act = ready.popleft()
+            act.task = task
+            await self._act(act)
+            act.task = None
+            if (task is not None and task.cancelling()) or copy_context() != clean:
+                break
+        if not has_waited:
+            watch.cancel()
+            self._drive_on()
 
     def _cancel(self, act: _Act) -> None:
         if act.task is not None:
@@ -168,7 +214,7 @@ class PythonExecutor:
 
     async def _act(self, act: _Act) -> None:
         try:
-            if act.shown.is_asked_to_end:
+            if act.is_asked_to_end:
                 raise asyncio.CancelledError  # noqa: TRY301 - it was asked to end before it began
             await _invoke(act)
         except asyncio.CancelledError:
@@ -182,7 +228,7 @@ class PythonExecutor:
 
     def _call(self, act: _Act) -> None:
         try:
-            if act.shown.is_asked_to_end:
+            if act.is_asked_to_end:
                 self._ended(act, _result(act, Outcome.CANCELLED))
                 return
             _invoke(act)
@@ -214,11 +260,13 @@ def _invoke(act: _Act) -> Any:
 
 
 def _result(act: _Act, outcome: Outcome, error: str | None = None) -> Result:
+    if act.shown is None:
+        return _DONE if outcome is Outcome.SUCCEEDED else Result(outcome, error)
     return Result(outcome, error, *act.shown.written)
 
 
 def _cancelled(act: _Act) -> Result:
-    if act.shown.is_asked_to_end:
+    if act.is_asked_to_end:
         return _result(act, Outcome.CANCELLED)
     return _result(
         act, Outcome.FAILED, "CancelledError: the job cancelled itself, or the program's loop ended it"

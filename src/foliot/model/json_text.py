@@ -46,7 +46,9 @@ def read_object(text: object) -> dict[str, Any]:
     if len(text) > LONGEST_TEXT:
         raise MisfitError(text, f"is longer than {LONGEST_TEXT:,} characters")
     try:
-        value = _DECODER.decode(text)
+        value, end = _DECODER.raw_decode(text) if text[:1] == "{" else (None, -1)
+        if end != len(text):  # white space around it, or something else: look more closely
+            value = _DECODER.decode(text)
     except JSONDecodeError as error:
         raise MisfitError(text, f"is not JSON: {error.msg} at character {error.pos + 1}") from error
     except RecursionError as error:

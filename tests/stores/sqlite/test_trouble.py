@@ -144,11 +144,14 @@ def test_calls_that_wait_are_committed_together_and_one_that_fails_undoes_its_ow
         async with SqliteStore(tmp_path / "jobs.db", CLOCK, failpoint=points.append) as store:
             await store.join(Node("a"))
             await declare(store, 10)
-            gate = asyncio.Event()
+            entered, gate = asyncio.Event(), asyncio.Event()
             loop = asyncio.get_running_loop()
-            held_up = store._writer.call(
-                "gate", lambda _: asyncio.run_coroutine_threadsafe(_wait(gate), loop).result()
+            held_up = asyncio.ensure_future(
+                store._writer.call(
+                    "gate", lambda _: asyncio.run_coroutine_threadsafe(_wait(entered, gate), loop).result()
+                )
             )
+            await entered.wait()
             points.clear()
             calls: list[Coroutine[Any, Any, Any]] = [
                 store.claim("a", CLOCK.now(), {"default": 3}, start_due, "one"),
@@ -177,7 +180,8 @@ def test_calls_that_wait_are_committed_together_and_one_that_fails_undoes_its_ow
     assert points[points.index(together[0]) :][: len(together)] == together
 
 
-async def _wait(gate: asyncio.Event) -> None:
+async def _wait(entered: asyncio.Event, gate: asyncio.Event) -> None:
+    entered.set()
     await gate.wait()
 
 

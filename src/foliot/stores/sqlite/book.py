@@ -18,7 +18,7 @@ from foliot.model.decision import Decision
 from foliot.model.job import Job
 from foliot.model.json_text import clean_text
 from foliot.model.state import Record, Skip, State
-from foliot.stores.sqlite import chain, statement
+from foliot.stores.sqlite import chain, quick, statement
 from foliot.stores.sqlite.codes import EPOCH, UNREADABLE, micros
 from foliot.stores.sqlite.definition import Reader, Writer
 from foliot.stores.sqlite.rows import (
@@ -90,6 +90,9 @@ class Book:
         self._attempts: list[Row] = []
         self._states: list[Row] = []
         self._skips: list[Row] = []
+        self.starts: list[Row] = []  # these three are filled by `quick`
+        self.moves: list[Row] = []
+        self.ends: list[Row] = []
 
     # -- reading -----------------------------------------------------------------------------------
 
@@ -182,6 +185,9 @@ class Book:
         if is_removed:
             self.remove(entry)
             return
+        is_usual = kept is None and not skips and len(attempts) == 1
+        if is_usual and quick.note(self, entry, record, attempts[0], state):
+            return
         job, before, open_ones = record
         if kept is not None:
             self.define(entry, job := kept)
@@ -236,6 +242,9 @@ class Book:
         """Write what was noted."""
         for rows, put in (
             (self._jobs, statement.ADD_JOB),
+            (self.starts, statement.START),
+            (self.moves, statement.MOVE),
+            (self.ends, statement.END),
             (self._attempts, statement.PUT_ATTEMPT),
             (self._states, statement.PUT_STATE),
             (self._skips, statement.PUT_SKIP),

@@ -6,7 +6,9 @@ million jobs has few frames, so each is read once, and a job costs no more than 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import fields
+from operator import attrgetter
 from typing import Any, NamedTuple
 
 from foliot.errors import DamagedRecordError, InvalidJobError
@@ -19,10 +21,21 @@ from foliot.schedules import Schedule
 
 _MOST_FRAMES = 2048
 _MOST_JOBS = 8192
-_FRAME_FIELDS = tuple(f.name for f in fields(Job) if f.name not in ("name", "action"))
 _NO_NAME = "-"
 _NO_DATA = "{}"
-_set = object.__setattr__  # values are frozen once they are made
+
+
+def _setter(kind: type, field: str) -> Callable[[object, object], None]:
+    """The slot itself: values are frozen once they are made, and this is how they are made."""
+    put: Callable[[object, object], None] = kind.__dict__[field].__set__
+    return put
+
+
+_set_kind, _set_data = _setter(Action, "kind"), _setter(Action, "data")
+_set_name, _set_action = _setter(Job, "name"), _setter(Job, "action")
+_FRAME_FIELDS = tuple(
+    (attrgetter(f.name), _setter(Job, f.name)) for f in fields(Job) if f.name not in ("name", "action")
+)
 
 
 class Texts(NamedTuple):
@@ -120,12 +133,12 @@ def _job_of(frame: Job, name: str, data: dict[str, Any]) -> Job:
 def _filled(frame: Job, name: str, data: dict[str, Any]) -> Job:
     """The same without the checks, which the frame has passed and which cost more than all the rest."""
     action, job = object.__new__(Action), object.__new__(Job)
-    _set(action, "kind", frame.action.kind)
-    _set(action, "data", freeze(data))
-    _set(job, "name", name)
-    _set(job, "action", action)
-    for field in _FRAME_FIELDS:
-        _set(job, field, getattr(frame, field))
+    _set_kind(action, frame.action.kind)
+    _set_data(action, freeze(data))
+    _set_name(job, name)
+    _set_action(job, action)
+    for take, put in _FRAME_FIELDS:
+        put(job, take(frame))
     return job
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import sqlite3
 from itertools import chain
 
+from foliot.model.attempt import AttemptState, Outcome, Trigger
+from foliot.stores.sqlite.codes import OUTCOME_CODES, STATE_CODES, TRIGGER_CODES
 from foliot.stores.sqlite.rows import ATTEMPT_COLUMNS, STATE_COLUMNS, Row
 
 # ruff: noqa: S608 - made of constants only
@@ -55,6 +57,7 @@ HOLDERS = """
     SELECT node_no FROM holders WHERE node_no IS NOT NULL
 """
 _SIZES = (1, 8, 64, 400)
+_MOST_VALUES = 900  # old versions can bind 999
 
 
 class Insert:
@@ -62,14 +65,17 @@ class Insert:
 
     Each statement is one call of the library, for which a thread lets go of the interpreter. A thread that
     is busy elsewhere in the process may take 5 ms to give it back, so few statements are better than many.
+    `constants` are values that are the same for all rows, and stand in the text.
     """
 
-    rows_at_once = 40  # with 22 columns, as many values as old versions can bind
-
-    def __init__(self, table: str, columns: str, on_conflict: str = "") -> None:
-        self._head = f"INSERT INTO {table} ({columns}) VALUES "
-        self._places = f"({', '.join('?' * len(columns.split(',')))})"
+    def __init__(self, table: str, columns: str, on_conflict: str = "", constants: str = "") -> None:
+        bound = columns.split(",")
+        fixed = [pair.split(" = ") for pair in constants.split(", ")] if constants else []
+        names = ", ".join([*(name.strip() for name in bound), *(name for name, _ in fixed)])
+        self._head = f"INSERT INTO {table} ({names}) VALUES "
+        self._places = f"({', '.join(['?'] * len(bound) + [value for _, value in fixed])})"
         self._tail = f" ON CONFLICT {on_conflict}" if on_conflict else ""
+        self.rows_at_once = _MOST_VALUES // len(bound)
         self._many = self.sql(self.rows_at_once)
         self._one = self.sql(1)
 
@@ -105,6 +111,29 @@ PUT_SKIP = Insert(
     "skips",
     "job_no, first_at, last_at, reason",
     "(job_no, first_at, last_at) DO UPDATE SET reason = excluded.reason",
+)
+# The usual: an occurrence starts, its job moves on, its attempt succeeds. See `quick`.
+START = Insert(
+    "attempts",
+    "scheduled_for, job_no, previous_at, claim_no, node_no, token, claimed_at, deadline_at, reason",
+    constants=f"request = '', number = 1, ordinal = 0, trigger = {TRIGGER_CODES[Trigger.SCHEDULE]}, "
+    f"state = {STATE_CODES[AttemptState.RUNNING]}, retries = 0, losses = 0",
+)
+_MOVED = "token, wake_at, served_until, next_at, fired_count, last_attempt_at, last_run, newest_at"
+MOVE = Insert(
+    "states",
+    f"job_no, {_MOVED}",
+    f"(job_no) DO UPDATE SET {_excluded(_MOVED)}",
+    constants="lane_no = 0, created_at = 0, failures_in_row = 0",  # never used: the row is there
+)
+END = Insert(
+    "attempts",
+    "scheduled_for, job_no, request, number, started_at, finished_at",
+    f"""(scheduled_for, job_no, request, number) DO UPDATE SET
+        state = {STATE_CODES[AttemptState.ENDED]}, outcome = {OUTCOME_CODES[Outcome.SUCCEEDED]},
+        started_at = excluded.started_at, finished_at = excluded.finished_at""",
+    # As above: the row is there.
+    constants="ordinal = 0, trigger = 0, state = 0, token = 0, reason = '', retries = 0, losses = 0",
 )
 ADD_JOB = Insert("jobs", "job_no, key, frame, data, policy_no")
 CHANGE_JOB = "UPDATE jobs SET frame = ?, data = ?, policy_no = ? WHERE job_no = ?"

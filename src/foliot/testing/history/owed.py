@@ -103,9 +103,10 @@ def _backdated(stretch: Stretch, hosts: Hosts, marks: Marks) -> Iterator[Slot]:
 
 
 def _is_wanted_at_once(old: World, definition: Definition) -> bool:
-    """A one-time job with a new time that has passed runs for it, unless it has served that time already."""
-    is_once = definition.rule.text.startswith("@once")
-    return is_once and old.definition is not None and old.definition.rule != definition.rule
+    """A one-time job that gets a new time, or comes back, may run for a time that has passed."""
+    if not definition.rule.text.startswith("@once") or old.definition is None:
+        return False
+    return old.is_removed or old.definition.rule != definition.rule
 
 
 def _first_seen(

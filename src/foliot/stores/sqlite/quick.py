@@ -1,0 +1,101 @@
+"""The rows of a run that goes well, noted the quick way: few values are bound, the rest is in the statement.
+
+An occurrence starts with nothing open, or the only open attempt succeeds and leaves the state alone: that
+is nearly all a store ever writes. Each function recognises its case, or answers False, and then the book
+notes the rows at length. Both ways leave the same rows; the contract and the machine run through both.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from foliot.model.attempt import Attempt, AttemptState, Outcome, Trigger
+from foliot.model.state import Record, State
+from foliot.stores.sqlite.codes import EPOCH, micros
+from foliot.stores.sqlite.rows import request_text
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from foliot.stores.sqlite.book import Book, Entry
+
+_RUNNING, _ENDED = AttemptState.RUNNING, AttemptState.ENDED
+_SCHEDULE, _SUCCEEDED = Trigger.SCHEDULE, Outcome.SUCCEEDED
+
+
+def note(book: Book, entry: Entry, record: Record, attempt: Attempt, state: State) -> bool:
+    """Note the rows of a decision about one attempt, if it is of the usual kind; whether it was."""
+    if record.attempts:
+        return _note_end(book, entry, record, attempt, state)
+    return _note_start(book, entry, record, attempt, state)
+
+
+def _note_start(book: Book, entry: Entry, record: Record, attempt: Attempt, state: State) -> bool:
+    """The first attempt at the newest occurrence: a new row, and a state that has moved on."""
+    (
+        _, number, trigger, attempt_state, scheduled_for, _, covers_from, _, node, token,
+        claimed_at, deadline_at, _, _, _, _, reason, _, _,
+    ) = attempt  # fmt: skip
+    before = record.state
+    if (
+        attempt_state is not _RUNNING
+        or number != 1
+        or trigger is not _SCHEDULE
+        or covers_from is not None
+        or entry.ordinal != -1
+        or before.failures_in_row != state.failures_in_row
+        or before.last_failure_at is not state.last_failure_at
+        or before.paused_at is not state.paused_at
+        or before.removed_at is not state.removed_at
+    ):
+        return False
+    at, newest = micros(scheduled_for), entry.newest
+    if at is None or (newest is not None and at <= newest):
+        return False
+    claim_no = None
+    if book.claim_no is not None and token == state.token:
+        claim_no, book.claim_no = book.claim_no, book.claim_no + 1
+    entry.newest, entry.ordinal = at, 0
+    book.starts.append(
+        (at, entry.job_no, newest, claim_no, book.shelf.node_number(node), token, micros(claimed_at),
+         micros(deadline_at), reason)
+    )  # fmt: skip
+    book.moves.append(
+        (entry.job_no, state.token, micros(state.wake_at), micros(state.served_until), micros(state.next_at),
+         state.fired_count, micros(state.last_attempt_at), state.last_run, at)
+    )  # fmt: skip
+    book.desk.kept.pop(entry.key, None)
+    entry.record = Record(record.job, state, (attempt,))
+    return True
+
+
+def _note_end(book: Book, entry: Entry, record: Record, attempt: Attempt, state: State) -> bool:
+    """The only open attempt has succeeded, and the state stays as it is: one row changes."""
+    if (
+        state is not record.state
+        or len(record.attempts) != 1
+        or attempt.state is not _ENDED
+        or attempt.outcome is not _SUCCEEDED
+        or attempt.error is not None
+    ):
+        return False
+    held = record.attempts[0]
+    if held.number != attempt.number or held.scheduled_for != attempt.scheduled_for:
+        return False
+    if held.request != attempt.request:
+        return False
+    book.ends.append(
+        (micros(attempt.scheduled_for), entry.job_no, request_text(attempt.request), attempt.number,
+         _number_of(attempt.started_at), _number_of(attempt.finished_at))
+    )  # fmt: skip
+    book.desk.kept.pop(entry.key, None)
+    entry.record = Record(record.job, state, ())
+    return True
+
+
+def _number_of(instant: datetime | None) -> int | None:
+    """An instant in microseconds, without keeping it: each of these is seen once."""
+    if instant is None:
+        return None
+    since = instant - EPOCH
+    return (since.days * 86_400 + since.seconds) * 1_000_000 + since.microseconds
