@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from app.scene import NEVER, play
-from foliot import Every, Foliot
+from foliot import Event, Every, Foliot
+from foliot.clock import SystemClock
 from foliot.errors import (
+    AppStateError,
     CommandRefusedError,
     InvalidJobError,
     InvalidPolicyError,
@@ -80,3 +84,76 @@ def test_definitions_that_cannot_be_are_refused_and_nothing_is_changed() -> None
 
     play(scene)
     app.close()
+
+
+@pytest.mark.parametrize(
+    ("settings", "what"),
+    [
+        ({"drian": "1m"}, "drian"),
+        ({"slots": 0}, "slots"),
+        ({"slots": "5"}, "slots"),
+        ({"slots": {}}, "slots"),
+        ({"lease": "0s"}, "lease"),
+    ],
+)
+def test_settings_that_cannot_be_are_refused(settings: Any, what: str) -> None:
+    with pytest.raises(InvalidPolicyError, match=what) as caught:
+        Foliot("memory://", **settings)
+    assert caught.value.hint
+
+
+def test_a_decorator_without_parentheses_is_refused() -> None:
+    app = Foliot("memory://")
+
+    def work() -> None: ...
+
+    with pytest.raises(InvalidJobError, match="is no schedule"):
+        app.job(work)  # type: ignore[arg-type] # what people write by mistake
+
+
+def test_what_cannot_be_stored_is_refused_on_every_store(app: Foliot) -> None:
+    async def scene() -> None:
+        app.action(lambda at: at, name="noop")
+        with pytest.raises(InvalidJobError, match="payload"):
+            await app.schedule("x", NEVER, "noop", payload={"at": SystemClock().now()})
+
+    play(scene)
+
+
+def test_a_folder_that_is_not_there_is_named(tmp_path: Path) -> None:
+    app = Foliot(f"sqlite:///{tmp_path}/nowhere/jobs.db")
+
+    async def scene() -> None:
+        with pytest.raises(InvalidStoreError, match=r"there is no folder .*nowhere"):
+            await app.jobs()
+
+    play(scene)
+    app.close()
+
+
+def test_a_listener_that_waits_for_the_engine_is_told_that_it_cannot() -> None:
+    app = Foliot("memory://")
+    errors: list[AppStateError] = []
+
+    @app.listen
+    def listener(_: Event) -> None:
+        work = app.trigger("work")
+        try:
+            app.wait(work)
+        except AppStateError as error:
+            errors.append(error)
+        finally:
+            work.close()
+
+    @app.job(NEVER)
+    def work() -> None: ...
+
+    async def scene() -> None:
+        async with app:
+            await app.trigger("work")
+            while not errors:
+                await SystemClock().wait(timedelta(milliseconds=5))
+
+    play(scene)
+    app.close()
+    assert "cannot wait for itself" in str(errors[0])

@@ -137,6 +137,7 @@ def test_a_job_declared_while_it_runs_runs_too(app: Foliot) -> None:
             async def late() -> None:
                 ran.set()
 
+            await app.trigger("late")  # it is there at once
             await ran.wait()
             assert [status.name for status in await app.jobs()] == ["late"]
 

@@ -71,12 +71,12 @@ class Stage:
     async def declare(self, *jobs: Job) -> None:
         await reconcile(self.store, "code", Snapshot(f"r{next(self._revisions)}", jobs), self.clock.now())
 
-    async def start(self, store: Any = None, slots: int = 10) -> Engine:
+    async def start(self, store: Any = None, slots: int = 10, **settings: Any) -> Engine:
         engine = Engine(
             store or self.store,
             {"x": Player(self)},
             clock=self.clock,
-            settings=Settings(slots={"default": slots}),
+            settings=Settings(slots={"default": slots}, **settings),
             new_id=lambda: f"id-{next(self._ids)}",
             listeners=(self.told,),
             outputs=self.store,

@@ -8,7 +8,7 @@ from datetime import timedelta
 from itertools import count
 from typing import Any
 
-from engine.stage import MINUTE, SECOND, Stage, job, staged
+from engine.stage import LEASE, MINUTE, SECOND, Stage, job, staged
 from foliot.engine.plan_command import Cancel, RunNow, plan_command
 from foliot.engine.planner import plan_due
 from foliot.errors import StoreUnavailableError
@@ -297,3 +297,40 @@ async def test_a_job_of_a_kind_that_the_node_cannot_run_is_left_alone(stage: Sta
 
 async def _views(stage: Stage, key: str) -> Any:
     return await stage.store.jobs(JobQuery(keys=frozenset({key})))
+
+
+@staged
+async def test_a_node_that_drains_keeps_its_lease_and_goes_on_reporting(stage: Stage) -> None:
+    """Otherwise others would bury it, and start a second time what it is about to end."""
+    stage.takes = 3 * LEASE
+    await stage.declare(job(rule="1 0 * * *"), job("short", rule="1 0 * * *"))
+    first = await stage.start(drain=5 * LEASE)
+    await stage.clock.advance(MINUTE + SECOND)
+    stage.takes = SECOND
+    await stage.start()
+
+    first.stop()
+    await stage.clock.advance(2 * LEASE)
+    assert len(stage.starts) == 2
+
+    await stage.clock.advance(2 * LEASE)
+    attempts = await stage.runs()
+    assert [(a.number, a.outcome) for a in attempts] == [(1, Outcome.SUCCEEDED)] * 2
+    assert len(stage.starts) == 2
+
+
+@staged
+async def test_what_ends_while_others_are_drained_is_reported_at_once(stage: Stage) -> None:
+    stage.takes = 2 * MINUTE
+    await stage.declare(job(rule="1 0 * * *"))
+    await stage.declare(job(rule="1 0 * * *"), job("late", rule="2 0 * * *"))
+    engine = await stage.start(drain=timedelta(minutes=10))
+    await stage.clock.advance(MINUTE + SECOND)
+    stage.takes = 5 * MINUTE
+    await stage.clock.advance(MINUTE)
+    engine.stop()
+
+    await stage.clock.advance(MINUTE + SECOND)
+
+    assert [a.job for a in await stage.runs(outcome=Outcome.SUCCEEDED)] == ["code/a"]
+    assert [a.job for a in await stage.runs(is_open=True)] == ["code/late"]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections.abc import Callable, Coroutine
+from contextvars import ContextVar
 from datetime import timedelta
 from typing import Any
 
@@ -12,7 +13,7 @@ import pytest
 
 from foliot.app.thread import LoopThread
 from foliot.clock import SystemClock
-from foliot.executors.python import JobRun, PythonExecutor, describe
+from foliot.executors.python import JobRun, PythonExecutor, Wish, describe
 from foliot.model.attempt import Attempt, AttemptState, Outcome, Trigger
 from foliot.model.job import Action, Job
 from foliot.protocols import AskToEnd, Result, Run
@@ -161,6 +162,72 @@ def test_a_program_whose_loop_has_ended_interrupts_its_runs() -> None:
 
 
 def test_the_run_shows_itself() -> None:
-    run = JobRun(a_run())
+    run = JobRun(a_run(), Wish())
     assert repr(run) == "<JobRun s/n@2026-01-01T00:00:00Z#1>"
     assert (run.token, run.is_asked_to_end) == (7, False)
+
+
+@pytest.mark.parametrize(("looks", "outcome"), [(True, Outcome.CANCELLED), (False, Outcome.SUCCEEDED)])
+def test_a_function_that_was_asked_to_end_has_succeeded_unless_it_looked(
+    looks: bool,  # noqa: FBT001 - a case
+    outcome: Outcome,
+) -> None:
+    began, asked = threading.Event(), threading.Event()
+
+    def work(run: JobRun) -> None:
+        began.set()
+        assert asked.wait(PATIENCE)
+        if looks:
+            assert run.is_asked_to_end
+
+    async def scene(stage: Stage) -> None:
+        ask = stage.start(a_run())
+        await asyncio.to_thread(began.wait, PATIENCE)
+        ask()
+        asked.set()
+        assert (await stage.result()).outcome is outcome
+
+    play(work, scene)
+
+
+def test_one_that_waits_does_not_hold_up_the_others_and_is_cancelled_alone() -> None:
+    waiting = threading.Event()
+    done: list[int] = []
+
+    async def work(n: int) -> None:
+        if n % 10 == 0:
+            waiting.set()
+            await SystemClock().wait(timedelta(hours=1))
+        done.append(n)
+
+    async def scene(stage: Stage) -> None:
+        asks = [stage.start(a_run(n=n)) for n in range(100)]
+        outcomes = [(await stage.result()).outcome for _ in range(90)]
+        assert set(outcomes) == {Outcome.SUCCEEDED}
+        for ask in asks:
+            ask()  # most have ended: nothing must come of it
+        late = [(await stage.result()).outcome for _ in range(10)]
+        assert set(late) == {Outcome.CANCELLED}
+        stage.start(a_run(n=1))
+        assert (await stage.result()).outcome is Outcome.SUCCEEDED
+
+    play(work, scene)
+    assert sorted(done) == sorted([n for n in range(100) if n % 10] + [1])
+
+
+def test_what_a_job_keeps_in_its_context_is_not_seen_by_the_next() -> None:
+    secret: ContextVar[str] = ContextVar("secret", default="nothing")
+    seen: list[str] = []
+
+    async def work(n: int) -> None:
+        seen.append(secret.get())
+        secret.set(f"of {n}")
+
+    async def scene(stage: Stage) -> None:
+        for n in range(20):
+            stage.start(a_run(n=n))
+        for _ in range(20):
+            await stage.result()
+
+    play(work, scene)
+    assert seen == ["nothing"] * 20

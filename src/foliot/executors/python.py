@@ -12,7 +12,7 @@ import threading
 import traceback
 from collections import deque
 from collections.abc import Callable, Mapping
-from contextvars import copy_context
+from contextvars import Context, copy_context
 from datetime import datetime
 from typing import Any, NamedTuple
 
@@ -35,15 +35,24 @@ class Function(NamedTuple):
     signature: inspect.Signature
 
 
+class Wish:
+    """That an attempt should end: whether it was asked, and whether its function has looked since."""
+
+    __slots__ = ("is_asked", "is_heeded")
+
+    def __init__(self) -> None:
+        self.is_asked = self.is_heeded = False
+
+
 class JobRun:
     """What a function gets to know about the run that it is: the `run` argument."""
 
-    __slots__ = ("_log", "_run", "is_asked_to_end")
+    __slots__ = ("_log", "_run", "_wish")
 
-    def __init__(self, run: Run) -> None:
+    def __init__(self, run: Run, wish: Wish) -> None:
         self._run = run
+        self._wish = wish
         self._log: RunLog | None = None
-        self.is_asked_to_end = False  # a plain function should look: nobody can end a thread from outside
 
     @property
     def key(self) -> str:
@@ -81,6 +90,16 @@ class JobRun:
         return self._run.attempt.token
 
     @property
+    def is_asked_to_end(self) -> bool:
+        """Whether a plain function should return: nobody can end a thread from outside.
+
+        A function that has seen this and returns has not succeeded; one that never looked has.
+        """
+        wish = self._wish
+        wish.is_heeded = wish.is_asked
+        return wish.is_asked
+
+    @property
     def log(self) -> RunLog:
         """Call it like `print`; what it is told is kept in the history."""
         if self._log is None:
@@ -99,16 +118,16 @@ class JobRun:
 class _Act:
     """One attempt on its way through the loops."""
 
-    __slots__ = ("_executor", "function", "is_asked_to_end", "on_end", "run", "shown", "task")
+    __slots__ = ("_executor", "function", "on_end", "run", "shown", "task", "wish")
 
     def __init__(self, executor: PythonExecutor, run: Run, on_end: OnEnd, function: Function) -> None:
         self._executor = executor
         self.run = run
         self.on_end = on_end
         self.function = function
-        self.shown = JobRun(run) if function.takes_run else None
+        self.wish = Wish()
+        self.shown = JobRun(run, self.wish) if function.takes_run else None
         self.task: asyncio.Task[None] | None = None  # that carries it out, while it does
-        self.is_asked_to_end = False
 
     def ask_to_end(self) -> None:
         self._executor.ask_to_end(self)
@@ -123,6 +142,7 @@ class PythonExecutor:
         self._crew = ThreadCrew()
         self._inbox: list[_Act] = []
         self._ready: deque[_Act] = deque()
+        self._clean: Context | None = None  # what each attempt begins with
         self._drivers: set[asyncio.Task[None]] = set()
         self._outbox: list[tuple[_Act, Result]] = []
         self._lock = threading.Lock()  # of the outbox: coroutines and threads both fill it
@@ -157,9 +177,7 @@ class PythonExecutor:
 
     def ask_to_end(self, act: _Act) -> None:
         """Have an attempt end: a coroutine is cancelled, a plain function should look."""
-        act.is_asked_to_end = True
-        if act.shown is not None:
-            act.shown.is_asked_to_end = True
+        act.wish.is_asked = True
         if act.function.is_async:
             self._on_jobs_loop([], self._cancel, act)
 
@@ -172,13 +190,16 @@ class PythonExecutor:
     # -- on the user's loop ------------------------------------------------------------------------
 
     def _begin(self, acts: list[_Act]) -> None:
+        if self._clean is None:
+            self._clean = copy_context()
         self._ready.extend(acts)
         self._drive_on()
 
     def _drive_on(self) -> None:
         """One more driver, if something is left that nobody has begun."""
         if self._ready:
-            driver = self._jobs_loop.create_task(self._drive())
+            context = None if self._clean is None else self._clean.copy()
+            driver = self._jobs_loop.create_task(self._drive(), context=context)
             self._drivers.add(driver)  # the loop itself would let go of it
             driver.add_done_callback(self._drivers.discard)
 
@@ -188,7 +209,7 @@ class PythonExecutor:
         A task for each attempt would cost more than many a job does. What a task keeps for its code is kept
         apart: whoever is cancelled, or changes the context, has had the task for itself.
         """
-        ready, task, clean = self._ready, asyncio.current_task(), copy_context()
+        ready, task = self._ready, asyncio.current_task()
         has_waited = False
 
         def go_on() -> None:
@@ -202,7 +223,7 @@ class PythonExecutor:
             act.task = task
             await self._act(act)
             act.task = None
-            if (task is not None and task.cancelling()) or copy_context() != clean:
+            if (task is not None and task.cancelling()) or copy_context() != self._clean:
                 break
         if not has_waited:
             watch.cancel()
@@ -214,7 +235,7 @@ class PythonExecutor:
 
     async def _act(self, act: _Act) -> None:
         try:
-            if act.is_asked_to_end:
+            if act.wish.is_asked:
                 raise asyncio.CancelledError  # noqa: TRY301 - it was asked to end before it began
             await _invoke(act)
         except asyncio.CancelledError:
@@ -222,20 +243,20 @@ class PythonExecutor:
         except BaseException as error:  # noqa: BLE001 - a job's SystemExit is the job's, not the program's
             self._ended(act, _failed(act, error))
         else:
-            self._ended(act, _result(act, Outcome.SUCCEEDED))
+            self._ended(act, _returned(act))
 
     # -- in a thread -------------------------------------------------------------------------------
 
     def _call(self, act: _Act) -> None:
         try:
-            if act.is_asked_to_end:
+            if act.wish.is_asked:
                 self._ended(act, _result(act, Outcome.CANCELLED))
                 return
             _invoke(act)
         except BaseException as error:  # noqa: BLE001 - as above
             self._ended(act, _failed(act, error))
         else:
-            self._ended(act, _result(act, Outcome.SUCCEEDED))
+            self._ended(act, _returned(act))
 
     def _ended(self, act: _Act, result: Result) -> None:
         """Tell the engine's loop, once for all that end before it looks."""
@@ -265,8 +286,12 @@ def _result(act: _Act, outcome: Outcome, error: str | None = None) -> Result:
     return Result(outcome, error, *act.shown.written)
 
 
+def _returned(act: _Act) -> Result:
+    return _result(act, Outcome.CANCELLED if act.wish.is_heeded else Outcome.SUCCEEDED)
+
+
 def _cancelled(act: _Act) -> Result:
-    if act.is_asked_to_end:
+    if act.wish.is_asked:
         return _result(act, Outcome.CANCELLED)
     return _result(
         act, Outcome.FAILED, "CancelledError: the job cancelled itself, or the program's loop ended it"
