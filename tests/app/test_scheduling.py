@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import sqlite3
+from contextlib import closing
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -235,3 +237,26 @@ def test_listeners_are_told_and_one_that_raises_harms_nobody(app: Foliot, caplog
     play(scene)
     assert "a listener failed" in caplog.text
     assert "#1 failed" in caplog.text
+
+
+def test_a_job_that_was_set_aside_comes_back_with_the_next_start_of_the_same_code(tmp_path: Path) -> None:
+    app = Foliot(f"sqlite:///{tmp_path}/jobs.db")
+    app.job(NEVER, name="x")(lambda: None)
+
+    async def scene() -> None:
+        async with app:
+            await app.trigger("x")
+            await ended(app, "x")
+        with closing(sqlite3.connect(tmp_path / "jobs.db")) as connection:
+            connection.execute("UPDATE states SET damage = 'a bug of yesterday'")
+            connection.commit()
+        [status] = await app.jobs()
+        assert status.problem == "a bug of yesterday"
+        async with app:
+            [status] = await app.jobs()
+            assert status.problem is None
+            await app.trigger("x")
+            await ended(app, "x", count=2)
+
+    play(scene)
+    app.close()

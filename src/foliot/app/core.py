@@ -208,10 +208,10 @@ class Core:
             raise JobNotFoundError(name)
         return views[0]
 
-    async def views(self) -> list[JobView]:
-        """All jobs of the application."""
+    async def views(self, *sources: str) -> list[JobView]:
+        """All jobs of the application, or of some of its sources."""
         found: list[JobView] = []
-        for source in (self.name, self.added):
+        for source in sources or (self.name, self.added):
             after = ""
             while page := await (await self.store()).jobs(JobQuery(source=source, after=after, limit=_PAGE)):
                 found += page

@@ -54,7 +54,7 @@ class Runtime:
         """Declare what the code declares, and let an engine live."""
         self._loop = asyncio.get_running_loop()
         store = await self._core.store()
-        await self._declare(self._registry.snapshot())
+        await self._declare(await self._with_the_damaged(self._registry.snapshot()))
         self._executors |= dict.fromkeys(self._registry.functions, self._python)
         settings = self._core.settings
         lease, drain, poll = (cast("timedelta", v) for v in (settings.lease, settings.drain, settings.poll))
@@ -97,6 +97,13 @@ class Runtime:
             else:
                 self._heed(events)
                 return
+
+    async def _with_the_damaged(self, snapshot: Snapshot) -> Snapshot:
+        """Jobs that were set aside are declared anew: the code is the same, what set them aside is not."""
+        views = await self._core.views(self._core.name)
+        if all(view.damage is None for view in views):
+            return snapshot
+        return snapshot._replace(revision=f"{snapshot.revision}-{uuid4().hex[:8]}")
 
     def _heed(self, events: Sequence[Event]) -> None:
         """What this program has changed: its engine need not wait to find out."""

@@ -42,9 +42,10 @@ from foliot.stores.sqlite.definition import Reader as JobReader
 from foliot.stores.sqlite.definition import Writer as JobWriter
 from foliot.stores.sqlite.lock_file import LockFiles
 from foliot.stores.sqlite.migration import migrate
+from foliot.stores.sqlite.patience import Patience
 from foliot.stores.sqlite.worker import Worker, Writer
 
-_LONGEST_PATIENCE = timedelta(seconds=5)
+_LONGEST_BUSY = timedelta(seconds=5)
 _OLDEST = (3, 24, 0)  # the first that can insert or update in one statement
 
 
@@ -73,7 +74,8 @@ class SqliteStore:
         self._path = Path(path).absolute()
         self._clock = clock
         self._lease = lease
-        self._patience = min(_LONGEST_PATIENCE, lease / 4)
+        self._busy_for = min(_LONGEST_BUSY, lease / 4)
+        self._patience = Patience(clock, lease)
         self._synchronous = Synchronous(synchronous.upper())
         self._failpoint = failpoint
         self._locks = LockFiles(self._path)
@@ -114,7 +116,7 @@ class SqliteStore:
         await self.close()
 
     def _connect_to_write(self) -> sqlite3.Connection:
-        connection = connect(self._path, self._patience, self._synchronous)
+        connection = connect(self._path, self._busy_for, self._synchronous)
         try:
             migrate(connection, self._failpoint)
         except BaseException:
@@ -123,7 +125,7 @@ class SqliteStore:
         return connection
 
     def _connect_to_read(self) -> sqlite3.Connection:
-        connection = connect(self._path, self._patience, self._synchronous)
+        connection = connect(self._path, self._busy_for, self._synchronous)
         connection.execute("PRAGMA query_only = ON")
         return connection
 
@@ -173,7 +175,7 @@ class SqliteStore:
     ) -> Claimed:
         def work(desk: Desk) -> Claimed:
             asked = run.Asked(node, now, room, decide, claim_id)
-            return run.claim(desk, asked, self._clock.now(), self._lease)
+            return run.claim(desk, asked, self._patience.now(), self._lease)
 
         return await self._writer.call("claim", work)
 
@@ -185,7 +187,7 @@ class SqliteStore:
     async def recover(self, limit: int, now: datetime, decide: DecideLost) -> Recovered:
         def work(desk: Desk) -> Recovered:
             book = Book(desk)
-            life.bury(book, self._locks, self._clock.now())
+            life.bury(book, self._locks, self._patience.now())
             holders = life.dead_holders(book)
             recovered = run.recover(book, holders, limit, now, decide)
             life.forget_dead(book, self._locks, holders)

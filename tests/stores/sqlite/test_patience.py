@@ -1,0 +1,75 @@
+"""A wall clock that is set, or a host that has slept, buries nobody who lives."""
+
+from __future__ import annotations
+
+import asyncio
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from foliot.errors import NodeBuriedError
+from foliot.model.state import Node
+from foliot.stores.sqlite import SqliteStore
+from foliot.stores.sqlite.patience import Patience
+from foliot.testing.clock import ManualClock
+from foliot.testing.contract.sample import lose
+
+LEASE = timedelta(seconds=30)
+HOUR = timedelta(hours=1)
+SECOND = timedelta(seconds=1)
+
+
+class SetClock(ManualClock):
+    """A clock whose wall time can be set, as a person or a time server does."""
+
+    def set_by(self, duration: timedelta) -> None:
+        self._now += duration
+        self._start += duration
+
+
+def test_a_jump_ahead_is_forgiven_for_one_lease() -> None:
+    async def scene() -> None:
+        clock = SetClock()
+        patience, before = Patience(clock, LEASE), clock.now()
+        clock.set_by(HOUR)
+        assert patience.now() == before
+        await clock.advance(LEASE - SECOND)
+        assert patience.now() == before + LEASE - SECOND
+        await clock.advance(SECOND)
+        assert patience.now() == clock.now() == before + HOUR + LEASE
+
+    asyncio.run(scene())
+
+
+def test_time_that_passes_is_no_jump_and_neither_is_a_jump_back() -> None:
+    async def scene() -> None:
+        clock = SetClock()
+        patience = Patience(clock, LEASE)
+        await clock.advance(HOUR)
+        assert patience.now() == clock.now()
+        clock.set_by(-HOUR)
+        assert patience.now() == clock.now()
+
+    asyncio.run(scene())
+
+
+def test_who_lives_survives_a_jump_and_who_does_not_renew_is_buried_later(tmp_path: Path) -> None:
+    async def scene() -> None:
+        clock = SetClock()
+        async with SqliteStore(tmp_path / "jobs.db", clock, lease=LEASE) as store:
+            for node in ("lively", "silent"):
+                await store.join(Node(node))
+            clock.set_by(HOUR)
+            await store.recover(10, clock.now(), lose)
+            await store.renew("lively")
+            await clock.advance(LEASE - SECOND)
+            await store.recover(10, clock.now(), lose)
+            await store.renew("lively")
+            await clock.advance(2 * SECOND)
+            await store.recover(10, clock.now(), lose)
+            await store.renew("lively")
+            with pytest.raises(NodeBuriedError):
+                await store.renew("silent")
+
+    asyncio.run(scene())
