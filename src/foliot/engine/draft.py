@@ -146,7 +146,7 @@ class Draft:
     def tell(self, what: Happening, reason: str, attempt: Attempt | None = None) -> None:
         """Note an event."""
         key, number = attempt.key if attempt else (None, 0)
-        self.events.append(Event(what, self.job.key, self.now, reason, key, number))
+        self.events.append(Event(what, self.job.key, self.now, reason, key, number, attempt))
 
     # -- the end -----------------------------------------------------------------------------------
 

@@ -44,7 +44,7 @@ def start_in_time(record: Record, now: datetime, node: str) -> Decision | None:
         token, state.created_at, following, first, following, None, None,  # wake_at to removed_at
         state.fired_count + 1, state.failures_in_row, now, state.last_failure_at, name,
     )  # fmt: skip
-    return Decision(changed, (attempt,), (), (Event(_TOLD_STARTED, key, now, ON_TIME, name, 1),))
+    return Decision(changed, (attempt,), (), (Event(_TOLD_STARTED, key, now, ON_TIME, name, 1, attempt),))
 
 
 def end_in_peace(record: Record, ending: Ending, now: datetime) -> Decision | None:
@@ -73,4 +73,6 @@ def end_in_peace(record: Record, ending: Ending, now: datetime) -> Decision | No
         node, token, claimed_at, deadline_at,
         ending.started_at, ending.finished_at, _SUCCEEDED, ending.error, reason, retries, losses,
     )  # fmt: skip
-    return Decision(state, (ended,), (), (Event(_TOLD_ENDED, key, now, _SUCCEEDED, ending.run_key, number),))
+    return Decision(
+        state, (ended,), (), (Event(_TOLD_ENDED, key, now, _SUCCEEDED, ending.run_key, number, ended),)
+    )

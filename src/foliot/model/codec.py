@@ -32,6 +32,7 @@ from foliot.model.shape import (
     NOTHING,
     TEXT,
     WHOLE,
+    Kind,
     Shape,
     choice,
     optional,
@@ -114,6 +115,7 @@ EVENT = Shape(
         "reason": MESSAGE,
         "run_key": _TEXT_OR_NONE,
         "number": WHOLE,
+        "attempt": optional(Kind(lambda value: ATTEMPT.read(value)[0], ATTEMPT.write)),
     },
 )
 

@@ -40,6 +40,7 @@ class Event(NamedTuple):
     reason: str
     run_key: str | None = None
     number: int = 0
+    attempt: Attempt | None = None  # as it is now, if it is about one
 
 
 class Decision(NamedTuple):
