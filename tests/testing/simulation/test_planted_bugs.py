@@ -282,6 +282,7 @@ BUGS = [
 ]
 
 
+@pytest.mark.usefixtures("untraced")
 @pytest.mark.parametrize("bug", BUGS, ids=lambda bug: bug.plant.__name__)
 def test_a_planted_bug_is_found(bug: Bug, monkeypatch: pytest.MonkeyPatch) -> None:
     make_store = bug.plant(monkeypatch)

@@ -18,6 +18,7 @@ PARTS = 50
 CODE = "from foliot.testing.simulation.simulate import simulate; print(simulate({seed}, days=10).digest)"
 
 
+@pytest.mark.usefixtures("untraced")
 @pytest.mark.parametrize("part", range(PARTS))
 def test_no_seed_breaks_a_promise(part: int) -> None:
     """R2: `FOLIOT_SEEDS=10000`, or `python -m foliot.testing.simulation`, looks further."""
