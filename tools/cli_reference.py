@@ -23,10 +23,32 @@ name no instant. Output carries no colours if it is not a terminal or if `NO_COL
 
 | command | its JSON document |
 |---|---|
-| `next` | `expression`, `dialect`, `timezone`, `from`, \
+| `cron next` | `expression`, `dialect`, `timezone`, `from`, \
 `occurrences`: a list of `at`, `utc`, `in_seconds`, `second_pass` |
-| `explain` | `expression`, `dialect`, `timezone`, `explanation`, `canonical` |
-| `check` | as `explain`, and `ok`, `findings`: a list of `code`, `severity`, `message`, `times` |
+| `cron explain` | `expression`, `dialect`, `timezone`, `explanation`, `canonical` |
+| `cron check` | as `cron explain`, and `ok`, `findings`: a list of `code`, `severity`, `message`, `times` |
+| `job list` | `jobs`: a list of `job`, `state` (a list of words), `damage`, `schedule`, `queue`, `action`, \
+`next_at`, `last_attempt_at`, `last_success_at`, `failures_in_row`, \
+`open_runs`; `next`: the key for `--after`, or null |
+| `job show` | as one of `job list`, and `definition`, `explanation`, `stored_state`, `attempts`, \
+`skips`: a list of `first`, `last`, `reason` |
+| `job next` | `job`, `schedule`, `occurrences` as `cron next` has them, `notes`: what is in the way |
+| `job why` | `job`, `asked`, `verdict`, `text`, `at`, `state`, `notes` |
+| `job pause`, `resume` | `job`, `changed`, `paused_at`, `next_at` |
+| `job trigger` | `job`, `run`, `new`; with `--wait` `job`, `run`, `outcome`, `error`, `attempts` |
+| `job backfill` | `job`, `runs`, `dry_run` |
+| `run list` | `attempts`: a list of `run` and the [fields of an attempt](attempts.md) |
+| `run show` | `run`, `job`, `outcome`, `attempts` |
+| `run logs` | `run`, `attempt`, `text`, `dropped`: how many characters are missing in the middle |
+| `run cancel` | `run`, `attempt`, `state` |
+| `node list` | `nodes`: a list of `node`, `name`, `alive`, `lease_until`, `open_attempts`, `queues`, \
+`actions` (null: all), `version` |
+| `store check` | `ok`, `schema` (`found`, `newest`), `jobs`, `open_attempts`, `next_wake_at`, `nodes`, \
+`findings`: a list of `code`, `severity`, `message` |
+| `store migrate` | `from`, `to`, `created` |
+
+A job that cannot be read has `job`, `state` and `damage` only. \
+[Operate jobs from a shell](../how-to/operate.md) shows the commands at work.
 """
 
 
@@ -38,8 +60,9 @@ def sections(command: click.Command, path: str, parent: click.Context | None) ->
     )
     yield f"## `{path}`\n\n```text\n{command.get_help(context).strip()}\n```\n"
     if isinstance(command, click.Group):
-        for name, child in command.commands.items():
-            yield from sections(child, f"{path} {name}", context)
+        for name in command.list_commands(context):
+            if child := command.get_command(context, name):
+                yield from sections(child, f"{path} {name}", context)
 
 
 def page() -> str:

@@ -21,7 +21,8 @@ FoliotError
     ├── StoreUnavailableError        ... now; whether the write took effect is unknown
     ├── NodeBuriedError              ... for this node: it was declared dead
     ├── StaleRevisionError           ... because the source has moved on meanwhile
-    └── JobNotFoundError             ... because there is no such job
+    ├── JobNotFoundError             ... because there is no such job
+    └── RunNotFoundError             ... because there is no such run, or it is forgotten
 
 The names, sentences and details of the cron errors are those of the declarative scheduler's Error
 Model. An error takes facts and writes its own sentence; `details` holds the facts under snake_case
@@ -274,8 +275,16 @@ class StaleRevisionError(StoreError):
 class JobNotFoundError(StoreError):
     """There is no job of that name."""
 
-    def __init__(self, job: str) -> None:
-        super().__init__(f"there is no job {shorten(job)}", details={"job": job})
+    def __init__(self, job: str, *, hint: str | None = None) -> None:
+        super().__init__(f"there is no job {shorten(job)}", details={"job": job}, hint=hint)
+
+
+class RunNotFoundError(StoreError):
+    """There is no run of that key, or no attempt of that number; history may not go back so far."""
+
+    def __init__(self, run: str, *, attempt: int | None = None, hint: str | None = None) -> None:
+        what = f"run {shorten(run)}" if attempt is None else f"attempt {attempt} of {shorten(run)}"
+        super().__init__(f"there is no {what}", details={"run": run, "attempt": attempt}, hint=hint)
 
 
 def _rebuild(kind: type[FoliotError], arguments: tuple[Any, ...], facts: dict[str, Any]) -> FoliotError:
@@ -286,10 +295,15 @@ def _rebuild(kind: type[FoliotError], arguments: tuple[Any, ...], facts: dict[st
 
 
 def _without_password(url: str) -> str:
-    """No message carries a secret: what stands between the scheme and the host is left out."""
-    scheme, found, rest = url.partition("://")
-    authority, slash, path = rest.partition("/")
-    return f"{scheme}{found}{authority.rpartition('@')[2]}{slash}{path}"
+    """No message carries a secret: who stands before the host, and all options, are left out.
+
+    A password may hold a slash or an at sign that nobody has escaped, and a URL may lack its scheme. Only
+    the path of a file is shown as it is.
+    """
+    scheme, found, rest = url.partition("://") if "://" in url else ("", "", url)
+    if scheme == "sqlite" and rest.startswith("/"):
+        return url
+    return f"{scheme}{found}{rest.rpartition('@')[2].partition('?')[0]}"
 
 
 def shorten(value: object) -> str:

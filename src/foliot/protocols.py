@@ -79,6 +79,7 @@ class JobQuery(NamedTuple):
     """Which jobs to show, in the order of their keys, after a key."""
 
     source: str | None = None
+    name: str | None = None
     keys: frozenset[str] | None = None
     with_removed: bool = False
     after: str = ""
@@ -217,7 +218,7 @@ class Store(Protocol):
         ...
 
     async def prune(self, now: datetime, limit: int, after: str = "") -> Pruned:
-        """Forget history beyond what each job's policy keeps, never its last run.
+        """Forget history beyond what each job's policy keeps, never its last run or its last success.
 
         Looks at jobs in the order of their keys, after a key: at most so many, and forgets at most so much.
         """
@@ -244,6 +245,29 @@ class OutputStore(Protocol):
     async def output(self, run_key: str, number: int) -> Output | None:
         """What an attempt wrote."""
         ...
+
+
+class NodeView(NamedTuple):
+    """A node as it is shown: what it serves, until when its lease lasts, and how much it holds."""
+
+    node: Node
+    until: datetime
+    open_count: int = 0
+
+
+class NodeStore(Protocol):
+    """Tells who works on the store. Every store of ours is one."""
+
+    async def nodes(self) -> tuple[NodeView, ...]:
+        """The nodes that are not buried, in the order of their ids; a lease among them may have run out."""
+        ...
+
+
+class Schema(NamedTuple):
+    """The last step of its schema that a store has taken, 0 if none, and the last that there is."""
+
+    found: int
+    newest: int
 
 
 class Notifier(Protocol):
@@ -312,6 +336,39 @@ class Listener(Protocol):
 
     def on_trouble(self, error: StoreError) -> None:
         """The store did not do what it was asked; the engine goes on by itself."""
+        ...
+
+
+class Pulse(NamedTuple):
+    """How a node fares, as it knows after a heartbeat.
+
+    `jump`: how far the store's time was from where the node had reckoned it. `skew`: how far this host's
+    clock is ahead of the store's. `overdue`: how long the job that has waited longest is due and not claimed.
+    """
+
+    node: str
+    at: datetime
+    jump: timedelta
+    skew: timedelta
+    overdue: timedelta
+
+
+class Monitor(Protocol):
+    """Is told how a node fares, beside what happens to jobs."""
+
+    def on_turn(self, what: str, took: timedelta, held: int) -> None:
+        """`claim`: what was due has been claimed and started; `report`: what had ended has been stored.
+
+        The node holds so many attempts now.
+        """
+        ...
+
+    def on_pulse(self, pulse: Pulse) -> None:
+        """The lease was renewed."""
+        ...
+
+    def on_lease_lost(self, node: str) -> None:
+        """The node was buried: what it ran is no longer its own, and it begins a new life."""
         ...
 
 

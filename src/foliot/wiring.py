@@ -10,21 +10,22 @@ from typing import Protocol
 from urllib.parse import unquote, urlsplit
 
 from foliot.errors import InvalidStoreError
-from foliot.protocols import Clock, OutputStore, Store
+from foliot.protocols import Clock, NodeStore, OutputStore, Schema, Store
 from foliot.stores.memory import MemoryStore
 from foliot.stores.sqlite import SqliteStore
+from foliot.stores.sqlite.inspection import find_flaws, look_at_schema
 
 _TO_COME = ("postgresql", "postgres", "redis", "mongodb")
 
 
-class FullStore(Store, OutputStore, Protocol):
-    """What an engine needs of its store."""
+class FullStore(Store, OutputStore, NodeStore, Protocol):
+    """What an engine, and whoever looks into it, needs of its store."""
 
 
 @asynccontextmanager
 async def open_store(url: str, clock: Clock, *, lease: timedelta) -> AsyncIterator[FullStore]:
     """The store that a URL names, for as long as it is needed."""
-    scheme = urlsplit(url).scheme
+    scheme = _scheme(url)
     if scheme == "memory":
         yield MemoryStore(clock, lease=lease)
     elif scheme == "sqlite":
@@ -39,11 +40,35 @@ async def open_store(url: str, clock: Clock, *, lease: timedelta) -> AsyncIterat
 
 def check_url(url: str) -> None:
     """Refuse what `open_store` would refuse, before anything is opened."""
-    scheme = urlsplit(url).scheme
+    scheme = _scheme(url)
     if scheme == "sqlite":
         sqlite_path(url)
     elif scheme != "memory":
         raise _unknown(url, scheme)
+
+
+def schema_of(url: str) -> Schema:
+    """How far the store at a URL has come; nothing is created or changed. Refuses what no other can reach."""
+    return look_at_schema(_shared_path(url))
+
+
+def flaws_of(url: str) -> tuple[str, ...]:
+    """What the storage engine itself finds wrong, after reading everything; nothing is changed."""
+    return find_flaws(_shared_path(url))
+
+
+def _shared_path(url: str) -> Path:
+    check_url(url)
+    if urlsplit(url).scheme == "memory":
+        raise InvalidStoreError(url, "lives in one process only", hint="sqlite:///jobs.db")
+    return sqlite_path(url)
+
+
+def _scheme(url: str) -> str:
+    try:
+        return urlsplit(url).scheme
+    except ValueError as error:  # such as a bracket that is not closed
+        raise InvalidStoreError(url, f"cannot be read: {error}", hint="sqlite:///jobs.db") from None
 
 
 def sqlite_path(url: str) -> Path:

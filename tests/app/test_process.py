@@ -26,7 +26,8 @@ PROGRAM = textwrap.dedent(
     app = Foliot("sqlite:///jobs.db", name="p", drain=sys.argv[1])
 
     def say(*words):
-        print(*words, flush=True)
+        sys.stdout.write(" ".join(map(str, words)) + chr(10))  # in one piece: the log writes, too
+        sys.stdout.flush()
 
     @app.job(Cron("0 0 1 1 *"))
     async def long(run):
@@ -127,7 +128,7 @@ def test_a_second_signal_ends_what_runs_at_once_and_it_starts_again_next_time(de
     with Program(declared, "20s", "20", "twice") as program:
         program.until("long")
         program.send(signal.SIGTERM)
-        program.until("p stops")
+        program.until("stop_asked")
         program.send(signal.SIGTERM)
         said = program.rest()
         assert "ended 1" not in said

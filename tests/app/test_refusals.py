@@ -30,6 +30,7 @@ from foliot.executors.python import JobRun
         ("mysql://u:secret@h/db", "unknown scheme 'mysql'"),
         ("postgresql://u:secret@h/db", "not supported yet"),
         ("sqlite://", "names no file"),
+        ("postgresql://u:[secret@h/db", "cannot be read"),
         ("sqlite:///:memory:", "names no file"),
         ("sqlite://host/path", "names no file"),
     ],

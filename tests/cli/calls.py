@@ -72,7 +72,7 @@ def run(words: list[str], **variables: str) -> Result:
 
 
 class Screen:
-    """A process on a terminal of 80 by 24, and what it has written there."""
+    """A process on a terminal, and what it has written there."""
 
     def __init__(self, process: subprocess.Popen[bytes], terminal: int) -> None:
         self.process = process
@@ -105,9 +105,9 @@ class Screen:
 
 
 @contextmanager
-def on_a_terminal(words: list[str], **variables: str) -> Iterator[Screen]:
+def on_a_terminal(words: list[str], columns: int = 80, /, **variables: str) -> Iterator[Screen]:
     terminal, theirs = pty.openpty()
-    termios.tcsetwinsize(theirs, (24, 80))
+    termios.tcsetwinsize(theirs, (24, columns))
     process = subprocess.Popen(  # noqa: S603 - our own commands
         words, stdin=theirs, stdout=theirs, stderr=theirs, env=environment(**variables)
     )

@@ -16,6 +16,7 @@ from foliot.model.attempt import Outcome
 from foliot.model.decision import Happening
 from foliot.model.job import Action
 from foliot.model.policy import Overlap, OverlapMode, Retry
+from foliot.model.state import Lease, Node
 from foliot.protocols import AskToEnd, JobQuery, OnEnd, Result, Run
 from foliot.stores.memory import MemoryStore
 
@@ -334,3 +335,17 @@ async def test_what_ends_while_others_are_drained_is_reported_at_once(stage: Sta
 
     assert [a.job for a in await stage.runs(outcome=Outcome.SUCCEEDED)] == ["code/a"]
     assert [a.job for a in await stage.runs(is_open=True)] == ["code/late"]
+
+
+@staged
+async def test_a_node_that_cannot_join_can_be_stopped(stage: Stage) -> None:
+    class Away(MemoryStore):
+        async def join(self, node: Node) -> Lease:
+            raise StoreUnavailableError("join", f"{node.id} cannot reach it")
+
+    engine = await stage.start(Away(stage.clock))
+    await stage.clock.advance(MINUTE)
+    assert stage.told.troubles
+    engine.stop()
+    await stage.clock.advance(LEASE)
+    assert all(life.done() for _, life in stage._lives)

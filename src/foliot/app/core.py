@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, fields
 from datetime import datetime, timedelta
-from typing import Any
+from typing import Any, Protocol
 from uuid import uuid4
 
 from foliot.app.options import as_duration
@@ -24,11 +24,15 @@ from foliot.errors import (
 from foliot.model.attempt import Attempt
 from foliot.model.decision import Event
 from foliot.model.job import Job
-from foliot.protocols import Changes, Clock, JobQuery, JobView, RunQuery
+from foliot.protocols import Changes, Clock, JobQuery, JobView, Listener, Monitor, RunQuery
 from foliot.wiring import FullStore, open_store
 
 _PAGE = 1000
 _LOOK_BACK = 1000
+
+
+class Watcher(Listener, Monitor, Protocol):
+    """Is told both what happens to jobs and how the node fares: metrics."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,13 +41,14 @@ class AppSettings:
 
     `slots`: how many attempts may run at once, by queue. `lease`: for how long a node that is silent counts
     as living. `drain`: for how long what runs may go on when the program is stopped. `poll`: how often to
-    look for what another process has scheduled.
+    look for what another process has scheduled. `metrics`: what counts and measures, if anything does.
     """
 
     slots: int | Mapping[str, int] = 1000
     lease: timedelta | str = timedelta(seconds=30)
     drain: timedelta | str = timedelta(seconds=30)
     poll: timedelta | str = timedelta(seconds=1)
+    metrics: Watcher | None = None
 
     def __post_init__(self) -> None:
         for name in ("lease", "drain", "poll"):
@@ -53,6 +58,9 @@ class AppSettings:
             hint = 'a number, or one for each queue: {"default": 100, "slow": 2}'
             raise InvalidPolicyError("slots", self.slots, "must be at least 1", hint=hint)
         object.__setattr__(self, "slots", dict(slots))
+        if self.metrics is not None and not hasattr(self.metrics, "on_pulse"):
+            hint = "Metrics() of foliot.observability"
+            raise InvalidPolicyError("metrics", self.metrics, "cannot be told anything", hint=hint)
 
 
 def _is_count(value: object) -> bool:

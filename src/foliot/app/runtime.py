@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import concurrent.futures
-import logging
 import signal
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -19,12 +18,9 @@ from foliot.engine.engine import Engine, Settings
 from foliot.engine.reconciler import reconcile
 from foliot.errors import StaleRevisionError, StoreError
 from foliot.executors.python import PythonExecutor
-from foliot.model.attempt import Outcome
-from foliot.model.decision import Event, Happening
+from foliot.model.decision import Event
+from foliot.observability.log import LogListener, tell
 from foliot.protocols import Executor, Snapshot
-
-_log = logging.getLogger("foliot")
-_WELL = (Outcome.SUCCEEDED.value, Outcome.CANCELLED.value)
 
 
 class Runtime:
@@ -47,6 +43,7 @@ class Runtime:
         self._engine: Engine | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
         self._later: set[asyncio.Task[None]] = set()
+        self._log = LogListener()
 
     # -- on the engine's loop ----------------------------------------------------------------------
 
@@ -56,32 +53,38 @@ class Runtime:
         store = await self._core.store()
         await self._declare(await self._with_the_damaged(self._registry.snapshot()))
         self._executors |= dict.fromkeys(self._registry.functions, self._python)
-        settings = self._core.settings
-        lease, drain, poll = (cast("timedelta", v) for v in (settings.lease, settings.drain, settings.poll))
+        metrics = self._core.settings.metrics
+        watchers = () if metrics is None else (metrics,)
         self._engine = Engine(
             store,
             self._executors,
             clock=self._core.clock,
-            settings=Settings(
-                slots=cast("Mapping[str, int]", settings.slots),
-                beat=lease / 3,
-                recover=lease / 3,
-                drain=drain,
-                poll=poll,
-            ),
+            settings=self._settings(),
             new_id=lambda: uuid4().hex,
             name=self._core.name,
-            listeners=(_Tell(self._core),),
+            listeners=(self._log, _Tell(self._core), *watchers),
+            monitors=(self._log, *watchers),
             outputs=store,
         )
         self._core.heed = self._heed
         asyncio.ensure_future(self._engine.run()).add_done_callback(self._note_end)
 
+    def _settings(self) -> Settings:
+        settings = self._core.settings
+        lease, drain, poll = (cast("timedelta", v) for v in (settings.lease, settings.drain, settings.poll))
+        return Settings(
+            slots=cast("Mapping[str, int]", settings.slots),
+            beat=lease / 3,
+            recover=lease / 3,
+            drain=drain,
+            poll=poll,
+        )
+
     def _note_end(self, life: asyncio.Task[None]) -> None:
         if life.cancelled():
             self._ended.cancel()
         elif error := life.exception():
-            _log.critical("the engine of %s has failed", self._core.name, exc_info=error)
+            tell("engine_failed", error, app=self._core.name, error=str(error))
             self._ended.set_exception(error)
         else:
             self._ended.set_result(None)
@@ -107,7 +110,9 @@ class Runtime:
 
     def _heed(self, events: Sequence[Event]) -> None:
         """What this program has changed: its engine need not wait to find out."""
-        if self._engine is not None:
+        if self._engine is None:
+            self._log.on_events(events)
+        else:
             self._engine.heed(events)
             self._engine.wake()
 
@@ -146,15 +151,10 @@ class Runtime:
 
         def heed() -> None:
             if asked.is_set():
-                _log.info("%s ends what runs, now", self._core.name)
+                tell("end_asked", app=self._core.name)
                 self.hurry()
             else:
-                drain = self._core.settings.drain
-                _log.info(
-                    "%s stops: what runs may end within %s; once more, and it ends now",
-                    self._core.name,
-                    drain,
-                )
+                tell("stop_asked", app=self._core.name, drain=self._core.settings.drain)
                 asked.set()
 
         heeded = []
@@ -193,21 +193,19 @@ async def _until(future: concurrent.futures.Future[None]) -> bool:
 
 
 class _Tell:
-    """Tells the program's listeners, and the log of what did not go well."""
+    """Tells the program's own listeners."""
 
     def __init__(self, core: Core) -> None:
         self._core = core
 
     def on_events(self, events: Sequence[Event]) -> None:
-        for event in events:
-            if event.what is Happening.ENDED and event.reason not in _WELL:
-                _log.warning("%s #%d %s", event.run_key, event.number, event.reason)
         for listener in self._core.listeners:
             try:
                 for event in events:
                     listener(event)
-            except Exception:  # noqa: BLE001 - a listener's fault must not stop the engine
-                _log.exception("a listener failed")
+            except Exception as error:  # noqa: BLE001 - a listener's fault must not stop the engine
+                name = getattr(listener, "__qualname__", type(listener).__name__)
+                tell("listener_failed", error, listener=name, error=str(error))
 
     def on_trouble(self, error: StoreError) -> None:
-        _log.warning("the store: %s", error)
+        pass

@@ -1,9 +1,20 @@
 """The command line: thin commands over the library.
 
     main.py          the group `foliot`, and the way from an error to an exit code
+    group.py         how a group of commands is made, and what stands under its help
     cron.py          `foliot cron next | explain | check`
     cron_options.py  what these commands take, and how it becomes a rule and a start
     cron_report.py   what they tell: facts for JSON, rows for a table
+    session.py       a store for the time of one command, and how jobs and runs are found in it
+    job.py           `foliot job list | show | next | why`
+    job_command.py   `foliot job pause | resume | trigger | backfill`
+    job_report.py    what they tell of a job
+    run.py           `foliot run list | show | logs | cancel`
+    run_report.py    what they tell of a run
+    node.py          `foliot node list`
+    store.py         `foliot store check | migrate`
+    moment.py        instants and durations, as people tell and give them
+    table.py         tables that fit a terminal
     output.py        how all commands speak: tables and sentences for people, JSON for programs
     caret.py         the picture of an expression with a caret under its bad character
     exit_code.py     what a command ends with

@@ -10,9 +10,10 @@ from zoneinfo import available_timezones
 import click
 
 from foliot.cli.exit_code import ExitCode, exit_code_of
+from foliot.cli.moment import read_time
 from foliot.cli.output import write_error
 from foliot.clock import SystemClock
-from foliot.errors import FoliotError, shorten
+from foliot.errors import FoliotError
 from foliot.schedules.cron import Cron
 from foliot.schedules.cron_syntax import DIALECTS, Dialect
 from foliot.schedules.zone import load_zone
@@ -45,7 +46,7 @@ def takes_rule(command: Command) -> Command:
 
 def takes_start(help_text: str) -> Callable[[Command], Command]:
     """Give a command the option `--from` as `start`; see `start_instant`."""
-    return click.option("--from", "start", metavar="TIME", callback=_read_time, help=help_text)
+    return click.option("--from", "start", metavar="TIME", callback=read_time, help=help_text)
 
 
 def start_instant(start: datetime | None, rule: Cron) -> datetime:
@@ -69,15 +70,6 @@ def _one_expression(context: click.Context, _: click.Parameter, words: tuple[str
         f'{context.command_path} "*/5 * * * *"',
         context,
     )
-
-
-def _read_time(_: click.Context, __: click.Parameter, text: str | None) -> datetime | None:
-    try:
-        return None if text is None else datetime.fromisoformat(text)
-    except ValueError:
-        raise click.BadParameter(
-            f'"{shorten(text)}" is not an ISO 8601 time such as 2026-03-28 or 2026-03-28T12:00+01:00'
-        ) from None
 
 
 def _complete_zone(_: click.Context, __: click.Parameter, incomplete: str) -> list[str]:

@@ -9,6 +9,7 @@ from typing import Any
 from foliot.cli.output import in_words
 from foliot.schedules.cron import Cron
 from foliot.schedules.lint import Finding
+from foliot.schedules.schedule import Schedule
 
 HEADINGS = ("occurrence", "UTC", "due", "note")
 STYLES = ("bold", "", "cyan", "yellow")
@@ -17,7 +18,7 @@ LEGEND = "2nd time: the clocks go back, so this wall time comes twice"
 Shown = tuple[datetime, datetime]
 
 
-def occurrences_after(rule: Cron, begin: datetime, count: int) -> list[Shown]:
+def occurrences_after(rule: Schedule, begin: datetime, count: int) -> list[Shown]:
     """The next occurrences, each in its zone and in UTC."""
     found: list[Shown] = []
     with suppress(OverflowError):  # the last hours of the calendar have no name in UTC

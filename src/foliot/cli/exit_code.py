@@ -8,7 +8,11 @@ from foliot.errors import (
     CronCalculationError,
     CronExpressionInvalidError,
     FoliotError,
+    InvalidStoreError,
     InvalidTimezoneError,
+    JobNotFoundError,
+    RunNotFoundError,
+    StoreUnavailableError,
 )
 
 
@@ -19,13 +23,24 @@ class ExitCode(IntEnum):
     ERROR = 1
     USAGE = 2
     INVALID = 3
+    NOT_FOUND = 4
+    UNREACHABLE = 6
+    RUN_FAILED = 8
     FINDINGS = 9
     INTERRUPTED = 130
 
 
-_INVALID = (CronExpressionInvalidError, CronCalculationError, InvalidTimezoneError)
+_CODES: dict[type[FoliotError], ExitCode] = {
+    CronExpressionInvalidError: ExitCode.INVALID,
+    CronCalculationError: ExitCode.INVALID,
+    InvalidTimezoneError: ExitCode.INVALID,
+    InvalidStoreError: ExitCode.INVALID,
+    JobNotFoundError: ExitCode.NOT_FOUND,
+    RunNotFoundError: ExitCode.NOT_FOUND,
+    StoreUnavailableError: ExitCode.UNREACHABLE,
+}
 
 
 def exit_code_of(error: FoliotError) -> ExitCode:
     """What a command ends with after an error."""
-    return ExitCode.INVALID if isinstance(error, _INVALID) else ExitCode.ERROR
+    return next((code for kind, code in _CODES.items() if isinstance(error, kind)), ExitCode.ERROR)

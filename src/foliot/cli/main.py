@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from importlib import import_module
 from itertools import pairwise
 
 import click
 
-from foliot.cli.cron import cron
 from foliot.cli.exit_code import ExitCode, exit_code_of
 from foliot.cli.output import labelled, prepare_streams, silence, write, write_error, write_error_json
 from foliot.errors import FoliotError, shorten
@@ -19,12 +19,16 @@ Examples:
   foliot cron next "*/5 9-17 * * MON-FRI" --tz Europe/Berlin
   foliot cron explain "@every 90s"
   foliot cron check "30 2 * * *" --tz Europe/Berlin
+  foliot job list --store sqlite:///jobs.db
+  foliot run list --outcome failed --store sqlite:///jobs.db
 
 \b
 Exit codes:
-  0  all is well               3  invalid expression or time zone
-  1  an error                  9  findings, with --strict
-  2  wrong usage             130  interrupted
+  0  all is well               6  the store cannot be reached
+  1  an error                  8  the run failed, with --wait
+  2  wrong usage               9  findings
+  3  invalid rule or store   130  interrupted
+  4  no such job or run
 
 \b
 Shell completion (bash; also zsh_source, fish_source):
@@ -32,8 +36,24 @@ Shell completion (bash; also zsh_source, fish_source):
 """
 
 
+class Groups(click.Group):
+    """The groups of commands; each is imported when it is asked for: who asks about a rule needs no store."""
+
+    def list_commands(self, _: click.Context) -> list[str]:
+        """Their names, those first that one begins with."""
+        return ["cron", "job", "run", "node", "store"]
+
+    def get_command(self, context: click.Context, name: str) -> click.Command | None:
+        """A group, from the module of its name."""
+        if name not in self.list_commands(context):
+            return None
+        group: click.Command = getattr(import_module(f"foliot.cli.{name}"), name)
+        return group
+
+
 @click.group(
     name="foliot",
+    cls=Groups,
     epilog=_EPILOG,
     invoke_without_command=True,
     context_settings={"help_option_names": ["-h", "--help"]},
@@ -44,9 +64,6 @@ def cli(context: click.Context) -> None:
     """A durable cron for Python people."""
     if context.invoked_subcommand is None:
         write(context.get_help(), sys.stdout)
-
-
-cli.add_command(cron)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

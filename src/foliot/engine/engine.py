@@ -24,7 +24,7 @@ from foliot.errors import NodeBuriedError, StoreError, StoreUnavailableError
 from foliot.model.attempt import Ending, Outcome
 from foliot.model.decision import Event, Happening
 from foliot.model.state import Lease, Node
-from foliot.protocols import Claimed, Clock, Executor, Listener, OutputStore, Store
+from foliot.protocols import Claimed, Clock, Executor, Listener, Monitor, OutputStore, Pulse, Store
 
 _AT_ONCE = timedelta(0)
 _GATHER = timedelta(milliseconds=5)
@@ -59,6 +59,7 @@ class Engine:
         new_id: Callable[[], str],
         name: str = "",
         listeners: Sequence[Listener] = (),
+        monitors: Sequence[Monitor] = (),
         outputs: OutputStore | None = None,
         failpoint: Callable[[str], None] = lambda _: None,
     ) -> None:
@@ -71,6 +72,7 @@ class Engine:
         self._executors = executors
         self._kinds = tuple(sorted(executors))
         self._listeners = tuple(listeners)
+        self._monitors = tuple(monitors)
         self._failpoint = failpoint
         self._stopping = asyncio.Event()
         self._over = asyncio.Event()
@@ -82,6 +84,7 @@ class Engine:
         self._has_learned = False
         self._pruned_until = ""
         self._store_then, self._then = datetime.min.replace(tzinfo=UTC), 0.0
+        self._jumped = _AT_ONCE  # since the last pulse
         self._rising = asyncio.Lock()
         self.node = ""
 
@@ -89,7 +92,9 @@ class Engine:
 
     async def run(self) -> None:
         """Live until stopped."""
-        await self._join()
+        if not await self._join():
+            return
+        self._jumped = _AT_ONCE  # there was nothing yet to jump from
         beside = (self._report, self._beat, self._recover, self._prune)
         await run_together([self._work_and_drain(), *(self._turn(turn, self._over) for turn in beside)])
         await self._leave()
@@ -128,10 +133,12 @@ class Engine:
             await self._join_again()
         if self._is_full:
             await self._clock.wait(_GATHER)  # others end, too: one claim then fills all their places
+        began = self._clock.monotonic()
         claimed = await self._claim()
         for job, attempt in claimed.attempts:
             self._failpoint("before_start")
             self._runner.start(job, attempt)
+        self._tell_turn("claim", began)
         if not claimed.attempts and not claimed.more:
             await self._clock.wait(await self._time_to_next(), self._woken)
         return _AT_ONCE
@@ -190,6 +197,7 @@ class Engine:
         node, report = self.node, self._runner.take_report()
         if not report.endings:
             return
+        began = self._clock.monotonic()
         self._failpoint("before_finish")
         try:
             if report.outputs and self._outputs is not None:
@@ -205,22 +213,26 @@ class Engine:
         self._runner.settle()
         self._failpoint("finished")
         self.heed(finished.events)
+        self._tell_turn("report", began)
         self._woken.set()  # what was released may be due at once
 
     # -- beside the loop ---------------------------------------------------------------------------
 
-    async def _join(self) -> None:
-        """Begin a life: a fresh id, and a lease."""
+    async def _join(self) -> bool:
+        """Begin a life: a fresh id, and a lease. Who is to stop does not wait for a store that is away."""
         while True:
             self.node = self._new_id()
             try:
                 asked_at = self._clock.monotonic()
                 lease = await self._store.join(self._introduce())
-            except (StoreUnavailableError, NodeBuriedError):
-                await self._clock.wait(self._settings.pause)
+            except (StoreUnavailableError, NodeBuriedError) as error:
+                self._on_trouble(error)
+                await self._clock.wait(self._settings.pause, self._stopping)
+                if self._stopping.is_set():
+                    return False
             else:
                 self._take(lease, asked_at)
-                return
+                return True
 
     async def _join_again(self) -> None:
         """The same life, with more that it can do."""
@@ -254,6 +266,7 @@ class Engine:
                 self._runner.end(key, Outcome.CANCELLED)
             if is_quiet and not self._is_claiming and lease.open_count != self._runner.count:
                 await self._end_strangers(node)
+            await self._tell_pulse()
         return self._settings.beat
 
     async def _end_strangers(self, node: str) -> None:
@@ -292,6 +305,8 @@ class Engine:
         """This node was buried: what it runs is no longer its own. End it, and begin a new life."""
         async with self._rising:
             if dead == self.node:
+                for monitor in self._monitors:
+                    monitor.on_lease_lost(dead)
                 await self._runner.abandon()
                 await self._join()
 
@@ -325,7 +340,9 @@ class Engine:
         # Counted from before the question: the lease may have begun while it was on its way.
         self._sure_until = asked_at + (lease.until - lease.store_now).total_seconds()
         answered_at = self._clock.monotonic()
-        if abs((lease.store_now - self.now()).total_seconds()) > answered_at - asked_at:
+        jump = lease.store_now - self.now()
+        if abs(jump.total_seconds()) > answered_at - asked_at:
+            self._jumped += jump
             self._store_then, self._then = lease.store_now, answered_at
         # Otherwise a slow answer explains the difference, and would make everything late.
 
@@ -339,6 +356,19 @@ class Engine:
                 self._runner.end((event.run_key, event.number), Outcome.CANCELLED)
         for listener in self._listeners:
             listener.on_events(events)
+
+    def _tell_turn(self, what: str, began: float) -> None:
+        took = timedelta(seconds=self._clock.monotonic() - began)
+        for monitor in self._monitors:
+            monitor.on_turn(what, took, self._runner.count)
+
+    async def _tell_pulse(self) -> None:
+        if self._monitors:
+            next_at = await self._store.next_wake(self._settings.slots, self._kinds)
+            now, jump, self._jumped = self.now(), self._jumped, _AT_ONCE
+            overdue = max(_AT_ONCE, now - (next_at or now))
+            for monitor in self._monitors:
+                monitor.on_pulse(Pulse(self.node, now, jump, self._clock.now() - now, overdue))
 
     def _on_ended(self) -> None:
         self._ended.set()

@@ -30,6 +30,7 @@ from foliot.protocols import (
     Finished,
     JobQuery,
     JobView,
+    NodeView,
     Output,
     Overview,
     Pruned,
@@ -289,6 +290,11 @@ class MemoryStore:
                 next_wake_at=min(wakes, default=None),
             )
 
+    async def nodes(self) -> tuple[NodeView, ...]:
+        with self._lock:
+            lives = sorted(item for item in self._nodes.items() if not item[1].is_buried)
+            return tuple(NodeView(life.node, life.until, len(self._held(id_))) for id_, life in lives)
+
     async def prune(self, now: datetime, limit: int, after: str = "") -> Pruned:
         count = 0
         with self._lock:
@@ -385,8 +391,6 @@ def _is_held(record: Record, ending: Ending, node: str) -> bool:
 
 
 def _is_wanted(view: JobView, query: JobQuery) -> bool:
-    record = view.record
-    if record is None:
-        return True
-    is_there = query.with_removed or record.state.removed_at is None
-    return is_there and query.source in (None, record.job.source)
+    record, (source, _, name) = view.record, view.key.partition("/")
+    is_there = record is None or query.with_removed or record.state.removed_at is None
+    return is_there and query.source in (None, source) and query.name in (None, name)

@@ -10,15 +10,16 @@ from foliot.model.state import Record, Skip
 
 
 def superfluous(record: Record, history: Iterable[Attempt], now: datetime) -> list[Attempt]:
-    """What the job's policy does not keep. The last run stays, and so do runs that are still open."""
+    """What the job's policy does not keep. The last run and the last success stay, and runs that are open."""
     keep, state = record.job.policy.keep, record.state
     if keep.last is None and keep.days is None and not keep.problems_only:
         return []
     still_open = {attempt.run_key for attempt in record.attempts}
     newest_first = sorted(history, key=lambda a: (a.scheduled_for, a.number), reverse=True)
+    best = next((a for a in newest_first if a.outcome is Outcome.SUCCEEDED), None)
     found = []
     for position, attempt in enumerate(newest_first):
-        if attempt.run_key == state.last_run or attempt.run_key in still_open:
+        if attempt is best or attempt.run_key == state.last_run or attempt.run_key in still_open:
             continue
         is_old = keep.days is not None and now - (attempt.finished_at or now) > timedelta(days=keep.days)
         is_surplus = keep.last is not None and position >= keep.last

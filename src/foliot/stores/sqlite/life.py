@@ -9,9 +9,10 @@ from typing import NamedTuple
 from foliot.errors import NodeBuriedError
 from foliot.model.attempt import Attempt
 from foliot.model.state import Lease, Node
+from foliot.protocols import NodeView
 from foliot.stores.sqlite import statement
 from foliot.stores.sqlite.book import Book, Desk
-from foliot.stores.sqlite.codes import UNREADABLE, whole
+from foliot.stores.sqlite.codes import UNREADABLE, an_instant, whole
 from foliot.stores.sqlite.lock_file import Host, LockFiles
 from foliot.stores.sqlite.rows import Row, read_attempt
 
@@ -21,6 +22,13 @@ _CANCELS = f"""
 _LIVING = "SELECT node_no, lease_until, kinds FROM nodes WHERE node_no = ? AND NOT is_buried"
 _LIVES = """
     SELECT i.id, n.node_no, n.machine, n.boot FROM nodes AS n JOIN node_names AS i ON i.node_no = n.node_no
+"""
+_NODES = """
+    SELECT i.id, n.name, n.queues, n.kinds, n.version, n.lease_until, (
+        SELECT count(*) FROM attempts AS a INDEXED BY attempts_held
+        WHERE a.node_no = n.node_no AND a.state IN (1, 2)
+    )
+    FROM nodes AS n JOIN node_names AS i ON i.node_no = n.node_no WHERE NOT n.is_buried ORDER BY i.id
 """
 
 
@@ -86,6 +94,16 @@ def held_by(desk: Desk, node_no: int) -> list[tuple[Attempt, int]]:
     for row in rows:
         found += [(attempt, row[-2] or 0) for attempt in _readable(desk, [row])]
     return found
+
+
+def nodes(desk: Desk) -> tuple[NodeView, ...]:
+    """The nodes that are not buried."""
+    found = []
+    for id_, name, queues, kinds, version, until, count in desk.connection.execute(_NODES):
+        can_do = None if kinds is None else tuple(json.loads(kinds))
+        node = Node(id_, name, tuple(json.loads(queues)), can_do, version)
+        found.append(NodeView(node, an_instant(until), count))
+    return tuple(found)
 
 
 def _readable(desk: Desk, rows: list[Row]) -> list[Attempt]:

@@ -40,12 +40,12 @@ def steps() -> list[Step]:
 
 def migrate(connection: sqlite3.Connection, failpoint: Callable[[str], None]) -> None:
     """Take the steps that the file has not taken yet; StoreError if it is newer than this program."""
-    missing = _missing(connection)
+    missing = missing_steps(connection)
     if not missing:
         return
     connection.execute("BEGIN IMMEDIATE")
     try:
-        for step in _missing(connection):  # another process may have been quicker
+        for step in missing_steps(connection):  # another process may have been quicker
             for statement in statements(step.script):
                 connection.execute(statement)
             connection.execute(f"PRAGMA user_version = {step.number}")
@@ -68,7 +68,8 @@ def statements(script: str) -> Iterator[str]:
             statement = ""
 
 
-def _missing(connection: sqlite3.Connection) -> list[Step]:
+def missing_steps(connection: sqlite3.Connection) -> list[Step]:
+    """The steps that the file has not taken yet; StoreError if it is not ours, or newer than this program."""
     (version,) = connection.execute("PRAGMA user_version").fetchone()
     (application,) = connection.execute("PRAGMA application_id").fetchone()
     if application not in (0, APPLICATION) or (version and not application):

@@ -62,15 +62,17 @@ def _page(desk: Desk, query: JobQuery) -> list[Row]:
         f"""
         {statement.BY_KEY.replace("WHERE j.key IN", "")}
         WHERE j.key > ? AND (? IS NULL OR j.key < ?) AND (? OR s.removed_at IS NULL)
+        AND (? IS NULL OR substr(j.key, instr(j.key, '/') + 1) = ?)
         ORDER BY j.key LIMIT ?
         """,
-        (after, last, last, query.with_removed, query.limit),
+        (after, last, last, query.with_removed, query.name, query.name, query.limit),
     ).fetchall()
 
 
 def _is_wanted(entry: Entry, query: JobQuery) -> bool:
     is_there = query.with_removed or entry.row[14] is None
-    return is_there and query.source in (None, entry.key.partition("/")[0])
+    source, _, name = entry.key.partition("/")
+    return is_there and query.source in (None, source) and query.name in (None, name)
 
 
 def _view(desk: Desk, entry: Entry) -> JobView:

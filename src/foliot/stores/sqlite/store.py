@@ -29,6 +29,7 @@ from foliot.protocols import (
     Finished,
     JobQuery,
     JobView,
+    NodeView,
     Output,
     Overview,
     Pruned,
@@ -249,6 +250,9 @@ class SqliteStore:
             if not damaged:
                 return overview
             await self._set_aside(damaged)
+
+    async def nodes(self) -> tuple[NodeView, ...]:
+        return await self._reader.call("nodes", life.nodes)
 
     async def _set_aside(self, numbers: Sequence[int]) -> None:
         """Jobs that a question could not read are set aside, if they still cannot be read."""

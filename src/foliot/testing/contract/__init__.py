@@ -20,10 +20,12 @@ store; opened twice, it gives two handles of the same data. A store that lives i
 what the clock was moved by. No plugin of pytest is needed.
 
 The topics are classes of their own, for a store that is still being written: claims, finishes, leases,
-recovery, reconciling, commands, questions, history, damage. What attempts wrote is a seam of its own, for
-stores that keep it: `class TestMyStore(StoreContract, OutputContract)`. Three ways to race are built in:
-claimers come alone, as four tasks, as four threads and as four processes (`crowd`); a meddler writes in
-the very middle of a decision (`meddler`); and a process is killed while it reconciles (`process`).
+recovery, reconciling, commands, questions, history, damage. What attempts wrote, and who works on the
+store, are seams of their own: `class TestMyStore(StoreContract, OutputContract, NodeContract)`.
+
+Three ways to race are built in: claimers come alone, as four tasks, as four threads and as four processes
+(`crowd`); a meddler writes in the very middle of a decision (`meddler`); and a process is killed while it
+reconciles (`process`).
 
 Most cases decide with functions of a few lines (`sample`), some with the planner. What a store must
 never do is depend on which.
@@ -40,7 +42,7 @@ pytest.register_assert_rewrite(
         f"{__name__}.{module}"
         for module in (
             "claim", "command", "damage", "finish", "finish_race", "history", "lease", "meddler",
-            "order", "output", "process", "query", "reconcile", "recovery", "sample", "stage",
+            "node", "order", "output", "process", "query", "reconcile", "recovery", "sample", "stage",
         )
     )
 )  # fmt: skip
@@ -51,6 +53,7 @@ from foliot.testing.contract.damage import DamageContract
 from foliot.testing.contract.finish import FinishContract
 from foliot.testing.contract.history import HistoryContract
 from foliot.testing.contract.lease import LeaseContract
+from foliot.testing.contract.node import NodeContract
 from foliot.testing.contract.output import OutputContract
 from foliot.testing.contract.query import QueryContract
 from foliot.testing.contract.reconcile import ReconcileContract
@@ -65,6 +68,7 @@ __all__ = [
     "FinishContract",
     "HistoryContract",
     "LeaseContract",
+    "NodeContract",
     "OpenStore",
     "OutputContract",
     "QueryContract",

@@ -13,7 +13,7 @@ from foliot.engine.planner import plan_due, plan_ended
 from foliot.model.attempt import Attempt, AttemptState, Outcome, Trigger
 from foliot.model.policy import Keep, Policy, Retry
 from foliot.model.state import Skip
-from foliot.protocols import DecideCommand, Pruned, Recovered
+from foliot.protocols import DecideCommand, JobQuery, Pruned, Recovered
 from foliot.schedules import Once
 from foliot.testing.contract.sample import DAY, HOUR, MINUTE, SOURCE, a_job, change, lose
 from foliot.testing.contract.stage import Contract, Stage, scenario
@@ -137,10 +137,20 @@ class HistoryContract(Contract):
 
     @scenario
     async def test_the_last_run_is_kept_however_old(self, stage: Stage) -> None:
-        attempts = [ended(stage.now - days * DAY) for days in (900, 800, 700)]
+        attempts = [ended(stage.now - days * DAY, Outcome.FAILED) for days in (900, 800, 700)]
         await remember(stage, attempts, Keep(last=1, days=1), last=1)
         await stage.store.prune(stage.now, 1000)
         assert await stage.runs() == (attempts[1],)
+
+    @scenario
+    async def test_the_last_success_is_kept_however_many_failures_follow(self, stage: Stage) -> None:
+        success = ended(stage.now - 50 * DAY)
+        failures = [ended(stage.now - hours * HOUR, Outcome.FAILED) for hours in range(20, 0, -1)]
+        await remember(stage, [ended(stage.now - 60 * DAY), success, *failures], Keep(last=3, days=10))
+        assert await stage.store.prune(stage.now, 1000) == Pruned(18)
+        assert await stage.runs() == (*reversed(failures[-3:]), success)
+        (view,) = await stage.store.jobs(JobQuery())
+        assert view.last_success_at == success.finished_at
 
     @scenario
     async def test_all_attempts_of_the_last_run_are_kept(self, stage: Stage) -> None:

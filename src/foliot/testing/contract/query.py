@@ -178,6 +178,17 @@ class QueryContract(Contract):
         assert await stage.keys(keys=frozenset()) == []
 
     @scenario
+    async def test_jobs_are_found_by_their_name_alone(self, stage: Stage) -> None:
+        for source in ("a", "b", "job"):
+            await stage.declare(a_job("job", source=source), a_job("a/job", source=source), source=source)
+        assert await stage.keys(name="job") == ["a/job", "b/job", "job/job"]
+        assert await stage.keys(name="a/job") == ["a/a/job", "b/a/job", "job/a/job"]
+        assert await stage.keys(name="job", source="b") == ["b/job"]
+        assert await stage.keys(name="job", after="a/job", limit=1) == ["b/job"]
+        assert await stage.keys(name="job", keys=frozenset(("a/job", "a/a/job"))) == ["a/job"]
+        assert await stage.keys(name="j%b") == []
+
+    @scenario
     async def test_tombstones_are_shown_on_request(self, stage: Stage) -> None:
         await stage.plan(a_job("here"), a_job("gone"))
         await stage.plan(removed=("gone",))

@@ -1,0 +1,188 @@
+"""What `foliot job` tells of a job: rows for a table, labels and values for people, facts for JSON."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import fields, is_dataclass
+from datetime import datetime, timedelta
+from enum import StrEnum
+from typing import Any
+
+from foliot.cli.moment import both, relative
+from foliot.cli.run_report import attempt_facts
+from foliot.cli.table import Cell, Column, Row
+from foliot.model.codec import encode_job
+from foliot.model.policy import Policy
+from foliot.model.state import Record, Skip
+from foliot.protocols import JobView
+from foliot.schedules.duration import format_duration
+from foliot.schedules.explain import explain
+
+COLUMNS = (
+    Column("JOB", least=30),
+    Column("STATE"),
+    Column("NEXT"),
+    Column("LAST RUN", 2),
+    Column("SCHEDULE", 1, 20),
+    Column("QUEUE", 4),
+    Column("ACTION", 3, 15),
+)
+_COLOURS = {"ok": "green", "running": "cyan", "paused": "yellow", "failing": "red", "damaged": "red"}
+
+
+def state_of(view: JobView) -> tuple[str, ...]:
+    """What is to be said of a job in single words; `ok` if nothing is."""
+    if view.record is None or view.damage is not None:
+        return ("damaged",)
+    job, state, attempts = view.record
+    facts = {
+        "removed": state.removed_at is not None,
+        "running": any(attempt.is_running for attempt in attempts),
+        "waiting": any(not attempt.is_running for attempt in attempts),
+        "paused": state.paused_at is not None,
+        "disabled": not job.enabled,
+        "failing": state.failures_in_row > 0,
+    }
+    words = tuple(word for word, is_true in facts.items() if is_true)
+    return words or (("ok",) if state.next_at is not None else ("finished",))
+
+
+def state_cell(view: JobView) -> Cell:
+    """The same, in the colour of the worst."""
+    words = state_of(view)
+    colours = [_COLOURS[word] for word in reversed(words) if word in _COLOURS]
+    shown = list(words)
+    if "failing" in words and view.record is not None:
+        shown[words.index("failing")] = f"failing {view.record.state.failures_in_row}x"
+    return Cell(", ".join(shown), colours[0] if colours else None)
+
+
+def next_at(view: JobView) -> datetime | None:
+    """When it runs next, if it will."""
+    if view.record is None or view.damage is not None:
+        return None
+    job, state, _ = view.record
+    is_served = job.enabled and state.paused_at is None and state.removed_at is None
+    return state.next_at if is_served else None
+
+
+def job_row(view: JobView, now: datetime) -> Row:
+    """A line of the list."""
+    if view.record is None:
+        return (view.key, state_cell(view), "", "", "", "", "")
+    job, state, _ = view.record
+    return (
+        view.key,
+        state_cell(view),
+        relative(next_at(view), now),
+        relative(state.last_attempt_at, now),
+        str(job.schedule),
+        job.queue,
+        job.action.kind,
+    )
+
+
+def job_facts(view: JobView) -> dict[str, Any]:
+    """One job of the list, for JSON."""
+    facts: dict[str, Any] = {"job": view.key, "state": state_of(view), "damage": view.damage}
+    if view.record is None:
+        return facts
+    job, state, attempts = view.record
+    return facts | {
+        "schedule": str(job.schedule),
+        "queue": job.queue,
+        "action": job.action.kind,
+        "next_at": next_at(view),
+        "last_attempt_at": state.last_attempt_at,
+        "last_success_at": view.last_success_at,
+        "failures_in_row": state.failures_in_row,
+        "open_runs": sorted({attempt.run_key for attempt in attempts}),
+    }
+
+
+def whole_facts(view: JobView, skips: Sequence[Skip]) -> dict[str, Any]:
+    """All of one job, for JSON."""
+    facts = job_facts(view)
+    if view.record is not None:
+        job, state, attempts = view.record
+        facts["definition"] = json.loads(encode_job(job))
+        facts["explanation"] = explain(job.schedule)
+        facts["stored_state"] = state._asdict()
+        facts["attempts"] = [attempt_facts(attempt) for attempt in attempts]
+    return facts | {"skips": [{"first": s.first, "last": s.last, "reason": s.reason} for s in skips]}
+
+
+def told(view: JobView, skips: Sequence[Skip], now: datetime) -> list[tuple[str, Cell | str | None]]:
+    """All of one job, for people."""
+    facts: list[tuple[str, Cell | str | None]] = [
+        ("job", Cell(view.key, "heading")),
+        ("state", state_cell(view)),
+        ("damage", view.damage),
+    ]
+    if view.record is None:
+        return facts
+    job, state, _ = view.record
+    facts += [
+        ("schedule", str(job.schedule)),
+        ("meaning", explain(job.schedule)),
+        ("until", both(job.repeat_until, now)),
+        ("action", job.action.kind),
+        (
+            "payload",
+            json.dumps(json.loads(encode_job(job))["action"].get("data", {})) if job.action.data else None,
+        ),
+        ("queue", job.queue),
+        ("policy", ", ".join(policy_words(job.policy)) or "all defaults"),
+        ("revision", job.revision),
+        ("known since", both(state.created_at, now)),
+        ("removed", both(state.removed_at, now)),
+        ("paused", both(state.paused_at, now)),
+        ("next run", both(next_at(view), now)),
+    ]
+    return facts + _told_of_runs(view.record, view.last_success_at, skips, now)
+
+
+def _told_of_runs(
+    record: Record, success: datetime | None, skips: Sequence[Skip], now: datetime
+) -> list[tuple[str, Cell | str | None]]:
+    state = record.state
+    facts: list[tuple[str, Cell | str | None]] = [
+        ("open", f"{a.run_key} #{a.number} {a.state}" + (f" on {a.node}" if a.node else f": {a.reason}"))
+        for a in record.attempts
+    ]
+    facts += [
+        ("last run", state.last_run),
+        ("last success", both(success, now)),
+        ("last failure", both(state.last_failure_at, now)),
+        ("failures", f"{state.failures_in_row} in a row" if state.failures_in_row else None),
+    ]
+    if skips:
+        last = skips[-1]
+        facts.append(("last skip", f"{both(last.last, now)}: {last.reason}"))
+    return facts
+
+
+def policy_words(policy: Policy) -> list[str]:
+    """What a policy says that the default does not: `retry.max=3`."""
+    return [f"{name}={value}" for name, value in _differences(policy, Policy(), "")]
+
+
+def _differences(given: Any, usual: Any, prefix: str) -> list[tuple[str, str]]:
+    found: list[tuple[str, str]] = []
+    for field in fields(given):
+        mine, theirs = getattr(given, field.name), getattr(usual, field.name)
+        name = f"{prefix}{field.name}"
+        if is_dataclass(mine):
+            found += _differences(mine, theirs, f"{name}.")
+        elif mine != theirs:
+            found.append((name, _word(mine)))
+    return found
+
+
+def _word(value: object) -> str:
+    if isinstance(value, timedelta):
+        return format_duration(value)
+    if isinstance(value, StrEnum):
+        return value.value
+    return "none" if value is None else str(value).lower()

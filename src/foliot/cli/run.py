@@ -1,0 +1,177 @@
+"""`foliot run list | show | logs | cancel`: what became of occurrences and requests."""
+
+from __future__ import annotations
+
+import sys
+from datetime import timedelta
+
+import click
+
+from foliot.cli.exit_code import ExitCode
+from foliot.cli.group import epilog, make_group
+from foliot.cli.moment import read_duration
+from foliot.cli.output import labelled, visible, write, write_json
+from foliot.cli.run_report import ATTEMPT_COLUMNS, COLUMNS, attempt_facts, attempt_row, attempts_rows, told
+from foliot.cli.session import EVERYTHING, Session, complete_job, takes_store
+from foliot.cli.table import write_facts, write_rows
+from foliot.engine.plan_command import Cancel
+from foliot.errors import CommandRefusedError, RunNotFoundError
+from foliot.model.attempt import Attempt, Outcome
+from foliot.protocols import RunQuery
+
+run = make_group(
+    "run",
+    "See runs and what they wrote, and cancel them.",
+    """See runs and what they wrote, and cancel them.
+
+    RUN is a run's key, such as billing/refresh@2026-11-15T07:00:00Z; the source may be left out if no
+    other job has that name.""",
+    """foliot run list --job refresh
+foliot run logs billing/refresh@2026-11-15T07:00:00Z
+foliot run cancel billing/refresh!deploy-118""",
+)
+_run_argument = click.argument("run", metavar="RUN")
+
+
+@run.command(
+    name="list",
+    short_help="List runs, newest first.",
+    epilog=epilog("foliot run list --job refresh --since 1d\nfoliot run list --outcome failed -o json"),
+)
+@click.option("--job", metavar="JOB", shell_complete=complete_job, help="Only runs of this job.")
+@click.option("--outcome", type=click.Choice([o.value for o in Outcome]), help="Only what ended like this.")
+@click.option("--open", "is_open", is_flag=True, help="Only what has not ended.")
+@click.option(
+    "--since", callback=read_duration, metavar="DURATION", help="Only what was due so long ago at most."
+)
+@click.option(
+    "-n", "--limit", type=click.IntRange(1, EVERYTHING), default=20, show_default=True, metavar="N",
+    help="How many attempts to show.",
+)  # fmt: skip
+@takes_store
+async def list_runs(  # noqa: PLR0913 - one argument for each option
+    session: Session,
+    *,
+    job: str | None,
+    outcome: str | None,
+    is_open: bool,
+    since: timedelta | None,
+    limit: int,
+    as_json: bool,
+) -> ExitCode:
+    """List the attempts at runs, newest first.
+
+    A run that was tried again has a line for each attempt.
+    """
+    query = RunQuery(
+        job=None if job is None else (await session.find(job, with_removed=True)).key,
+        outcome=None if outcome is None else Outcome(outcome),
+        is_open=True if is_open else None,
+        since=None if since is None else session.now - since,
+        limit=limit,
+    )
+    attempts = await session.store.runs(query)
+    if as_json:
+        write_json({"attempts": [attempt_facts(attempt) for attempt in attempts]})
+    elif not attempts:
+        write("No runs.", sys.stdout)
+    else:
+        write_rows(COLUMNS, [attempt_row(attempt, session.now) for attempt in attempts])
+    return ExitCode.OK
+
+
+@run.command(
+    name="show",
+    short_help="Show a run and its attempts.",
+    epilog=epilog("foliot run show billing/refresh@2026-11-15T07:00:00Z"),
+)
+@_run_argument
+@takes_store
+async def show(session: Session, *, run: str, as_json: bool) -> ExitCode:
+    """Show RUN: why it is, how it stands, and each of its attempts."""
+    attempts = await session.attempts(run)
+    if as_json:
+        facts = {"run": attempts[-1].run_key, "job": attempts[-1].job, "outcome": attempts[-1].outcome}
+        write_json({**facts, "attempts": [attempt_facts(attempt) for attempt in attempts]})
+        return ExitCode.OK
+    write_facts(told(attempts, session.now))
+    write("", sys.stdout)
+    write_rows(ATTEMPT_COLUMNS, attempts_rows(attempts, session.now))
+    _, *trace = (attempts[-1].error or "").splitlines() or [""]
+    if trace:
+        write("\n".join(["", *map(_shown, trace)]), sys.stdout)
+    return ExitCode.OK
+
+
+@run.command(
+    name="logs",
+    short_help="Print what a run wrote.",
+    epilog=epilog(
+        "foliot run logs billing/refresh@2026-11-15T07:00:00Z\n"
+        "foliot run logs refresh@2026-11-15T07:00:00Z --attempt 1"
+    ),
+)
+@_run_argument
+@click.option(
+    "--attempt", "number", type=click.IntRange(1), metavar="N", help="Of this attempt.  [default: the last]"
+)
+@takes_store
+async def logs(session: Session, *, run: str, number: int | None, as_json: bool) -> ExitCode:
+    """Print what RUN wrote.
+
+    On a terminal, characters that would steer it are shown as escapes; into a file or a pipe goes what was
+    written.
+    """
+    attempt = _chosen(await session.attempts(run), run, number)
+    output = await session.store.output(*attempt.key)
+    if as_json:
+        facts = {"text": output.text if output else "", "dropped": output.dropped if output else 0}
+        write_json({"run": attempt.run_key, "attempt": attempt.number, **facts})
+    elif output is None or not output.text:
+        so_far = " so far" if attempt.is_open else ""
+        note = f"attempt {attempt.number} wrote nothing{so_far}"
+        write(labelled("note", note, sys.stderr), sys.stderr)
+    else:
+        text = output.text.removesuffix("\n")
+        write("\n".join(map(_shown, text.split("\n"))) if sys.stdout.isatty() else text, sys.stdout)
+    return ExitCode.OK
+
+
+def _chosen(attempts: list[Attempt], run: str, number: int | None) -> Attempt:
+    if number is None:
+        return attempts[-1]
+    for attempt in attempts:
+        if attempt.number == number:
+            return attempt
+    known = ", ".join(str(attempt.number) for attempt in attempts)
+    raise RunNotFoundError(run, attempt=number, hint=f"its attempts are {known}")
+
+
+def _shown(line: str) -> str:
+    return visible(line.removesuffix("\r").expandtabs())
+
+
+@run.command(
+    name="cancel",
+    short_help="Ask a run to end.",
+    epilog=epilog("foliot run cancel billing/refresh@2026-11-15T07:00:00Z"),
+)
+@_run_argument
+@takes_store
+async def cancel(session: Session, *, run: str, as_json: bool) -> ExitCode:
+    """Ask RUN to end. One that waits never starts; one that runs is asked to stop.
+
+    It is not tried again.
+    """
+    attempts = await session.attempts(run)
+    last = attempts[-1]
+    if not last.is_open:
+        raise CommandRefusedError(last.run_key, f"the run has ended: {last.outcome}")
+    decision = await session.command(last.job, Cancel(last.run_key))
+    state = next((a.state for a in decision.attempts if a.key == last.key), last.state)
+    if as_json:
+        write_json({"run": last.run_key, "attempt": last.number, "state": state})
+    else:
+        words = "is asked to end" if last.is_running else "will not start"
+        write(labelled("ok", f"{last.run_key} {words}", sys.stdout), sys.stdout)
+    return ExitCode.OK

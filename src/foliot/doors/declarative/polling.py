@@ -1,0 +1,216 @@
+"""From one `initialize` to its `stop`: the store, and the engine that carries out what is due.
+
+Where the engine lives: if the scheduler opens its store itself, on a thread and loop of its own, so that
+a callback that blocks the program's loop costs no lease. A store that was handed over open, and a clock
+that was injected, belong to the caller's loop; then the engine lives there, too. Callbacks always run on
+the loop that `initialize` was called on, and listeners are told there.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import concurrent.futures
+from collections.abc import Callable, Coroutine, Mapping, Sequence
+from contextlib import AsyncExitStack, suppress
+from datetime import timedelta
+from typing import Any, TypeGuard, TypeVar
+from uuid import uuid4
+
+from foliot.app.thread import LoopThread
+from foliot.doors.declarative.registration import Callback, Plan, action_kind
+from foliot.doors.declarative.task import sound
+from foliot.engine.engine import Engine, Settings
+from foliot.engine.reconciler import reconcile
+from foliot.errors import InvalidStoreError, StaleRevisionError, StoreError
+from foliot.executors.python import JobRun, PythonExecutor, describe
+from foliot.model.decision import Event
+from foliot.observability.log import LogListener
+from foliot.observability.log import tell as log
+from foliot.protocols import Clock, JobQuery, Listener, Monitor
+from foliot.wiring import FullStore, check_url, open_store
+
+T = TypeVar("T")
+Tell = Callable[[Sequence[Event]], None]
+
+_PAGE = 1000
+_LEASE = timedelta(seconds=30)
+_SETTINGS = Settings(
+    slots={"default": 1_000_000_000},  # the document knows no bound
+    drain=timedelta(days=36_500),  # `stop` waits for every callback, however long it takes
+)
+
+
+class Home:
+    """Where tasks are kept: a URL that is opened for each start, or a store that is open already."""
+
+    def __init__(self, store: str | FullStore, clock: Clock) -> None:
+        if isinstance(store, str):
+            check_url(store)
+        elif not hasattr(store, "reconcile"):
+            raise InvalidStoreError(type(store).__name__, "is neither a URL nor an open store")
+        self._url = store if isinstance(store, str) else None
+        self._store = None if isinstance(store, str) else store
+        self._clock = clock
+        self._open = AsyncExitStack()
+
+    @property
+    def is_own(self) -> bool:
+        """Whether the scheduler opens it itself."""
+        return self._url is not None
+
+    async def open(self) -> FullStore:
+        if self._url is None or self._store is not None:
+            assert self._store is not None  # noqa: S101 - one of the two was given
+            return self._store
+        store = await self._open.enter_async_context(open_store(self._url, self._clock, lease=_LEASE))
+        if self._url.startswith("memory:"):
+            self._store = store  # there is nothing to close, and a stop must not forget everything
+        return store
+
+    async def close(self) -> None:
+        await self._open.aclose()
+
+
+class Polling:
+    """One stay of a scheduler on its store."""
+
+    def __init__(  # noqa: PLR0913 - what is the scheduler's own
+        self,
+        home: Home,
+        namespace: str,
+        clock: Clock,
+        identifier: str,
+        *,
+        has_thread: bool,
+        tell: Tell,
+        listeners: Sequence[Listener],
+    ) -> None:
+        self._home = home
+        self._namespace = namespace
+        self._clock = clock
+        self._identifier = identifier
+        self._loop = asyncio.get_running_loop()
+        self._thread = LoopThread(f"foliot-{namespace}") if has_thread else None
+        self._log = LogListener()
+        bridge = _Bridge(self._loop, tell, is_direct=not has_thread)
+        self._listeners: tuple[Listener, ...] = (self._log, bridge, *listeners)
+        self._monitors: tuple[Monitor, ...] = (self._log, *filter(_is_monitor, listeners))
+        self._store: FullStore | None = None
+        self._engine: Engine | None = None
+        self._life: asyncio.Future[None] | concurrent.futures.Future[None] | None = None
+        self.step = "opening the store"
+
+    async def prepare(self, plan: Plan) -> None:
+        """Open the store and make it agree with the registrations, in one atomic step."""
+        await self._there(self._prepare(plan))
+
+    async def _prepare(self, plan: Plan) -> None:
+        self._store = store = await self._home.open()
+        self.step = "reading the persisted tasks"
+        snapshot, there = plan.snapshot, await self._read_names(store)
+        if there != plan.callbacks.keys():
+            # What somebody has removed by hand must come back, though the registrations are the same.
+            snapshot = snapshot._replace(revision=f"{snapshot.revision}-{uuid4().hex[:8]}")
+        self.step = "applying the registrations"
+        while True:
+            try:
+                await reconcile(store, self._namespace, snapshot, self._clock.now())
+            except StaleRevisionError:
+                continue  # another scheduler of this namespace was quicker; this is the later word
+            else:
+                return
+
+    async def _read_names(self, store: FullStore) -> set[str]:
+        """The tasks that are there. One that is damaged is an error: to declare it would overwrite it."""
+        names: set[str] = set()
+        after = ""
+        while page := await store.jobs(JobQuery(source=self._namespace, after=after, limit=_PAGE)):
+            names.update(sound(view, self._namespace).job.name for view in page)
+            after = page[-1].key
+        return names
+
+    def begin(self, callbacks: Mapping[str, Callback]) -> None:
+        """Look after the tasks from now on."""
+        assert self._store is not None  # noqa: S101 - `prepare` has opened it
+        kind = action_kind(self._namespace)
+        functions = {kind: describe(_dispatcher(callbacks))}
+        self._engine = Engine(
+            self._store,
+            {kind: PythonExecutor(functions, jobs_loop=self._loop)},
+            clock=self._clock,
+            settings=_SETTINGS,
+            new_id=lambda: f"{self._identifier}.{uuid4().hex}",
+            name=self._identifier,
+            listeners=self._listeners,
+            monitors=self._monitors,
+            outputs=self._store,
+        )
+        work = self._live(self._engine)
+        self._life = self._thread.submit(work) if self._thread else asyncio.ensure_future(work)
+
+    async def _live(self, engine: Engine) -> None:
+        try:
+            await engine.run()
+        except Exception as error:
+            log("engine_failed", error, app=self._namespace, error=str(error))
+            raise
+
+    async def end(self) -> None:
+        """Start nothing more, wait for what runs, and let go of everything."""
+        try:
+            if self._life is not None:
+                await self._there(self._ask_to_stop())
+                life = self._life
+                with suppress(Exception):  # what went wrong was logged when it did
+                    await (life if isinstance(life, asyncio.Future) else asyncio.wrap_future(life))
+        finally:
+            await self.close()
+
+    async def _ask_to_stop(self) -> None:
+        if self._engine is not None:
+            self._engine.stop()
+
+    async def close(self) -> None:
+        """Let go of the store, and of the thread."""
+        try:
+            await self._there(self._home.close())
+        finally:
+            if self._thread is not None:
+                self._thread.close()
+
+    async def _there(self, work: Coroutine[Any, Any, T]) -> T:
+        """On the engine's loop."""
+        return await (self._thread.call(work) if self._thread else work)
+
+
+def _dispatcher(callbacks: Mapping[str, Callback]) -> Callable[[JobRun], Coroutine[Any, Any, None]]:
+    async def dispatch(run: JobRun) -> None:
+        callback = callbacks.get(run.job)
+        if callback is None:
+            raise LookupError(f"task {run.job} is not registered with this scheduler")
+        await callback()
+
+    return dispatch
+
+
+def _is_monitor(listener: Any) -> TypeGuard[Monitor]:
+    return hasattr(listener, "on_pulse")
+
+
+class _Bridge:
+    """Brings events to the caller's loop, in order, before the callbacks that they are about."""
+
+    def __init__(self, loop: asyncio.AbstractEventLoop, tell: Tell, *, is_direct: bool) -> None:
+        self._loop = loop
+        self._tell = tell
+        self._is_direct = is_direct
+
+    def on_events(self, events: Sequence[Event]) -> None:
+        if self._is_direct:
+            self._tell(events)
+        else:
+            with suppress(RuntimeError):  # the program's loop is closed: nobody listens any more
+                self._loop.call_soon_threadsafe(self._tell, events)
+
+    def on_trouble(self, error: StoreError) -> None:
+        """The log tells that; the document has no event for it."""

@@ -1,0 +1,200 @@
+"""Metrics for Prometheus: `Foliot(…, metrics=Metrics())`, and its registry is what is to be scraped.
+
+Events are counted on the engine's thread (see `tally`); the client's objects are made when somebody asks,
+on whichever thread that is. Jobs are not told apart unless it is asked for: each would be some sixty series.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from datetime import timedelta
+from itertools import accumulate
+
+from prometheus_client import CollectorRegistry, generate_latest
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily
+from prometheus_client.metrics_core import Metric
+from prometheus_client.registry import Collector
+
+from foliot.errors import StoreError
+from foliot.model.decision import Event
+from foliot.observability.log import WRONG_CLOCK
+from foliot.observability.tally import TURN, Histogram, Tallies, Tally
+from foliot.protocols import Pulse
+
+
+class Metrics(Collector):
+    """What an engine counts and measures.
+
+    `by_job`: True gives each job series of its own; some keys (`"app/refresh"`) do so for these. `registry`:
+    where to register, if not in a registry of its own.
+    """
+
+    def __init__(
+        self,
+        *,
+        by_job: bool | Collection[str] = False,
+        registry: CollectorRegistry | None = None,
+    ) -> None:
+        self._tallies = Tallies(by_job)
+        self._lock = threading.Lock()
+        self._turns = {"claim": Histogram(TURN), "report": Histogram(TURN)}
+        self._troubles: dict[str, int] = {}
+        self._jumps = {"forward": 0, "backward": 0}
+        self._leases_lost = 0
+        self._held = 0
+        self._pulse: Pulse | None = None
+        self.registry = registry or CollectorRegistry()
+        self.registry.register(self)
+
+    def text(self) -> bytes:
+        """What a scrape gets, in Prometheus' text format."""
+        return generate_latest(self.registry)
+
+    # -- told by the engine ------------------------------------------------------------------------
+
+    def on_events(self, events: Sequence[Event]) -> None:
+        with self._lock:
+            self._tallies.count(events)
+
+    def on_trouble(self, error: StoreError) -> None:
+        with self._lock:
+            name = type(error).__name__
+            self._troubles[name] = self._troubles.get(name, 0) + 1
+
+    def on_turn(self, what: str, took: timedelta, held: int) -> None:
+        with self._lock:
+            self._turns[what].observe(took)
+            self._held = held
+
+    def on_pulse(self, pulse: Pulse) -> None:
+        with self._lock:
+            self._pulse = pulse
+            if abs(pulse.jump) >= WRONG_CLOCK:
+                self._jumps["forward" if pulse.jump > timedelta(0) else "backward"] += 1
+
+    def on_lease_lost(self, node: str) -> None:  # noqa: ARG002 - a node's id would be a new series each time
+        with self._lock:
+            self._leases_lost += 1
+
+    # -- asked by a scrape -------------------------------------------------------------------------
+
+    def describe(self) -> Iterable[Metric]:
+        """The families, so that a name that is taken is refused when this is registered."""
+        return self.collect()
+
+    def collect(self) -> list[Metric]:
+        """All families, as they are now."""
+        with self._lock:
+            return [*self._of_attempts(), *self._of_node(), *self._of_time()]
+
+    def _of_attempts(self) -> Iterator[Metric]:
+        yield self._counter(
+            "foliot_attempts_started", "Attempts that this node has claimed.", "trigger", lambda t: t.started
+        )
+        yield self._counter(
+            "foliot_attempts_ended",
+            "Attempts that have ended, as this node saw.",
+            "outcome",
+            lambda t: t.ended,
+        )
+        yield self._counter(
+            "foliot_skips", "Ranges of occurrences that will not run.", "reason", lambda t: t.skipped
+        )
+        yield self._histogram(
+            "foliot_start_lateness_seconds",
+            "From the time an attempt was to start until it was claimed.",
+            "trigger",
+            lambda t: t.lateness,
+        )
+        yield self._histogram(
+            "foliot_start_delay_seconds", "From the claim of an attempt until its start.", None,
+            lambda t: {"": t.delay},
+        )  # fmt: skip
+        yield self._histogram(
+            "foliot_attempt_duration_seconds", "From the start of an attempt until its end.", "outcome",
+            lambda t: t.durations,
+        )  # fmt: skip
+
+    def _of_node(self) -> Iterator[Metric]:
+        yield GaugeMetricFamily("foliot_open_attempts", "Attempts that this node holds.", self._held)
+        turns = HistogramMetricFamily(
+            "foliot_turn_duration_seconds",
+            "What it takes to claim and start what is due, or to store what has ended.",
+            labels=("turn",),
+        )
+        for what, histogram in self._turns.items():
+            turns.add_metric((what,), _buckets(histogram), histogram.total)
+        yield turns
+        yield CounterMetricFamily(
+            "foliot_leases_lost", "How often this node was declared dead, and was not.", self._leases_lost
+        )
+        troubles = CounterMetricFamily(
+            "foliot_store_troubles", "Calls that the store did not answer.", labels=("error",)
+        )
+        for name, count in self._troubles.items():
+            troubles.add_metric((name,), count)
+        yield troubles
+
+    def _of_time(self) -> Iterator[Metric]:
+        jumps = CounterMetricFamily(
+            "foliot_clock_jumps", "Jumps of the store's time by two seconds or more.", labels=("direction",)
+        )
+        for direction, count in self._jumps.items():
+            jumps.add_metric((direction,), count)
+        yield jumps
+        gauges = {
+            "foliot_clock_skew_seconds": ("How far this host's clock is ahead of the store's.", _skew),
+            "foliot_backlog_age_seconds": (
+                "How long the job that waits longest is due, unclaimed.",
+                _overdue,
+            ),
+            "foliot_last_pulse_timestamp_seconds": ("The last heartbeat, by the store's time.", _at),
+        }
+        for name, (meaning, value) in gauges.items():
+            gauge = GaugeMetricFamily(name, meaning, labels=())
+            if self._pulse is not None:
+                gauge.add_metric((), value(self._pulse))
+            yield gauge
+
+    def _series(self, *values: str) -> tuple[str, ...]:
+        """Labels, or their values, without that of the job if jobs are not told apart."""
+        return values if self._tallies.is_by_job else values[1:]
+
+    def _counter(
+        self, name: str, meaning: str, label: str, of: Callable[[Tally], Mapping[str, int]]
+    ) -> Metric:
+        family = CounterMetricFamily(name, meaning, labels=self._series("job", label))
+        for job, tally in self._tallies.of_job.items():
+            for value, count in of(tally).items():
+                family.add_metric(self._series(job, str(value)), count)
+        return family
+
+    def _histogram(
+        self, name: str, meaning: str, label: str | None, of: Callable[[Tally], Mapping[str, Histogram]]
+    ) -> Metric:
+        labels = ("job",) if label is None else ("job", label)
+        family = HistogramMetricFamily(name, meaning, labels=self._series(*labels))
+        for job, tally in self._tallies.of_job.items():
+            for value, histogram in sorted(of(tally).items()):
+                values = self._series(*(job, str(value))[: len(labels)])
+                family.add_metric(values, _buckets(histogram), histogram.total)
+        return family
+
+
+def _buckets(histogram: Histogram) -> list[tuple[str, float]]:
+    """Prometheus counts what lies below each bound, all of it."""
+    bounds = [*(str(bound) for bound in histogram.bounds), "+Inf"]
+    return list(zip(bounds, accumulate(histogram.counts), strict=True))
+
+
+def _skew(pulse: Pulse) -> float:
+    return pulse.skew.total_seconds()
+
+
+def _overdue(pulse: Pulse) -> float:
+    return pulse.overdue.total_seconds()
+
+
+def _at(pulse: Pulse) -> float:
+    return pulse.at.timestamp()

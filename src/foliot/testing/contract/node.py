@@ -1,0 +1,68 @@
+"""Nodes: who works on a store is shown as it is. For stores that tell it."""
+
+# ruff: noqa: S101 - cases of a test suite: they assert
+
+from __future__ import annotations
+
+from typing import Any, cast
+
+from foliot.model.state import Node
+from foliot.protocols import NodeStore, NodeView
+from foliot.testing.contract.sample import some_jobs
+from foliot.testing.contract.stage import Contract, Stage, scenario
+
+
+async def nodes_of(stage: Stage) -> tuple[NodeView, ...]:
+    """What the store tells, by its other seam."""
+    store: Any = stage.store
+    return await cast("NodeStore", store).nodes()
+
+
+class NodeContract(Contract):
+    """A node is shown from its joining to its burial, with what it serves and what it holds."""
+
+    @scenario
+    async def test_a_store_without_nodes_shows_none(self, stage: Stage) -> None:
+        assert await nodes_of(stage) == ()
+
+    @scenario
+    async def test_nodes_are_shown_as_they_joined_in_the_order_of_their_ids(self, stage: Stage) -> None:
+        nodes = [
+            Node("b", "second", ("default", "slow"), ("python:a", "python:b"), "1.2"),
+            Node("a", "first", ("größe",), None, ""),
+        ]
+        leases = [await stage.store.join(node) for node in nodes]
+        shown = [
+            NodeView(node, lease.until, 0)
+            for node, lease in zip(reversed(nodes), reversed(leases), strict=True)
+        ]
+        assert list(await nodes_of(stage)) == shown
+
+    @scenario
+    async def test_joining_again_changes_what_is_shown(self, stage: Stage) -> None:
+        await stage.join("a", kinds=("one",))
+        lease = await stage.join("a", kinds=("one", "two"))
+        assert await nodes_of(stage) == (NodeView(Node("a", kinds=("one", "two")), lease.until, 0),)
+
+    @scenario
+    async def test_what_a_node_holds_is_counted(self, stage: Stage) -> None:
+        await stage.join("a", "b")
+        await stage.declare(*some_jobs(3))
+        attempts = await stage.claim_all("a")
+        await stage.finish("a", attempts[0])
+        assert [(view.node.id, view.open_count) for view in await nodes_of(stage)] == [("a", 2), ("b", 0)]
+
+    @scenario
+    async def test_a_lease_that_has_run_out_is_shown_until_the_burial(self, stage: Stage) -> None:
+        await stage.join("a", "b")
+        await stage.die("a")
+        silent, alive = await nodes_of(stage)
+        assert silent.until < stage.now <= alive.until
+        await stage.recover()
+        assert [view.node.id for view in await nodes_of(stage)] == ["b"]
+
+    @scenario
+    async def test_who_has_left_is_not_shown(self, stage: Stage) -> None:
+        await stage.join("a", "b")
+        await stage.store.leave("a")
+        assert [view.node.id for view in await nodes_of(stage)] == ["b"]

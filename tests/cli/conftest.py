@@ -1,0 +1,7 @@
+"""What the tests of commands on a store share."""
+
+from __future__ import annotations
+
+from cli.shop import empty_shop, shop
+
+__all__ = ["empty_shop", "shop"]

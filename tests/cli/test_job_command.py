@@ -1,0 +1,137 @@
+"""`foliot job pause | resume | trigger | backfill` do what they say, and say what they did."""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Iterator
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from cli.calls import PATIENCE, call, command, run, start
+from cli.shop import Shop
+from foliot import Cron, Foliot, Retry
+from foliot.model.attempt import Trigger
+from foliot.protocols import RunQuery
+from foliot.stores.sqlite import SqliteStore
+
+NEVER = Cron("0 0 1 1 *")
+
+
+def test_pause_and_resume(shop: Shop) -> None:
+    assert shop.call("job", "pause", "refresh").out == "ok: billing/refresh is paused\n"
+    assert shop.call("job", "pause", "refresh").out == "ok: billing/refresh was paused already\n"
+    assert "paused" in shop.call("job", "list").out
+    shop.wait(timedelta(hours=2))
+    document = shop.call("job", "resume", "refresh", "-ojson").json()
+    assert document == {
+        "job": "billing/refresh",
+        "changed": True,
+        "paused_at": None,
+        "next_at": "2026-03-02T11:00:00+00:00",
+    }
+    assert shop.call("job", "resume", "refresh").out == "ok: billing/refresh was not paused\n"
+    why = shop.call("job", "why", "refresh", "--at", "2026-03-02T09:00Z")
+    assert why.out == "billing/refresh: skipped: the job was paused\n"
+
+
+def test_trigger_asks_for_a_run_once(shop: Shop) -> None:
+    words = ("job", "trigger", "once", "--request", "deploy-1")
+    first, again = shop.call(*words), shop.call(*words, "-ojson")
+    assert first.out == "ok: ops/once!deploy-1 is asked for\n"
+    assert first.err == "note: it waits for a node: none that lives serves the queue default and runs shell\n"
+    assert again.json() == {"job": "ops/once", "run": "ops/once!deploy-1", "new": False}
+    assert shop.call("run", "list", "--job", "once", "-ojson").json()["attempts"][0]["trigger"] == "manual"
+    assert shop.call("job", "trigger", "once", "--request", "de!ploy").code == 1
+    assert shop.call("job", "trigger", "once", "--timeout", "1s").code == 2
+
+
+@pytest.fixture
+def url(tmp_path: Path) -> Iterator[str]:
+    """A store with an application at work."""
+    url = f"sqlite:///{tmp_path}/live.db"
+    app = Foliot(url, name="app", poll="50ms")
+
+    @app.job(NEVER, name="good")
+    def good() -> None:
+        pass
+
+    @app.job(NEVER, name="bad", retry=Retry(max=1, delay="0s"))
+    def bad() -> None:
+        raise ValueError("no figures")
+
+    app.start()
+    yield url
+    app.stop()
+    app.close()
+
+
+def test_trigger_waits_for_the_run_and_passes_its_failure_on(url: str) -> None:
+    good = call("job", "trigger", "good", "--wait", "--request", "r", "--store", url)
+    assert (good.code, good.err) == (0, "")
+    assert good.out.startswith("ok: app/good!r succeeded after ")
+    again = call("job", "trigger", "good", "--wait", "--request", "r", "--store", url)
+    assert (again.code, again.out) == (0, good.out)
+    bad = call("job", "trigger", "bad", "--wait", "--request", "r", "--store", url)
+    assert (bad.code, bad.out) == (8, "")
+    assert bad.err.startswith("error: app/bad!r failed after ")
+    assert bad.err.endswith(": ValueError: no figures\n")
+    served = call("job", "trigger", "bad", "--wait", "--request", "r", "--store", url, "-ojson")
+    assert served.code == 8
+    assert [attempt["outcome"] for attempt in served.json()["attempts"]] == ["failed", "failed"]
+
+
+def test_whoever_waits_for_nobody_can_set_a_limit_or_leave(shop: Shop) -> None:
+    words = command("foliot", "job", "trigger", "once", "--wait", "--store", shop.url)
+    result = run([*words, "--timeout", "1s"])
+    assert result.code == 1
+    assert result.err.endswith("is still pending\n")
+    with start(words) as process:
+        assert process.stderr
+        assert "it waits for a node" in process.stderr.readline()
+        process.send_signal(signal.SIGINT)
+        assert process.wait(PATIENCE) == 130
+        assert "Traceback" not in process.stderr.read()
+
+
+def test_backfill_runs_what_lies_in_a_time_of_the_past(shop: Shop) -> None:
+    span = ("job", "backfill", "refresh", "--from", "2026-03-02T04:00", "--to", "2026-03-02T06:00")
+    runs = [f"billing/refresh@2026-03-02T0{hour}:00:00Z" for hour in (3, 4, 5)]  # it is Berlin's time
+    dry = shop.call(*span, "--dry-run")
+    assert dry.out.splitlines() == [*runs, "ok: 3 would run"]
+    assert shop.call(*span, "--dry-run", "-ojson").json() == {
+        "job": "billing/refresh", "runs": runs, "dry_run": True,
+    }  # fmt: skip
+    assert shop.call(*span).out.splitlines() == [*runs, "ok: asked for: 3"]
+
+    async def look(store: SqliteStore) -> None:
+        attempts = await store.runs(RunQuery(job="billing/refresh", is_open=True))
+        assert [a.run_key for a in attempts] == runs[::-1]
+        assert {a.trigger for a in attempts} == {Trigger.BACKFILL}
+
+    shop.act(look)
+
+
+def test_backfill_runs_nothing_again_unless_told_to(shop: Shop) -> None:
+    span = ("job", "backfill", "refresh", "--from", "2026-03-02T07:00Z", "--to", "2026-03-02T08:00Z")
+    refused = shop.call(*span)
+    assert refused.code == 1
+    assert "has run already" in refused.err
+    assert shop.call(*span, "--rerun").out.endswith("ok: asked for: 2\n")
+
+
+@pytest.mark.parametrize(
+    ("span", "code", "text"),
+    [
+        (("2026-03-02T07:01Z", "2026-03-02T07:59Z"), 0, "ok: no occurrence lies in that time\n"),
+        (("2026-03-02T07:00Z", "2026-03-02T06:00Z"), 2, "--to lies before --from"),
+        (("2026-03-02T07:00Z", "2027-03-02T06:00Z"), 1, "only what is past can be filled in"),
+        (("yesterday", "2027-03-02T06:00Z"), 2, "is not an ISO 8601 time"),
+        (("0001-01-01T00:00+14:00", "2026-03-02T06:00Z"), 2, "the very edge of the calendar"),
+    ],
+)
+def test_backfill_of_strange_times(shop: Shop, span: tuple[str, str], code: int, text: str) -> None:
+    result = shop.call("job", "backfill", "refresh", "--from", span[0], "--to", span[1])
+    assert result.code == code
+    assert text in result.out + result.err

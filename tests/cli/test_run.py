@@ -1,0 +1,157 @@
+"""`foliot run list | show | logs | cancel` and `foliot node list`, on a store with a past: see `shop`."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+
+from cli.calls import command, on_a_terminal
+from cli.shop import REFRESH, REPORT, SLOW, Shop
+from foliot.stores.sqlite import SqliteStore
+
+
+def test_runs_are_listed_newest_first(shop: Shop) -> None:
+    assert shop.call("run", "list").out.splitlines() == [
+        "RUN                                   TRY  STATE      STARTED          TOOK   LATE   TRIGGER   NODE",
+        "billing/slow@2026-03-02T08:00:00Z     #1   running    5 s ago                 0 ms   schedule  n1",
+        "billing/refresh@2026-03-02T08:00:00Z  #1   succeeded  7 s ago          2.0 s  0 ms   schedule  n1",
+        "billing/report@2026-03-02T07:00:00Z   #2   failed     59 min 31 s ago  2.0 s         retry     n1",
+        "billing/report@2026-03-02T07:00:00Z   #1   failed     1 h ago          2.0 s  2.0 s  schedule  n1",
+        "billing/refresh@2026-03-02T07:00:00Z  #1   succeeded  1 h ago          2.0 s  0 ms   schedule  n1",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("words", "runs"),
+    [
+        (("--job", "billing/report"), [(REPORT, 2), (REPORT, 1)]),
+        (("--outcome", "failed", "-n", "1"), [(REPORT, 2)]),
+        (("--open",), [(SLOW, 1)]),
+        (("--job", "refresh", "--since", "30m"), [("billing/refresh@2026-03-02T08:00:00Z", 1)]),
+        (("--outcome", "lost"), []),
+    ],
+)
+def test_runs_can_be_narrowed(shop: Shop, words: tuple[str, ...], runs: list[tuple[str, int]]) -> None:
+    attempts = shop.call("run", "list", *words, "-ojson").json()["attempts"]
+    assert [(attempt["run"], attempt["number"]) for attempt in attempts] == runs
+    assert (shop.call("run", "list", *words).out == "No runs.\n") == (not runs)
+
+
+def test_a_run_is_shown_with_its_attempts(shop: Shop) -> None:
+    assert shop.call("run", "show", REPORT).out.splitlines() == [
+        "run            billing/report@2026-03-02T07:00:00Z",
+        "job            billing/report",
+        "state          failed",
+        "scheduled for  2026-03-02T07:00:00Z (1 h ago)",
+        "reason         the attempt before it failed",
+        "error          ValueError: no figures",
+        "",
+        "TRY  STATE   TRIGGER   STARTED          TOOK   LATE   NODE",
+        "#1   failed  schedule  1 h ago          2.0 s  2.0 s  n1",
+        "#2   failed  retry     59 min 31 s ago  2.0 s         n1",
+    ]
+
+
+def test_a_run_in_json_has_all_fields_whether_they_have_a_value_or_not(shop: Shop) -> None:
+    document = shop.call("run", "show", SLOW, "-ojson").json()
+    assert (document["run"], document["job"], document["outcome"]) == (SLOW, "billing/slow", None)
+    (attempt,) = document["attempts"]
+    assert (attempt["outcome"], attempt["finished_at"], attempt["node"]) == (None, None, "n1")
+    assert attempt["claimed_at"] == "2026-03-02T08:00:00+00:00"
+
+
+def test_an_error_of_many_lines_is_shown_whole_and_escaped(shop: Shop) -> None:
+    async def fail(store: SqliteStore) -> None:
+        (attempt,) = await store.held("n1")
+        await shop.finish(store, attempt, "ValueError: bad \x1b[31mfigures\n  File x\n  \x07beep")
+
+    shop.act(fail)
+    out = shop.call("run", "show", SLOW).out
+    assert "error          ValueError: bad \\x1b[31mfigures\n" in out
+    assert out.endswith("\n\n  File x\n  \\x07beep\n")
+
+
+def test_the_key_of_a_run_may_name_the_job_alone(shop: Shop) -> None:
+    short = REFRESH.removeprefix("billing/")
+    assert shop.call("run", "show", short) == shop.call("run", "show", REFRESH)
+    assert shop.call("run", "show", REPORT.removeprefix("billing/")).code == 2  # two jobs are called report
+
+
+@pytest.mark.parametrize("name", ["show", "logs", "cancel"])
+@pytest.mark.parametrize(
+    ("run", "hint"),
+    [
+        ("refresh@2026-03-02T07:01:00Z", "foliot run list --job billing/refresh shows what is remembered"),
+        ("refrsh@2026-03-02T07:00:00Z", "did you mean billing/refresh?"),
+        ("refresh", "a run key is source/name@2026-11-15T07:00:00Z or source/name!request"),
+    ],
+)
+def test_a_run_that_is_not_there_is_not_found(shop: Shop, name: str, run: str, hint: str) -> None:
+    result = shop.call("run", name, run)
+    assert (result.code, result.out) == (4, "")
+    assert result.err.startswith(f"error: there is no run {run}\nhint: {hint}")
+
+
+def test_logs_go_into_a_pipe_as_they_were_written(shop: Shop) -> None:
+    result = shop.call("run", "logs", REPORT)
+    assert (result.code, result.out, result.err) == (0, "try 2\n\x1b[1mdone\n", "")
+    assert shop.call("run", "logs", REPORT, "--attempt", "1").out == "try 1\n\x1b[1mdone\n"
+    assert shop.call("run", "logs", REPORT, "-ojson").json() == {
+        "run": REPORT, "attempt": 2, "text": "try 2\n\x1b[1mdone\n", "dropped": 0,
+    }  # fmt: skip
+
+
+def test_logs_cannot_steer_a_terminal(shop: Shop) -> None:
+    with on_a_terminal(command("foliot", "run", "logs", REPORT, "--store", shop.url)) as screen:
+        assert screen.read_to_end() == 0
+        assert screen.lines == ["try 2", "\\x1b[1mdone"]
+
+
+def test_who_wrote_nothing_has_no_logs_and_who_was_not_there_is_not_found(shop: Shop) -> None:
+    silent = shop.call("run", "logs", SLOW)
+    assert (silent.code, silent.out, silent.err) == (0, "", "note: attempt 1 wrote nothing so far\n")
+    missing = shop.call("run", "logs", REPORT, "--attempt", "3")
+    assert missing.code == 4
+    assert missing.err == f"error: there is no attempt 3 of {REPORT}\nhint: its attempts are 1, 2\n"
+
+
+def test_a_run_that_runs_is_asked_to_end(shop: Shop) -> None:
+    assert shop.call("run", "cancel", "slow@2026-03-02T08:00:00Z").out == f"ok: {SLOW} is asked to end\n"
+
+    async def look(store: SqliteStore) -> None:
+        assert (await store.renew("n1")).cancels == ((SLOW, 1),)
+
+    shop.act(look)
+    assert shop.call("run", "cancel", SLOW, "-ojson").json()["state"] == "cancelling"
+
+
+def test_a_run_that_waits_never_starts(shop: Shop) -> None:
+    shop.call("job", "trigger", "once", "--request", "r")
+    assert shop.call("run", "cancel", "once!r").out == "ok: ops/once!r will not start\n"
+    ended = shop.call("run", "cancel", "once!r")
+    assert ended.code == 1
+    assert ended.err == "error: ops/once!r: the run has ended: cancelled\n"
+
+
+def test_nodes_are_listed_with_what_they_hold(shop: Shop) -> None:
+    assert shop.call("node", "list").out.splitlines() == [
+        "NODE  NAME   STATE  LEASE    RUNS  QUEUES   VERSION  ACTIONS",
+        "n1    web-1  alive  in 30 s  1     default  0.1      python:refresh, python:report, python:slow",
+    ]
+    shop.wait(timedelta(minutes=1))
+    assert "silent  30 s ago" in shop.call("node", "list").out
+    assert shop.call("node", "list", "-ojson").json() == {
+        "nodes": [
+            {
+                "node": "n1",
+                "name": "web-1",
+                "alive": False,
+                "lease_until": "2026-03-02T08:00:35+00:00",
+                "open_attempts": 1,
+                "queues": ["default"],
+                "actions": ["python:refresh", "python:report", "python:slow"],
+                "version": "0.1",
+            }
+        ]
+    }

@@ -1,0 +1,203 @@
+"""Which happenings leave which line, and how many of them."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+
+import pytest
+
+from foliot.errors import StoreUnavailableError
+from foliot.model.attempt import Outcome, Trigger
+from foliot.model.decision import Event, Happening
+from foliot.observability.log import LINES, LogListener, quoted, tell
+from observability.moments import ended, pulse, started, told
+
+RUN = "app/a@2026-05-01T12:00:00Z"
+FAILED = f"WARNING attempt_failed run={RUN} attempt=1 outcome"
+LATE = f"WARNING start_late run={RUN} late"
+DUE = 'reason="its occurrence has come"'
+
+
+@pytest.fixture
+def lines(caplog: pytest.LogCaptureFixture) -> Callable[[], list[str]]:
+    """The lines so far, as `level text`; from INFO on, as a daemon shows them."""
+    caplog.set_level("INFO", logger="foliot")
+    return lambda: [f"{record.levelname} {record.getMessage()}" for record in caplog.records]
+
+
+BATCHES: list[tuple[str, list[Event], list[str]]] = [
+    ("a run that goes well", [started(), ended()], []),
+    ("a run that was cancelled", [ended(outcome=Outcome.CANCELLED)], []),
+    ("a start in time, if barely", [started(late=9.9)], []),
+    (
+        "a failure, with its error's first line",
+        [ended(outcome=Outcome.FAILED, reason="failed: ValueError: no such table")],
+        [f'{FAILED}=failed error="ValueError: no such table"'],
+    ),
+    (
+        "a failure without words",
+        [ended(outcome=Outcome.FAILED, number=3)],
+        [f"WARNING attempt_failed run={RUN} attempt=3 outcome=failed"],
+    ),
+    (
+        "a loss",
+        [ended(outcome=Outcome.LOST, reason="its node was declared dead")],
+        [f'{FAILED}=lost error="its node was declared dead"'],
+    ),
+    (
+        "DECL-32 a late start",
+        [started(late=12.5)],
+        [f"{LATE}=12.5 trigger=schedule {DUE}"],
+    ),
+    (
+        "many late starts: one line, about the latest",
+        [started("app/b", late=11), *[started(late=400, trigger=Trigger.CATCH_UP)] * 998, started(late=1)],
+        [f"{LATE}=400.0 trigger=catch_up {DUE} others=998"],
+    ),
+    (
+        "what is not to start at its time is never late",
+        [started(late=99, trigger=t) for t in (Trigger.RETRY, Trigger.LOST, Trigger.BACKFILL)],
+        [],
+    ),
+    (
+        "skips: one line for each reason",
+        [
+            told(Happening.SKIPPED, "app/a", "a run was still open"),
+            told(Happening.SKIPPED, "app/b", "missed by more than its grace"),
+            told(Happening.SKIPPED, "app/c", "a run was still open"),
+        ],
+        [
+            'INFO occurrences_skipped job=app/a reason="a run was still open" others=1',
+            'INFO occurrences_skipped job=app/b reason="missed by more than its grace"',
+        ],
+    ),
+    (
+        "definitions: one line for a batch, however many",
+        [*[told(Happening.DECLARED)] * 10_000, told(Happening.REMOVED)],
+        ["INFO jobs_changed declared=10000 removed=1"],
+    ),
+    (
+        "what a person did to a job",
+        [told(Happening.PAUSED), told(Happening.RESUMED, "app/b")],
+        ["INFO job_paused job=app/a", "INFO job_resumed job=app/b"],
+    ),
+    (
+        "what belongs to a run that is told already",
+        [told(what) for what in (Happening.RETRY_PLANNED, Happening.WAITS, Happening.REQUESTED)],
+        [],
+    ),
+]
+
+
+@pytest.mark.parametrize(("batch", "expected"), [row[1:] for row in BATCHES], ids=[row[0] for row in BATCHES])
+def test_lines(batch: list[Event], expected: list[str], lines: Callable[[], list[str]]) -> None:
+    LogListener().on_events(batch)
+
+    assert lines() == expected
+
+
+def test_debug_tells_every_happening(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level("DEBUG", logger="foliot")
+
+    LogListener().on_events([started(), told(Happening.WAITS, reason="it is busy")])
+
+    assert [record.getMessage() for record in caplog.records] == [
+        f"happened what=started job=app/a at=2026-05-01T12:00:00Z {DUE} run={RUN} attempt=1",
+        'happened what=waits job=app/a at=2026-05-01T12:00:00Z reason="it is busy"',
+    ]
+
+
+def test_a_store_that_stays_away_is_told_ever_more_rarely_and_its_return_once(
+    lines: Callable[[], list[str]],
+) -> None:
+    listener = LogListener()
+    listener.on_pulse(pulse())
+
+    for _ in range(100):
+        listener.on_trouble(StoreUnavailableError("claim", "the disk is full"))
+    listener.on_pulse(pulse())
+    listener.on_pulse(pulse())
+
+    assert lines() == [
+        "INFO node_joined node=n1",
+        *(
+            f'WARNING store_trouble error="claim: the disk is full" troubles={count}'
+            for count in (1, 2, 4, 8, 16, 32, 64)
+        ),
+        "INFO store_answers troubles=100",
+    ]
+
+
+def test_a_node_that_is_buried_and_joins_anew(lines: Callable[[], list[str]]) -> None:
+    listener = LogListener()
+    listener.on_pulse(pulse("n1"))
+    listener.on_lease_lost("n1")
+    listener.on_pulse(pulse("n2"))
+
+    assert lines() == ["INFO node_joined node=n1", "WARNING lease_lost node=n1", "INFO node_joined node=n2"]
+
+
+def test_clocks_that_jump_or_are_wrong_are_told_once_each(lines: Callable[[], list[str]]) -> None:
+    listener = LogListener()
+    for now in (pulse(jump=1.9), pulse(jump=-3600), pulse(skew=5), pulse(skew=6), pulse(), pulse(skew=-5)):
+        listener.on_pulse(now)
+
+    assert lines()[1:] == [
+        "WARNING clock_jumped by=-3600.0 node=n1",
+        "WARNING clock_skewed by=5.0 node=n1",
+        "WARNING clock_skewed by=-5.0 node=n1",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        ("app/a", "app/a"),
+        (1.5, "1.5"),
+        ("", '""'),
+        ("two words", '"two words"'),
+        ("a=b", '"a=b"'),
+        ('say "hi"', r'"say \"hi\""'),
+        ("two\nlines", r'"two\nlines"'),
+        ("red \x1b[31m", r'"red \u001b[31m"'),
+        ("Zürich", "Zürich"),
+        ("für immer", '"für immer"'),
+        ("\x9b2J", r'"\u009b2J"'),
+        ("\u202eevil", r'"\u202eevil"'),
+    ],
+)
+def test_no_value_can_pretend_to_be_another_field_or_line(value: object, text: str) -> None:
+    assert quoted(value) == text
+
+
+def test_a_line_that_nobody_wants_costs_nothing(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.WARNING, logger="foliot")
+    with pytest.raises(KeyError):
+        tell("no_such_line")
+
+    tell("job_paused", job="app/a")
+
+    assert not caplog.records
+
+
+def test_the_names_and_levels_are_pinned() -> None:
+    assert {name: logging.getLevelName(level) for name, level in LINES.items()} == {
+        "happened": "DEBUG",
+        "node_joined": "INFO",
+        "jobs_changed": "INFO",
+        "job_paused": "INFO",
+        "job_resumed": "INFO",
+        "occurrences_skipped": "INFO",
+        "store_answers": "INFO",
+        "stop_asked": "INFO",
+        "end_asked": "INFO",
+        "attempt_failed": "WARNING",
+        "start_late": "WARNING",
+        "store_trouble": "WARNING",
+        "lease_lost": "WARNING",
+        "clock_jumped": "WARNING",
+        "clock_skewed": "WARNING",
+        "listener_failed": "ERROR",
+        "engine_failed": "CRITICAL",
+    }

@@ -1,0 +1,231 @@
+"""What is counted and measured, under which names."""
+
+from __future__ import annotations
+
+import threading
+import timeit
+from collections.abc import Sequence
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from prometheus_client import CollectorRegistry, Counter, Histogram
+from prometheus_client.parser import text_string_to_metric_families
+
+from foliot.errors import StoreUnavailableError
+from foliot.model.attempt import Outcome, Trigger
+from foliot.model.decision import Event, Happening
+from foliot.observability import Metrics
+from observability.moments import ended, pulse, started, told
+
+NAMES = {
+    "foliot_attempts_started_total": ("counter", "trigger"),
+    "foliot_attempts_ended_total": ("counter", "outcome"),
+    "foliot_skips_total": ("counter", "reason"),
+    "foliot_start_lateness_seconds": ("histogram", "trigger"),
+    "foliot_start_delay_seconds": ("histogram", ""),
+    "foliot_attempt_duration_seconds": ("histogram", "outcome"),
+    "foliot_open_attempts": ("gauge", ""),
+    "foliot_turn_duration_seconds": ("histogram", "turn"),
+    "foliot_leases_lost_total": ("counter", ""),
+    "foliot_store_troubles_total": ("counter", "error"),
+    "foliot_clock_jumps_total": ("counter", "direction"),
+    "foliot_clock_skew_seconds": ("gauge", ""),
+    "foliot_backlog_age_seconds": ("gauge", ""),
+    "foliot_last_pulse_timestamp_seconds": ("gauge", ""),
+}
+HOUR = timedelta(hours=1)
+
+
+def value(metrics: Metrics, name: str, **labels: str) -> float | None:
+    return metrics.registry.get_sample_value(name, labels)
+
+
+def with_everything(**settings: object) -> Metrics:
+    metrics = Metrics(**settings)  # type: ignore[arg-type] # handed on
+    metrics.on_events([started(late=3), ended(), told(Happening.SKIPPED, reason="a run was still open")])
+    metrics.on_trouble(StoreUnavailableError("claim", "the disk is full"))
+    metrics.on_turn("claim", timedelta(milliseconds=7), 5)
+    metrics.on_pulse(pulse(skew=0.25, overdue=9))
+    metrics.on_lease_lost("n1")
+    return metrics
+
+
+@pytest.mark.parametrize("by_job", [False, True])
+def test_names_kinds_and_labels_are_pinned(by_job: bool) -> None:  # noqa: FBT001 - a column of the table
+    families = text_string_to_metric_families(with_everything(by_job=by_job).text().decode())
+
+    found = {}
+    for family in families:
+        name = f"{family.name}_total" if family.type == "counter" else family.name
+        labels = {label for sample in family.samples for label in sample.labels} - {"le"}
+        found[name] = (family.type, ",".join(sorted(labels - {"job"})))
+        of_job = name.startswith(("foliot_attempt", "foliot_start_", "foliot_skips"))
+        assert ("job" in labels) is (by_job and of_job), name
+        assert family.documentation.endswith(".")
+    assert found == NAMES
+
+
+@pytest.mark.parametrize(
+    ("batch", "name", "labels", "expected"),
+    [
+        ([started()] * 3, "foliot_attempts_started_total", {"trigger": "schedule"}, 3),
+        ([started(trigger=Trigger.RETRY)], "foliot_attempts_started_total", {"trigger": "retry"}, 1),
+        ([], "foliot_attempts_started_total", {"trigger": "catch_up"}, 0),
+        (
+            [started()._replace(what=Happening.WAITS)],
+            "foliot_attempts_started_total",
+            {"trigger": "schedule"},
+            0,
+        ),
+        ([ended(), ended()], "foliot_attempts_ended_total", {"outcome": "succeeded"}, 2),
+        ([ended(outcome=Outcome.FAILED)], "foliot_attempts_ended_total", {"outcome": "failed"}, 1),
+        ([], "foliot_attempts_ended_total", {"outcome": "lost"}, 0),
+        ([started(late=3)], "foliot_start_lateness_seconds_sum", {"trigger": "schedule"}, 3),
+        ([started(late=3)], "foliot_start_lateness_seconds_bucket", {"trigger": "schedule", "le": "2.5"}, 0),
+        ([started(late=5)], "foliot_start_lateness_seconds_bucket", {"trigger": "schedule", "le": "5.0"}, 1),
+        (
+            [started(late=90_000, trigger=Trigger.CATCH_UP)],
+            "foliot_start_lateness_seconds_bucket",
+            {"trigger": "catch_up", "le": "+Inf"},
+            1,
+        ),
+        ([started(late=-1)], "foliot_start_lateness_seconds_sum", {"trigger": "schedule"}, 0),
+        ([started(trigger=Trigger.RETRY)], "foliot_start_lateness_seconds_count", {"trigger": "retry"}, None),
+        ([ended(took=4)], "foliot_attempt_duration_seconds_sum", {"outcome": "succeeded"}, 4),
+        ([ended(took=4)], "foliot_start_delay_seconds_sum", {}, 0.5),
+        (
+            [ended(outcome=Outcome.LOST, started_at=None)],
+            "foliot_attempts_ended_total",
+            {"outcome": "lost"},
+            1,
+        ),
+        (
+            [ended(outcome=Outcome.LOST, started_at=None)],
+            "foliot_attempt_duration_seconds_count",
+            {"outcome": "lost"},
+            None,
+        ),
+        (
+            [told(Happening.SKIPPED, reason=f"more than {n} were missed") for n in (1, 24, 100)],
+            "foliot_skips_total",
+            {"reason": "more than N were missed"},
+            3,
+        ),
+        (
+            [told(Happening.SKIPPED, reason="x" * n) for n in range(1, 100)],
+            "foliot_skips_total",
+            {"reason": "other"},
+            49,
+        ),
+        ([told(Happening.WAITS), told(Happening.PAUSED)], "foliot_skips_total", {"reason": ""}, None),
+    ],
+)
+def test_events_are_counted_and_measured(
+    batch: Sequence[Event], name: str, labels: dict[str, str], expected: float | None
+) -> None:
+    metrics = Metrics()
+
+    metrics.on_events(batch)
+
+    assert value(metrics, name, **labels) == expected
+
+
+def test_how_the_node_fares() -> None:
+    metrics = with_everything()
+    for jump in (3, 30, -2, 1):
+        metrics.on_pulse(pulse(jump=jump, skew=0.25, overdue=9))
+
+    assert value(metrics, "foliot_open_attempts") == 5
+    assert value(metrics, "foliot_turn_duration_seconds_sum", turn="claim") == 0.007
+    assert value(metrics, "foliot_turn_duration_seconds_count", turn="report") == 0
+    assert value(metrics, "foliot_leases_lost_total") == 1
+    assert value(metrics, "foliot_store_troubles_total", error="StoreUnavailableError") == 1
+    assert value(metrics, "foliot_clock_jumps_total", direction="forward") == 2
+    assert value(metrics, "foliot_clock_jumps_total", direction="backward") == 1
+    assert value(metrics, "foliot_clock_skew_seconds") == 0.25
+    assert value(metrics, "foliot_backlog_age_seconds") == 9
+    assert value(metrics, "foliot_last_pulse_timestamp_seconds") == pulse().at.timestamp()
+
+
+def test_before_the_first_heartbeat_nothing_is_claimed_about_time() -> None:
+    assert value(Metrics(), "foliot_clock_skew_seconds") is None
+    assert value(Metrics(), "foliot_last_pulse_timestamp_seconds") is None
+
+
+def test_ten_thousand_jobs_are_not_ten_thousand_series() -> None:
+    metrics, one = Metrics(), Metrics()
+    one.on_events([started(), ended()])
+
+    metrics.on_events([event for n in range(10_000) for event in (started(f"app/{n}"), ended(f"app/{n}"))])
+
+    assert metrics.text().count(b"\n") == one.text().count(b"\n")
+
+
+def test_jobs_are_told_apart_on_request() -> None:
+    metrics = Metrics(by_job=True)
+    metrics.on_events([started("app/a"), started("app/a"), started("app/b")])
+
+    name = "foliot_attempts_started_total"
+    assert value(metrics, name, job="app/a", trigger="schedule") == 2
+    assert value(metrics, name, job="app/b", trigger="schedule") == 1
+
+
+def test_some_jobs_are_told_apart_and_the_rest_is_together() -> None:
+    metrics = Metrics(by_job=["app/a"])
+    metrics.on_events([started("app/a"), *(started(f"app/{n}") for n in range(100))])
+
+    name = "foliot_start_lateness_seconds_count"
+    assert value(metrics, name, job="app/a", trigger="schedule") == 1
+    assert value(metrics, name, job="", trigger="schedule") == 100
+    assert value(metrics, name, job="app/1", trigger="schedule") is None
+
+
+def test_a_registry_of_the_users_own_is_used_and_two_of_us_do_not_fit_into_one() -> None:
+    registry = CollectorRegistry()
+    metrics = Metrics(registry=registry)
+
+    assert metrics.registry is registry
+    assert Metrics().registry is not Metrics().registry
+    with pytest.raises(ValueError, match="Duplicated timeseries"):
+        Metrics(registry=registry)
+
+
+def test_counting_is_much_quicker_than_by_the_clients_own_objects() -> None:
+    registry, events = CollectorRegistry(), [ended()] * 1000
+    count = Counter("ended", "Ended.", ["outcome"], registry=registry)
+    duration = Histogram("duration", "Duration.", ["outcome"], registry=registry)
+    delay = Histogram("delay", "Delay.", registry=registry)
+
+    def with_the_client() -> None:
+        for event in events:
+            it: Any = event.attempt
+            count.labels(it.outcome).inc()
+            duration.labels(it.outcome).observe((it.finished_at - it.started_at).total_seconds())
+            delay.observe((it.started_at - it.claimed_at).total_seconds())
+
+    metrics = Metrics()
+    ours = min(timeit.repeat(lambda: metrics.on_events(events), number=5, repeat=10))
+    theirs = min(timeit.repeat(with_the_client, number=5, repeat=10))
+
+    assert ours * 2 < theirs
+
+
+def test_a_scrape_sees_whole_batches_while_an_engine_counts() -> None:
+    metrics, batch, over = Metrics(), [started()] * 100, threading.Event()
+
+    def count() -> None:
+        for _ in range(300):
+            metrics.on_events(batch)
+        over.set()
+
+    counting = threading.Thread(target=count)
+    counting.start()
+    seen = []
+    while not over.is_set():
+        seen.append(value(metrics, "foliot_attempts_started_total", trigger="schedule") or 0.0)
+    counting.join()
+
+    assert seen == sorted(seen)
+    assert not [count for count in seen if count % 100]
+    assert value(metrics, "foliot_attempts_started_total", trigger="schedule") == 30_000
