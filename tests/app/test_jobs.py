@@ -174,7 +174,7 @@ def test_a_person_cancels_a_run_and_a_thread_can_see_it(app: Foliot) -> None:
             await asyncio.to_thread(began.wait, PATIENCE)
             await app.cancel(key)
             [attempt] = await ended(app)
-            with pytest.raises(CommandRefusedError, match="no such run is open"):
+            with pytest.raises(CommandRefusedError, match="has no open attempt"):
                 await app.cancel(key)
         assert attempt.outcome is Outcome.CANCELLED
 

@@ -260,3 +260,17 @@ def test_a_job_that_was_set_aside_comes_back_with_the_next_start_of_the_same_cod
 
     play(scene)
     app.close()
+
+
+def test_a_caller_that_is_cancelled_takes_nobody_along(app: Foliot) -> None:
+    async def scene() -> None:
+        app.action(lambda: None, name="noop")
+        await app.jobs()  # the store is open
+        calls = [asyncio.ensure_future(app.schedule(f"j{n}", NEVER, "noop")) for n in range(5)]
+        await asyncio.sleep(0)  # noqa: TID251 - a turn for the others
+        calls[0].cancel()
+        await asyncio.gather(*calls[1:])
+        assert {status.name for status in await app.jobs()} >= {"j1", "j2", "j3", "j4"}
+        await app.schedule("later", NEVER, "noop")
+
+    play(scene)

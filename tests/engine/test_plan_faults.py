@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 
 import pytest
 
 from engine.plan_cases import Case, Life, case, instant, make_job
-from foliot.engine.plan_command import Backfill
+from foliot.engine.plan_command import Backfill, Resume, plan_command
+from foliot.engine.plan_definition import plan_declared
+from foliot.engine.planner import plan_due
 from foliot.engine.retry import MOST_LOSSES
 from foliot.model.attempt import Outcome, Trigger
 from foliot.model.decision import Happening
-from foliot.model.job import Action
+from foliot.model.job import Action, Job
 from foliot.model.policy import FirstSeen, Misfire, MisfireMode, OnChange, OnLost, Overlap, OverlapMode, Retry
 from foliot.model.presets import API, BEAT, CODE, DECLARATIVE, ROLLCRON
-from foliot.schedules import Once
+from foliot.model.state import Record
+from foliot.schedules import Cron, Once
 
 HOURLY = "0 * * * *"
 FIVE = "*/5 * * * *"
@@ -281,3 +285,28 @@ def test_declarative_tasks_restart_as_often_as_anything_does() -> None:  # DECL-
     life.declare(make_job(HOURLY, DECLARATIVE), instant("10:00"))
     lose_often(life, MOST_LOSSES - 1)
     assert [attempt.trigger for attempt in life.open] == [Trigger.LOST]
+
+
+@pytest.mark.parametrize("late", ["changed", "resumed", "switched on", "back"])
+def test_who_reads_the_clock_too_early_does_not_bring_back_what_was_served(late: str) -> None:
+    """A release reads the time, a node serves an occurrence, and then the release's write lands."""
+    noon = datetime(2026, 3, 2, 12, tzinfo=UTC)
+    early, after = noon - timedelta(seconds=1), noon + timedelta(seconds=1)
+    job = Job(source="s", name="n", schedule=Cron("0 * * * *"), action=Action(kind="k"))
+    state = plan_declared(job, None, noon - timedelta(minutes=30)).state
+    served = plan_due(Record(job, state), after, "a")
+    record = Record(job, served.state)
+    assert served.state.served_until == noon
+    if late == "changed":
+        decision = plan_declared(replace(job, schedule=Cron("0,30 * * * *")), record, early)
+    elif late == "switched on":
+        off = replace(job, enabled=False)
+        decision = plan_declared(job, Record(off, served.state._replace(next_at=None)), early)
+    elif late == "back":
+        gone = served.state._replace(removed_at=noon, next_at=None)
+        decision = plan_declared(job, Record(job, gone), early)
+    else:
+        paused = Record(job, served.state._replace(paused_at=noon))
+        decision = plan_command(paused, Resume(), early)
+    assert decision.state.next_at is not None
+    assert decision.state.next_at > noon

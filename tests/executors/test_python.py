@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Iterator
 from contextvars import ContextVar
 from datetime import timedelta
 from typing import Any
@@ -13,6 +13,7 @@ import pytest
 
 from foliot.app.thread import LoopThread
 from foliot.clock import SystemClock
+from foliot.errors import InvalidJobError
 from foliot.executors.python import JobRun, PythonExecutor, Wish, describe
 from foliot.model.attempt import Attempt, AttemptState, Outcome, Trigger
 from foliot.model.job import Action, Job
@@ -231,3 +232,60 @@ def test_what_a_job_keeps_in_its_context_is_not_seen_by_the_next() -> None:
 
     play(work, scene)
     assert seen == ["nothing"] * 20
+
+
+class Telling:
+    """An object whose call is a coroutine."""
+
+    def __init__(self) -> None:
+        self.calls = 0
+
+    async def __call__(self) -> None:
+        self.calls += 1
+
+
+def test_an_object_whose_call_is_a_coroutine_is_awaited() -> None:
+    work = Telling()
+
+    async def scene(stage: Stage) -> None:
+        stage.start(a_run())
+        assert (await stage.result()).outcome is Outcome.SUCCEEDED
+
+    play(work, scene)
+    assert work.calls == 1
+
+
+def test_a_plain_function_that_returns_a_coroutine_has_failed() -> None:
+    async def inner() -> None: ...
+
+    def wrapper() -> object:
+        return inner()
+
+    async def scene(stage: Stage) -> None:
+        stage.start(a_run())
+        result = await stage.result()
+        assert result.outcome is Outcome.FAILED
+        assert "declare it `async def`" in (result.error or "")
+
+    play(wrapper, scene)
+
+
+def test_a_generator_is_refused_when_it_is_registered() -> None:
+    def work() -> Iterator[int]:
+        yield 1
+
+    with pytest.raises(InvalidJobError, match="is a generator"):
+        describe(work)
+
+
+def test_an_end_that_cannot_be_told_is_an_end_all_the_same() -> None:
+    def work() -> None:
+        raise SyntaxError("x", ("f", 1, "bad", "text"))  # type: ignore[arg-type] # that is the trick
+
+    async def scene(stage: Stage) -> None:
+        stage.start(a_run())
+        result = await stage.result()
+        assert result.outcome is Outcome.FAILED
+        assert "cannot be told" in (result.error or "")
+
+    play(work, scene)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -43,3 +44,8 @@ def test_a_flood_takes_bounded_memory() -> None:
     for _ in range(20_000):
         log.write("y" * 100)
     assert sum(map(len, log._head)) + sum(map(len, log._tail)) <= HEAD + TAIL + 100
+
+
+def test_it_takes_text_only() -> None:
+    with pytest.raises(TypeError, match="takes text, not bytes"):
+        RunLog().write(b"x")  # type: ignore[arg-type] # what people write by mistake

@@ -92,7 +92,7 @@ class Core:
         self._store: FullStore | None = None
         self._opening = asyncio.Lock()
         self._waiting: list[tuple[Changes, asyncio.Future[None]]] = []
-        self._declaring = asyncio.Lock()
+        self._writing: asyncio.Task[None] | None = None
 
     async def store(self) -> FullStore:
         """The store, open."""
@@ -129,11 +129,14 @@ class Core:
         """Callers that come at the same time share one write: one wait for the disk instead of many."""
         done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._waiting.append((changes, done))
-        async with self._declaring:
-            if not done.done():
-                waiting, self._waiting = self._waiting, []
-                await self._change_together(waiting)
+        if self._writing is None or self._writing.done():
+            self._writing = asyncio.ensure_future(self._write())  # nobody's own: a caller may be cancelled
         await done
+
+    async def _write(self) -> None:
+        while self._waiting:
+            waiting, self._waiting = self._waiting, []
+            await self._change_together(waiting)
 
     async def _change_together(self, waiting: list[tuple[Changes, asyncio.Future[None]]]) -> None:
         together = Changes(
@@ -148,23 +151,26 @@ class Core:
                     await self._change_together([one])
                 return
             for _, done in waiting:
-                done.set_exception(error)
+                if not done.done():
+                    done.set_exception(error)
         else:
             for _, done in waiting:
-                done.set_result(None)
+                if not done.done():
+                    done.set_result(None)
 
     async def _reconcile(self, changes: Changes) -> None:
-        store, now = await self.store(), self.clock.now()
+        store = await self.store()
         base = await store.revision(self.added)
         while True:
+            now = self.clock.now()
             try:
                 events = await store.reconcile(
                     self.added,
                     base,
                     f"added-{uuid4().hex}",
                     changes,
-                    declared=lambda job, record: plan_declared(job, record, now),
-                    removed=lambda record: plan_removed(record, now),
+                    declared=lambda job, record, now=now: plan_declared(job, record, now),  # type: ignore[misc]
+                    removed=lambda record, now=now: plan_removed(record, now),  # type: ignore[misc] # mypy: defaults
                 )
             except StaleRevisionError as stale:  # another process was quicker; these are additions, so go on
                 base = stale.details["found"]
@@ -189,12 +195,11 @@ class Core:
 
     async def cancel(self, run_key: str) -> None:
         """Ask a run to end."""
-        attempts = await (await self.store()).runs(RunQuery(is_open=True, limit=_LOOK_BACK))
-        for attempt in attempts:
-            if attempt.run_key == run_key:
-                await self._update(attempt.job, Cancel(run_key))
-                return
-        raise CommandRefusedError(run_key, "no such run is open")
+        job = run_key[: max(run_key.rfind("@"), run_key.rfind("!"), 0)]
+        try:
+            await self._update(job, Cancel(run_key))
+        except JobNotFoundError:
+            raise CommandRefusedError(run_key, "no such run is open") from None
 
     async def _command(self, name: str, command: Command) -> str:
         key = (await self._view(name)).key

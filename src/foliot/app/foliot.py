@@ -214,6 +214,10 @@ class Foliot:
     def stop(self) -> None:
         """End what `start` began: claim no more, let what runs end for a while, then end it."""
         runtime = self._runtime
+        threads = (self._thread, None if runtime is None else runtime.jobs_thread)
+        if any(thread is not None and thread.is_current for thread in threads):
+            hint = "call it from the thread that started it"
+            raise AppStateError(self.name, "a job or a listener cannot stop what runs it", hint=hint)
         if runtime is not None:
             self._engine_thread().submit(self._finish()).result()
             if runtime.jobs_thread is not None:

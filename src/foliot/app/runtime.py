@@ -120,7 +120,7 @@ class Runtime:
         """Stop in order; when this returns, nothing runs any more."""
         if self._engine is not None:
             self._engine.stop()
-            await asyncio.wrap_future(self._ended)
+            await asyncio.shield(asyncio.wrap_future(self._ended))
 
     # -- from anywhere -----------------------------------------------------------------------------
 

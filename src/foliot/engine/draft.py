@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from foliot.engine.calendar import Window, before
+from foliot.engine.calendar import Window, before, next_occurrence
 from foliot.model.attempt import Attempt, AttemptState, Outcome, Trigger, check_transition
 from foliot.model.decision import Decision, Event, Happening
 from foliot.model.policy import OverlapMode
@@ -138,9 +138,14 @@ class Draft:
             self.skip(window.first, before(self.job, first_kept) or window.first, reason)
 
     def serve(self, until: datetime, following: datetime | None) -> None:
-        """Move the high-water mark. It never falls."""
+        """Move the high-water mark. It never falls, and what lies before it is never next.
+
+        Who decides may have read the clock before another has served an occurrence, or it was set back.
+        """
         mark = self.state.served_until
         served = until if mark is None else max(mark, until)
+        if following is not None and following <= served:
+            following = next_occurrence(self.job, served)
         self.state = self.state._replace(served_until=served, next_at=following)
 
     def tell(self, what: Happening, reason: str, attempt: Attempt | None = None) -> None:

@@ -12,6 +12,7 @@ is not sure of its lease starts nothing; one that was buried ends what it runs a
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -26,6 +27,7 @@ from foliot.model.decision import Event, Happening
 from foliot.model.state import Lease, Node
 from foliot.protocols import Claimed, Clock, Executor, Listener, Monitor, OutputStore, Pulse, Store
 
+_log = logging.getLogger("foliot")
 _AT_ONCE = timedelta(0)
 _GATHER = timedelta(milliseconds=5)
 
@@ -257,16 +259,15 @@ class Engine:
         node, is_quiet = self.node, not self._is_claiming
         try:
             lease = await self._store.renew(node)
+            if node == self.node:
+                self._take(lease, asked_at)
+                for key in lease.cancels:
+                    self._runner.end(key, Outcome.CANCELLED)
+                if is_quiet and not self._is_claiming and lease.open_count != self._runner.count:
+                    await self._end_strangers(node)
+                await self._tell_pulse()
         except NodeBuriedError:
             await self._rise_again(node)
-            return self._settings.beat
-        if node == self.node:
-            self._take(lease, asked_at)
-            for key in lease.cancels:
-                self._runner.end(key, Outcome.CANCELLED)
-            if is_quiet and not self._is_claiming and lease.open_count != self._runner.count:
-                await self._end_strangers(node)
-            await self._tell_pulse()
         return self._settings.beat
 
     async def _end_strangers(self, node: str) -> None:
@@ -306,8 +307,8 @@ class Engine:
         async with self._rising:
             if dead == self.node:
                 for monitor in self._monitors:
-                    monitor.on_lease_lost(dead)
-                await self._runner.abandon()
+                    _safely(monitor.on_lease_lost, dead)
+                await self._runner.abandon(self._settings.grace)
                 await self._join()
 
     async def _work_and_drain(self) -> None:
@@ -355,12 +356,12 @@ class Engine:
             if event.what is Happening.CANCEL_ASKED and event.run_key is not None:
                 self._runner.end((event.run_key, event.number), Outcome.CANCELLED)
         for listener in self._listeners:
-            listener.on_events(events)
+            _safely(listener.on_events, events)
 
     def _tell_turn(self, what: str, began: float) -> None:
         took = timedelta(seconds=self._clock.monotonic() - began)
         for monitor in self._monitors:
-            monitor.on_turn(what, took, self._runner.count)
+            _safely(monitor.on_turn, what, took, self._runner.count)
 
     async def _tell_pulse(self) -> None:
         if self._monitors:
@@ -368,7 +369,7 @@ class Engine:
             now, jump, self._jumped = self.now(), self._jumped, _AT_ONCE
             overdue = max(_AT_ONCE, now - (next_at or now))
             for monitor in self._monitors:
-                monitor.on_pulse(Pulse(self.node, now, jump, self._clock.now() - now, overdue))
+                _safely(monitor.on_pulse, Pulse(self.node, now, jump, self._clock.now() - now, overdue))
 
     def _on_ended(self) -> None:
         self._ended.set()
@@ -377,4 +378,12 @@ class Engine:
 
     def _on_trouble(self, error: StoreError) -> None:
         for listener in self._listeners:
-            listener.on_trouble(error)
+            _safely(listener.on_trouble, error)
+
+
+def _safely(tell: Callable[..., None], *facts: object) -> None:
+    """Tell somebody; a fault of theirs must not stop the engine."""
+    try:
+        tell(*facts)
+    except Exception:  # noqa: BLE001 - that is the point
+        _log.exception("listener_failed")

@@ -109,18 +109,25 @@ class Runner:
         for key in list(self._lives):
             self.end(key, verdict)
 
-    async def abandon(self) -> None:
-        """End everything and report nothing: this node's attempts are no longer its own."""
+    async def abandon(self, grace: timedelta) -> None:
+        """End everything and report nothing: this node's attempts are no longer its own.
+
+        What does not end within the grace goes on without us, and keeps its slot until it does.
+        """
         self.end_all(Outcome.LOST)
-        await self.idle.wait()
+        await self._clock.wait(grace, self.idle)
+        self._lives.clear()
+        self.idle.set()
         self._endings, self._outputs, self._under_way = [], [], ()
 
     def note_end(self, life: _Life, run: Run, result: Result) -> None:
         """An attempt has ended; it is part of the next report."""
         if life.watch is not None:
             life.watch.cancel()
-        del self._lives[life.key]
         self._busy[run.job.queue] -= 1
+        if self._lives.get(life.key) is not life:
+            return  # it was abandoned
+        del self._lives[life.key]
         (run_key, number), attempt = life.key, run.attempt
         outcome, error = life.verdict or result.outcome, result.error
         if outcome is Outcome.INTERRUPTED and result.outcome is Outcome.SUCCEEDED:

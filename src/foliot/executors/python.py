@@ -16,6 +16,7 @@ from contextvars import Context, copy_context
 from datetime import datetime
 from typing import Any, NamedTuple
 
+from foliot.errors import InvalidJobError
 from foliot.executors.run_log import RunLog
 from foliot.executors.threads import ThreadCrew
 from foliot.model.attempt import Outcome, Trigger
@@ -238,25 +239,22 @@ class PythonExecutor:
             if act.wish.is_asked:
                 raise asyncio.CancelledError  # noqa: TRY301 - it was asked to end before it began
             await _invoke(act)
-        except asyncio.CancelledError:
-            self._ended(act, _cancelled(act))
         except BaseException as error:  # noqa: BLE001 - a job's SystemExit is the job's, not the program's
-            self._ended(act, _failed(act, error))
+            self._ended(act, _told(act, error))
         else:
-            self._ended(act, _returned(act))
+            self._ended(act, _told(act, None))
 
     # -- in a thread -------------------------------------------------------------------------------
 
     def _call(self, act: _Act) -> None:
         try:
             if act.wish.is_asked:
-                self._ended(act, _result(act, Outcome.CANCELLED))
-                return
-            _invoke(act)
+                raise asyncio.CancelledError  # noqa: TRY301 - it was asked to end before it began
+            _refuse_to_await(_invoke(act))
         except BaseException as error:  # noqa: BLE001 - as above
-            self._ended(act, _failed(act, error))
+            self._ended(act, _told(act, error))
         else:
-            self._ended(act, _returned(act))
+            self._ended(act, _told(act, None))
 
     def _ended(self, act: _Act, result: Result) -> None:
         """Tell the engine's loop, once for all that end before it looks."""
@@ -269,9 +267,14 @@ class PythonExecutor:
 
 def describe(function: Callable[..., Any]) -> Function:
     """What there is to know about a function that is an action."""
+    if inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function):
+        raise InvalidJobError("action", function, "is a generator, and nobody would take what it yields")
     signature = inspect.signature(function)
+    is_async = inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(
+        getattr(function, "__call__", None)  # noqa: B004 - an object whose call is a coroutine
+    )
     takes_run = next(iter(signature.parameters), None) == "run"
-    return Function(function, inspect.iscoroutinefunction(function), takes_run, signature)
+    return Function(function, is_async, takes_run, signature)
 
 
 def _invoke(act: _Act) -> Any:
@@ -284,6 +287,24 @@ def _result(act: _Act, outcome: Outcome, error: str | None = None) -> Result:
     if act.shown is None:
         return _DONE if outcome is Outcome.SUCCEEDED else Result(outcome, error)
     return Result(outcome, error, *act.shown.written)
+
+
+def _refuse_to_await(value: object) -> None:
+    """A plain function that gives back a coroutine has not done its work."""
+    if inspect.isawaitable(value):
+        if inspect.iscoroutine(value):
+            value.close()
+        raise TypeError("it returned something to await, and nobody does: declare it `async def`")
+
+
+def _told(act: _Act, error: BaseException | None) -> Result:
+    """How it ended. Whatever happens here, it has ended."""
+    try:
+        if error is None:
+            return _returned(act)
+        return _cancelled(act) if isinstance(error, asyncio.CancelledError) else _failed(act, error)
+    except BaseException as fault:  # noqa: BLE001 - an attempt without an end would hold its slot for ever
+        return Result(Outcome.FAILED, f"how it ended cannot be told: {type(fault).__name__}")
 
 
 def _returned(act: _Act) -> Result:

@@ -24,6 +24,9 @@ class RunLog:
 
     def write(self, text: str) -> int:
         """Add text, as to a file; `print(..., file=run.log)` works, too."""
+        given: object = text
+        if not isinstance(given, str):
+            raise TypeError(f"a run's log takes text, not {type(given).__name__}")
         room = HEAD - self._head_size
         if room > 0:
             self._head.append(text[:room])

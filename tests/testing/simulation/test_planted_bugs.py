@@ -231,7 +231,7 @@ def bury_the_living(_: pytest.MonkeyPatch) -> MakeStore:
 def let_zombies_go_on(monkeypatch: pytest.MonkeyPatch) -> MakeStore:
     """A node that was buried begins anew, and does not end what it ran."""
 
-    async def abandon(runner: Runner) -> None:
+    async def abandon(runner: Runner, _: object) -> None:
         runner._endings.clear()
 
     monkeypatch.setattr(Runner, "abandon", abandon)
