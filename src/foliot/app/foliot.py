@@ -97,7 +97,7 @@ class Foliot:
     def _announce(self, kind: str) -> None:
         """What is registered while the engine runs is declared at once."""
         if self._runtime is not None:
-            self._runtime.learn(kind, self._registry.snapshot())
+            self._runtime.learn(kind)
 
     # -- scheduling --------------------------------------------------------------------------------
 
@@ -249,8 +249,13 @@ class Foliot:
         if self._runtime is not None:
             raise AppStateError(self.name, "it is running already")
         runtime = self._runtime = Runtime(self._core, self._registry, jobs_loop, jobs_thread)
+        beginning = asyncio.ensure_future(self._call(runtime.begin()))
         try:
-            await self._call(runtime.begin())
+            await asyncio.shield(beginning)
+        except asyncio.CancelledError:  # what has begun by then is ended: nobody else knows of it
+            await asyncio.wait((beginning,))
+            await self._finish()
+            raise
         except BaseException:
             self._runtime = None
             raise
@@ -260,11 +265,21 @@ class Foliot:
         runtime = self._runtime
         if runtime is None:
             return
+        ending = asyncio.ensure_future(self._on_engine(self._end(runtime)))
         try:
-            await self._call(runtime.finish())
+            await asyncio.shield(ending)
+        except asyncio.CancelledError:  # whoever waits for the drain no longer does
+            runtime.hurry()
+            await asyncio.wait((ending,))
+            raise
+
+    async def _end(self, runtime: Runtime) -> None:
+        """The store is let go of when the engine has ended, not before."""
+        try:
+            await runtime.finish()
         finally:
             self._runtime = None
-            await self._call(self._core.close())
+            await self._core.close()
 
     def _engine_thread(self) -> LoopThread:
         if self._thread is None:
@@ -273,10 +288,13 @@ class Foliot:
 
     async def _call(self, work: Coroutine[Any, Any, T]) -> T:
         """Everything that touches the store happens on the engine's thread."""
-        thread = self._engine_thread()
-        if asyncio.get_running_loop() is thread.loop:
+        if asyncio.get_running_loop() is self._engine_thread().loop:
             return await work
-        return await thread.call(self._after_declarations(work))
+        return await self._on_engine(self._after_declarations(work))
+
+    async def _on_engine(self, work: Coroutine[Any, Any, T]) -> T:
+        thread = self._engine_thread()
+        return await (work if asyncio.get_running_loop() is thread.loop else thread.call(work))
 
     async def _after_declarations(self, work: Coroutine[Any, Any, T]) -> T:
         """What was declared a line above is there for the next call."""

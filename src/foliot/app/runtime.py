@@ -16,11 +16,13 @@ from foliot.app.registry import Registry
 from foliot.app.thread import LoopThread
 from foliot.engine.engine import Engine, Settings
 from foliot.engine.reconciler import reconcile
-from foliot.errors import StaleRevisionError, StoreError
+from foliot.errors import StaleRevisionError, StoreError, StoreUnavailableError
 from foliot.executors.python import PythonExecutor
 from foliot.model.decision import Event
 from foliot.observability.log import LogListener, tell
-from foliot.protocols import Executor, Snapshot
+from foliot.protocols import Executor
+
+_PAUSE = timedelta(seconds=1)  # before a store that was busy is asked again
 
 
 class Runtime:
@@ -43,6 +45,7 @@ class Runtime:
         self._engine: Engine | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
         self._later: set[asyncio.Task[None]] = set()
+        self._tries: set[asyncio.Future[None]] = set()
         self._log = LogListener()
 
     # -- on the engine's loop ----------------------------------------------------------------------
@@ -51,7 +54,7 @@ class Runtime:
         """Declare what the code declares, and let an engine live."""
         self._loop = asyncio.get_running_loop()
         store = await self._core.store()
-        await self._declare(await self._with_the_damaged(self._registry.snapshot()))
+        await self._declare(mark=await self._mark_of_damage())
         self._executors |= dict.fromkeys(self._registry.functions, self._python)
         metrics = self._core.settings.metrics
         watchers = () if metrics is None else (metrics,)
@@ -89,24 +92,24 @@ class Runtime:
         else:
             self._ended.set_result(None)
 
-    async def _declare(self, snapshot: Snapshot) -> None:
-        """Make the store agree with the code."""
+    async def _declare(self, *, mark: str = "") -> None:
+        """Make the store agree with the code, as it is when it is written: it may grow meanwhile."""
         store = await self._core.store()
         while True:
+            snapshot = self._registry.snapshot()
+            marked = snapshot._replace(revision=snapshot.revision + mark)
             try:
-                events = await reconcile(store, self._core.name, snapshot, self._core.clock.now())
+                events = await reconcile(store, self._core.name, marked, self._core.clock.now())
             except StaleRevisionError:  # another process has declared its code meanwhile
                 continue
             else:
                 self._heed(events)
                 return
 
-    async def _with_the_damaged(self, snapshot: Snapshot) -> Snapshot:
+    async def _mark_of_damage(self) -> str:
         """Jobs that were set aside are declared anew: the code is the same, what set them aside is not."""
         views = await self._core.views(self._core.name)
-        if all(view.damage is None for view in views):
-            return snapshot
-        return snapshot._replace(revision=f"{snapshot.revision}-{uuid4().hex[:8]}")
+        return "" if all(view.damage is None for view in views) else f"-{uuid4().hex[:8]}"
 
     def _heed(self, events: Sequence[Event]) -> None:
         """What this program has changed: its engine need not wait to find out."""
@@ -118,29 +121,53 @@ class Runtime:
 
     async def finish(self) -> None:
         """Stop in order; when this returns, nothing runs any more."""
+        for task in self._later:
+            task.cancel()
         if self._engine is not None:
             self._engine.stop()
             await asyncio.shield(asyncio.wrap_future(self._ended))
 
     # -- from anywhere -----------------------------------------------------------------------------
 
-    def learn(self, kind: str, snapshot: Snapshot) -> None:
+    def learn(self, kind: str) -> None:
         """The program has declared something while the engine runs."""
         if self._loop is not None:
-            self._loop.call_soon_threadsafe(self._learn, kind, snapshot)
+            self._loop.call_soon_threadsafe(self._learn, kind)
 
-    def _learn(self, kind: str, snapshot: Snapshot) -> None:
+    def _learn(self, kind: str) -> None:
         self._executors[kind] = self._python
         if self._engine is not None:
             self._engine.learn()
-            task = asyncio.ensure_future(self._declare(snapshot))
-            self._later.add(task)
-            task.add_done_callback(self._later.discard)
+        tried: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._tries.add(tried)
+        tried.add_done_callback(self._tries.discard)
+        task = asyncio.ensure_future(self._declare_at_last(tried))
+        self._later.add(task)
+        task.add_done_callback(self._later.discard)
+
+    async def _declare_at_last(self, tried: asyncio.Future[None]) -> None:
+        """A store that is busy is asked again: nobody would declare it a second time."""
+        try:
+            while not await self._try_to_declare():
+                if not tried.done():
+                    tried.set_result(None)  # whoever waits for it is told by the store itself
+                await self._core.clock.wait(_PAUSE)
+        finally:
+            if not tried.done():
+                tried.set_result(None)
+
+    async def _try_to_declare(self) -> bool:
+        try:
+            await self._declare()
+        except StoreUnavailableError as error:
+            self._log.on_trouble(error)
+            return False
+        return True
 
     async def declared(self) -> None:
-        """Wait until what the program has declared is in the store."""
-        if self._later:
-            await asyncio.wait(set(self._later))
+        """Wait until what the program has declared is in the store, or the store did not take it."""
+        if self._tries:
+            await asyncio.wait(set(self._tries))
 
     # -- on the program's loop ---------------------------------------------------------------------
 
