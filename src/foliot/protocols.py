@@ -20,9 +20,11 @@ from typing import NamedTuple, Protocol
 
 from foliot.errors import StoreError
 from foliot.model.attempt import Attempt, Ending, Outcome
+from foliot.model.damage import Damage
 from foliot.model.decision import Decision, Event
 from foliot.model.job import Job
 from foliot.model.state import Lease, Node, Record, Skip
+from foliot.model.view import NodeView, Overview, SourceView
 
 DecideDue = Callable[[Record, datetime, str], Decision]
 DecideEnded = Callable[[Record, Ending, datetime], Decision]
@@ -102,17 +104,12 @@ class JobView(NamedTuple):
     key: str
     record: Record | None
     last_success_at: datetime | None = None
-    damage: str | None = None
+    damage: Damage | None = None
 
-
-class Overview(NamedTuple):
-    """The store at a glance."""
-
-    jobs: int = 0
-    damaged: int = 0
-    open_attempts: int = 0
-    nodes: tuple[str, ...] = ()
-    next_wake_at: datetime | None = None
+    @property
+    def problem(self) -> str | None:
+        """What is wrong with it, in a sentence."""
+        return None if self.damage is None else str(self.damage)
 
 
 class Store(Protocol):
@@ -201,6 +198,12 @@ class Store(Protocol):
         """When the next job of these queues, and of these kinds of action, must be looked at."""
         ...
 
+    async def backlog(
+        self, queues: Iterable[str], now: datetime, kinds: Collection[str] | None = None
+    ) -> int:
+        """How many jobs of these queues, and of these kinds of action, are due and not claimed."""
+        ...
+
     async def jobs(self, query: JobQuery) -> tuple[JobView, ...]:
         """Jobs, with their records."""
         ...
@@ -247,14 +250,6 @@ class OutputStore(Protocol):
         ...
 
 
-class NodeView(NamedTuple):
-    """A node as it is shown: what it serves, until when its lease lasts, and how much it holds."""
-
-    node: Node
-    until: datetime
-    open_count: int = 0
-
-
 class NodeStore(Protocol):
     """Tells who works on the store. Every store of ours is one."""
 
@@ -263,11 +258,16 @@ class NodeStore(Protocol):
         ...
 
 
-class Schema(NamedTuple):
-    """The last step of its schema that a store has taken, 0 if none, and the last that there is."""
+class SourceStore(Protocol):
+    """Tells which sources declare jobs, and keeps how they fare. Every store of ours is one."""
 
-    found: int
-    newest: int
+    async def sources(self) -> tuple[SourceView, ...]:
+        """The sources that were reconciled, or whose status was written, in the order of their names."""
+        ...
+
+    async def write_source_status(self, source: str, status: str) -> None:
+        """Keep how a source fares, in the place of what was kept before."""
+        ...
 
 
 class Notifier(Protocol):
@@ -286,12 +286,13 @@ class Run(NamedTuple):
 
 
 class Result(NamedTuple):
-    """How an attempt ended, as its executor saw it."""
+    """How an attempt ended, as its executor saw it; `exit_code` is negative if a signal ended the process."""
 
     outcome: Outcome
     error: str | None = None
     output: str = ""
     dropped: int = 0
+    exit_code: int | None = None
 
 
 OnEnd = Callable[[Run, Result], None]
@@ -343,7 +344,8 @@ class Pulse(NamedTuple):
     """How a node fares, as it knows after a heartbeat.
 
     `jump`: how far the store's time was from where the node had reckoned it. `skew`: how far this host's
-    clock is ahead of the store's. `overdue`: how long the job that has waited longest is due and not claimed.
+    clock is ahead of the store's. `overdue`: how long the job that has waited longest is due and not claimed;
+    `backlog`: how many are.
     """
 
     node: str
@@ -351,6 +353,7 @@ class Pulse(NamedTuple):
     jump: timedelta
     skew: timedelta
     overdue: timedelta
+    backlog: int = 0
 
 
 class Monitor(Protocol):

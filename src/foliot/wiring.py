@@ -10,7 +10,8 @@ from typing import Protocol
 from urllib.parse import unquote, urlsplit
 
 from foliot.errors import InvalidStoreError
-from foliot.protocols import Clock, NodeStore, OutputStore, Schema, Store
+from foliot.model.view import Schema
+from foliot.protocols import Clock, NodeStore, OutputStore, SourceStore, Store
 from foliot.stores.memory import MemoryStore
 from foliot.stores.sqlite import SqliteStore
 from foliot.stores.sqlite.inspection import find_flaws, look_at_schema
@@ -18,7 +19,7 @@ from foliot.stores.sqlite.inspection import find_flaws, look_at_schema
 _TO_COME = ("postgresql", "postgres", "redis", "mongodb")
 
 
-class FullStore(Store, OutputStore, NodeStore, Protocol):
+class FullStore(Store, OutputStore, NodeStore, SourceStore, Protocol):
     """What an engine, and whoever looks into it, needs of its store."""
 
 

@@ -8,12 +8,13 @@ from typing import Any
 
 import pytest
 
-from foliot.engine.foresight import Verdict, foresee
+from foliot.engine.foresight import Verdict, foresee, rule_text
 from foliot.model.attempt import Attempt, AttemptState, Outcome, Trigger
+from foliot.model.damage import Damage
 from foliot.model.job import Action, Job
 from foliot.model.state import Record, Skip, State
 from foliot.protocols import JobView
-from foliot.schedules import Cron
+from foliot.schedules import Cron, Every
 
 NOW = datetime(2026, 11, 15, 12, tzinfo=UTC)
 HOUR = timedelta(hours=1)
@@ -80,10 +81,12 @@ def test_what_is_next(facts: Any, verdict: Verdict, text: str) -> None:
     assert answer(**facts) == (verdict, text)
 
 
+ALL = "so were all from 2026-11-12T12:00:00Z to 2026-11-13T12:00:00Z"
 AT = [
     (-24, Verdict.RAN, "attempt 1 failed on node a, started 0.250 s after its time: ValueError: no"),
-    (-48, Verdict.SKIPPED, "skipped: the job was paused"),
-    (-72, Verdict.SKIPPED, "skipped: the job was paused"),
+    (-48, Verdict.SKIPPED, f"skipped: the job was paused; {ALL}"),
+    (-72, Verdict.SKIPPED, f"skipped: the job was paused; {ALL}"),
+    (-60, Verdict.WILL_NOT, "2026-11-13T00:00:00Z is no occurrence of 0 12 * * *"),
     (-1, Verdict.WILL_NOT, "2026-11-15T11:00:00Z is no occurrence of 0 12 * * *"),
     (-24 * 11, Verdict.WILL_NOT, "the job is known only since 2026-11-05T12:00:00Z"),
     (-24 * 5, Verdict.UNKNOWN, "its history does not go back so far"),
@@ -119,11 +122,112 @@ def test_a_run_that_stands_for_several_occurrences() -> None:
     catch_up = RAN._replace(covers_from=NOW - 96 * HOUR, error=None, outcome=Outcome.SUCCEEDED)
     view = JobView("s/n", Record(JOB, STATE))
     why = foresee(view, [catch_up], [], kinds=None, now=NOW, at=NOW - 72 * HOUR)
-    assert why.text.startswith("attempt 1 succeeded by the run of 2026-11-14T12:00:00Z")
+    assert why.text == (
+        "served by the run of 2026-11-14T12:00:00Z: "
+        "attempt 1 succeeded on node a, started 0.250 s after its time"
+    )
+    between = foresee(view, [catch_up], [], kinds=None, now=NOW, at=NOW - 71 * HOUR)
+    assert between.text == "2026-11-12T13:00:00Z is no occurrence of 0 12 * * *"
+
+
+def past(runs: list[Attempt], skips: list[Skip], at: datetime, job: Job = JOB) -> tuple[Verdict, str]:
+    view = JobView(job.key, Record(job, STATE))
+    why = foresee(view, runs, skips, kinds=None, now=NOW, at=at)
+    return why.verdict, why.text
+
+
+def test_a_run_that_was_tried_again_is_told_with_all_its_attempts() -> None:
+    at = RAN.scheduled_for
+    again = RAN._replace(
+        number=2, trigger=Trigger.RETRY, node="b", outcome=Outcome.SUCCEEDED, error=None, started_at=at + HOUR
+    )
+    pending = PENDING._replace(scheduled_for=at, number=3, reason="the attempt before it failed")
+    first = "attempt 1 failed on node a, started 0.250 s after its time: ValueError: no"
+    second = "attempt 2 succeeded on node b, started at 2026-11-14T13:00:00Z"
+    assert past([again, RAN], [], at) == (Verdict.RAN, f"{second}; {first}")
+    waits = "attempt 3 waits until 2026-11-15T13:00:00Z: the attempt before it failed"
+    assert past([pending, again, RAN], [], at) == (Verdict.WAITS, f"{waits}; {second}; {first}")
+    many = [RAN._replace(number=number, error=None, started_at=None) for number in range(9, 0, -1)]
+    assert past(many, [], at)[1].endswith("attempt 5 failed on node a; 4 before")
+
+
+def test_an_attempt_that_never_started_is_no_run() -> None:
+    dropped = RAN._replace(
+        node=None,
+        started_at=None,
+        outcome=Outcome.CANCELLED,
+        error=None,
+        reason="a newer occurrence took its place",
+    )
+    assert past([dropped], [], dropped.scheduled_for) == (
+        Verdict.SKIPPED,
+        "attempt 1 never started: a newer occurrence took its place",
+    )
+
+
+@pytest.mark.parametrize(
+    ("end", "until"), [(HOUR, "until 2026-11-13T13:00:00Z"), (None, "until now")], ids=["ended", "open"]
+)
+def test_a_skip_names_the_run_that_was_in_the_way(end: timedelta | None, until: str) -> None:
+    at = NOW - 48 * HOUR
+    long = RAN._replace(
+        scheduled_for=at - 24 * HOUR, claimed_at=at - 24 * HOUR,
+        state=AttemptState.ENDED if end else AttemptState.RUNNING, finished_at=at + end if end else None,
+    )  # fmt: skip
+    other = RAN._replace(scheduled_for=at - 48 * HOUR, claimed_at=at - 48 * HOUR, finished_at=at - 47 * HOUR)
+    skip = Skip("s/n", at, at, "a run was still open")
+    assert past([long, other], [skip], at) == (
+        Verdict.SKIPPED,
+        f"skipped: s/n@2026-11-12T12:00:00Z (from 2026-11-12T12:00:00Z {until}) was still open",
+    )
+    assert past([other], [skip], at)[1] == "skipped: a run was still open"
+
+
+@pytest.mark.parametrize("year", [2020, 2027], ids=["past", "future"])
+def test_a_time_that_the_clocks_leave_out(year: int) -> None:
+    """At 1:00 UTC of the last Sunday in March, 2:00 becomes 3:00 in Berlin."""
+    job = replace(JOB, schedule=Cron("30 2 * * *", timezone="Europe/Berlin"))
+    day = {2020: 29, 2027: 28}[year]
+    verdict, text = past([], [], datetime(year, 3, day, 1, 30, tzinfo=UTC), job)
+    assert verdict is Verdict.WILL_NOT
+    assert text.startswith(f"02:30 of {year}-03-{day} does not exist in Europe/Berlin: its clocks go forward")
+    assert "no occurrence" in past([], [], datetime(year, 3, day, 1, 31, tzinfo=UTC), job)[1]
+
+
+@pytest.mark.parametrize(
+    ("rule", "text"),
+    [
+        (Cron("0 12 * * *"), "0 12 * * *"),
+        (Cron("0 12 * * *", timezone="Etc/UTC"), "0 12 * * *"),
+        (Cron("0 12 * * *", timezone="Europe/Berlin"), "0 12 * * * (Europe/Berlin)"),
+        (Every("90s"), "@every 1m30s"),
+    ],
+)
+def test_a_rule_is_told_with_its_zone(rule: Cron | Every, text: str) -> None:
+    assert rule_text(rule) == text
+
+
+def test_what_comes_while_the_job_is_paused_waits_for_nobody() -> None:
+    assert answer(NOW, served_until=NOW - 24 * HOUR, paused_at=NOW - HOUR) == (
+        Verdict.WILL_NOT,
+        "it is paused since 2026-11-15T11:00:00Z",
+    )
+
+
+@pytest.mark.parametrize(
+    ("own", "of_source", "told"), [("abc", "def", "abc"), ("", "def", "def"), ("", None, None)]
+)
+@pytest.mark.parametrize("at", [None, NOW - 24 * HOUR, NOW + 24 * HOUR])
+def test_an_answer_names_the_rule_and_the_revision(
+    own: str, of_source: str | None, told: str | None, at: datetime | None
+) -> None:
+    view = JobView("s/n", Record(replace(JOB, revision=own), STATE))
+    why = foresee(view, [RAN], [SKIP], kinds=None, now=NOW, at=at, revision=of_source)
+    assert (why.rule, why.revision) == ("0 12 * * *", told)
 
 
 def test_a_record_that_cannot_be_read() -> None:
-    why = foresee(JobView("s/n", None, damage="not JSON"), [], [], kinds=None, now=NOW)
+    why = foresee(JobView("s/n", None, damage=Damage("not JSON")), [], [], kinds=None, now=NOW)
     assert (why.verdict, why.text) == (
         Verdict.WILL_NOT,
         "its record cannot be read: not JSON; declare it anew",

@@ -155,6 +155,7 @@ attempts = st.builds(
     reason=words,
     retries=st.integers(0, 2**63 - 1),
     losses=st.integers(0, 2**63 - 1),
+    exit_code=st.none() | st.integers(-(2**31), 2**32),
 )
 BACKUP = Job(
     source="code",

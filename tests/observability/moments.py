@@ -46,5 +46,14 @@ def told(what: Happening, job: str = "app/a", reason: str = "") -> Event:
     return Event(what, job, NOON, reason)
 
 
-def pulse(node: str = NODE, *, jump: float = 0, skew: float = 0, overdue: float = 0) -> Pulse:
-    return Pulse(node, NOON, jump * SECOND, skew * SECOND, overdue * SECOND)
+def pulse(
+    node: str = NODE,
+    *,
+    after: float = 0,
+    jump: float = 0,
+    skew: float = 0,
+    overdue: float = 0,
+    backlog: int = 0,
+) -> Pulse:
+    at = NOON + after * SECOND
+    return Pulse(node, at, jump * SECOND, skew * SECOND, overdue * SECOND, backlog)

@@ -71,7 +71,7 @@ async def test_each_heartbeat_is_a_pulse_and_a_sound_node_has_nothing_to_tell(st
 
     nothing = timedelta(0)
     assert len(watch.pulses) == 6
-    assert {pulse[2:] for pulse in watch.pulses} == {(nothing, nothing, nothing)}
+    assert {pulse[2:] for pulse in watch.pulses} == {(nothing, nothing, nothing, 0)}
     assert {pulse.node for pulse in watch.pulses} == {engine.node}
     assert watch.pulses[-1].at == stage.clock.now()
     assert watch.lost == []
@@ -80,12 +80,13 @@ async def test_each_heartbeat_is_a_pulse_and_a_sound_node_has_nothing_to_tell(st
 @staged
 async def test_what_is_due_and_finds_no_free_slot_is_overdue(stage: Stage) -> None:
     stage.takes = 10 * MINUTE
-    await stage.declare(*(job(f"job-{number}", "1 0 * * *") for number in range(2)))
+    await stage.declare(*(job(f"job-{number}", "1 0 * * *") for number in range(5)))
     _, watch = await watched(stage, slots=1)
 
     await stage.clock.advance(3 * MINUTE)
 
-    assert watch.pulses[-1].overdue == 2 * MINUTE
+    assert (watch.pulses[0].overdue, watch.pulses[0].backlog) == (timedelta(0), 0)
+    assert (watch.pulses[-1].overdue, watch.pulses[-1].backlog) == (2 * MINUTE, 4)
 
 
 @staged

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 import timeit
 from collections.abc import Sequence
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
@@ -15,6 +15,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from foliot.errors import StoreUnavailableError
 from foliot.model.attempt import Outcome, Trigger
 from foliot.model.decision import Event, Happening
+from foliot.model.view import SourceHealth
 from foliot.observability import Metrics
 from observability.moments import ended, pulse, started, told
 
@@ -32,7 +33,12 @@ NAMES = {
     "foliot_clock_jumps_total": ("counter", "direction"),
     "foliot_clock_skew_seconds": ("gauge", ""),
     "foliot_backlog_age_seconds": ("gauge", ""),
+    "foliot_backlog_jobs": ("gauge", ""),
     "foliot_last_pulse_timestamp_seconds": ("gauge", ""),
+    "foliot_source_jobs": ("gauge", "source"),
+    "foliot_source_failures": ("gauge", "source"),
+    "foliot_source_pulled_timestamp_seconds": ("gauge", "source"),
+    "foliot_source_jobs_dropped_total": ("counter", "source"),
 }
 HOUR = timedelta(hours=1)
 
@@ -48,7 +54,17 @@ def with_everything(**settings: object) -> Metrics:
     metrics.on_turn("claim", timedelta(milliseconds=7), 5)
     metrics.on_pulse(pulse(skew=0.25, overdue=9))
     metrics.on_lease_lost("n1")
+    metrics.on_source(SourceHealth("ops", 2, datetime(2026, 1, 1, tzinfo=UTC), 7, 9))
     return metrics
+
+
+def test_how_a_source_fares() -> None:
+    metrics = with_everything()
+    metrics.on_source(SourceHealth("ops", 3, None, 7, 1))
+    assert value(metrics, "foliot_source_failures", source="ops") == 3
+    assert value(metrics, "foliot_source_jobs", source="ops") == 7
+    assert value(metrics, "foliot_source_jobs_dropped_total", source="ops") == 10
+    assert value(metrics, "foliot_source_pulled_timestamp_seconds", source="ops") is None
 
 
 @pytest.mark.parametrize("by_job", [False, True])
@@ -134,7 +150,7 @@ def test_events_are_counted_and_measured(
 def test_how_the_node_fares() -> None:
     metrics = with_everything()
     for jump in (3, 30, -2, 1):
-        metrics.on_pulse(pulse(jump=jump, skew=0.25, overdue=9))
+        metrics.on_pulse(pulse(jump=jump, skew=0.25, overdue=9, backlog=1234))
 
     assert value(metrics, "foliot_open_attempts") == 5
     assert value(metrics, "foliot_turn_duration_seconds_sum", turn="claim") == 0.007
@@ -145,6 +161,7 @@ def test_how_the_node_fares() -> None:
     assert value(metrics, "foliot_clock_jumps_total", direction="backward") == 1
     assert value(metrics, "foliot_clock_skew_seconds") == 0.25
     assert value(metrics, "foliot_backlog_age_seconds") == 9
+    assert value(metrics, "foliot_backlog_jobs") == 1234
     assert value(metrics, "foliot_last_pulse_timestamp_seconds") == pulse().at.timestamp()
 
 

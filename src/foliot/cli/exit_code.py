@@ -5,15 +5,19 @@ from __future__ import annotations
 from enum import IntEnum
 
 from foliot.errors import (
+    ConfigInvalidError,
+    ConfigNotFoundError,
     CronCalculationError,
     CronExpressionInvalidError,
     FoliotError,
+    InvalidAppError,
     InvalidStoreError,
     InvalidTimezoneError,
     JobNotFoundError,
     RunNotFoundError,
     StoreUnavailableError,
 )
+from foliot.sources.git.errors import InvalidRepositoryError
 
 
 class ExitCode(IntEnum):
@@ -35,6 +39,10 @@ _CODES: dict[type[FoliotError], ExitCode] = {
     CronCalculationError: ExitCode.INVALID,
     InvalidTimezoneError: ExitCode.INVALID,
     InvalidStoreError: ExitCode.INVALID,
+    InvalidAppError: ExitCode.INVALID,
+    InvalidRepositoryError: ExitCode.INVALID,
+    ConfigInvalidError: ExitCode.INVALID,
+    ConfigNotFoundError: ExitCode.NOT_FOUND,
     JobNotFoundError: ExitCode.NOT_FOUND,
     RunNotFoundError: ExitCode.NOT_FOUND,
     StoreUnavailableError: ExitCode.UNREACHABLE,

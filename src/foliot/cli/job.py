@@ -11,14 +11,25 @@ from foliot.cli.cron_report import HEADINGS, LEGEND, occurrence_facts, occurrenc
 from foliot.cli.exit_code import ExitCode
 from foliot.cli.group import epilog, make_group
 from foliot.cli.job_command import backfill, pause, resume, trigger
-from foliot.cli.job_report import COLUMNS, job_facts, job_row, next_at, state_of, told, whole_facts
+from foliot.cli.job_report import (
+    COLUMNS,
+    job_facts,
+    job_row,
+    next_at,
+    revision_words,
+    state_of,
+    told,
+    whole_facts,
+)
 from foliot.cli.moment import both, in_zone, read_time, zone_of
-from foliot.cli.output import labelled, visible, write, write_json
+from foliot.cli.output import labelled, visible, wrapped, write, write_json
 from foliot.cli.session import EVERYTHING, Session, job_argument, takes_store
+from foliot.cli.source import source_facts
 from foliot.cli.table import Column, write_facts, write_rows
-from foliot.engine.foresight import foresee
+from foliot.engine.foresight import Verdict, Why, foresee, look_back
 from foliot.model.state import Record
-from foliot.protocols import JobQuery, RunQuery
+from foliot.model.view import SourceView
+from foliot.protocols import JobQuery, JobView, RunQuery
 
 _MOST_OCCURRENCES = 10_000
 
@@ -80,11 +91,11 @@ async def show(session: Session, *, job: str, as_json: bool) -> ExitCode:
     Of its policies those are shown that differ from the defaults of jobs in code.
     """
     view = await session.find(job, with_removed=True)
-    skips = await session.store.skips(view.key)
+    skips, source = await session.store.skips(view.key), await _source_of(session, view)
     if as_json:
-        write_json(whole_facts(view, skips))
+        write_json(whole_facts(view, skips) | {"source": source_facts(source)})
     else:
-        write_facts(told(view, skips, session.now))
+        write_facts(told(view, source, skips, session.now))
     return ExitCode.OK
 
 
@@ -162,16 +173,38 @@ async def why(session: Session, *, job: str, at: datetime | None, as_json: bool)
     instant = None
     if at is not None:
         instant = in_zone(at, zone_of(view.record.job.schedule) if view.record else UTC)
-    runs = await session.store.runs(RunQuery(job=view.key, since=instant, limit=EVERYTHING))
+    since = None if instant is None else look_back(instant)
+    runs = await session.store.runs(RunQuery(job=view.key, since=since, limit=EVERYTHING)) if since else ()
     skips = await session.store.skips(view.key)
-    answer = foresee(view, runs, skips, kinds=None, now=session.now, at=instant)
+    source = await _source_of(session, view)
+    answer = foresee(view, runs, skips, kinds=None, now=session.now, at=instant, revision=source.revision)
     is_open = instant is None or instant > session.now
     notes = await _obstacles(session, view.record) if view.record and is_open and next_at(view) else []
     if as_json:
-        facts = {**answer._asdict(), "text": str(answer)}
+        facts = {**answer._asdict(), "text": str(answer), "revision_since": source.reconciled_at}
         write_json({"job": view.key, "asked": instant, **facts, "state": state_of(view), "notes": notes})
         return ExitCode.OK
-    write(visible(f"{view.key}: {answer}"), sys.stdout)
+    write(wrapped(visible(f"{view.key}: {answer}"), sys.stdout, 2), sys.stdout)
+    if answer.rule is not None:
+        write(labelled("rule", _rule_words(answer, source, session.now), sys.stdout), sys.stdout)
     for note in notes:
         write(labelled("note", note, sys.stdout), sys.stdout)
     return ExitCode.OK
+
+
+async def _source_of(session: Session, view: JobView) -> SourceView:
+    """What is known of the source of a job."""
+    name = view.key.partition("/")[0]
+    known = [source for source in await session.store.sources() if source.source == name]
+    return known[0] if known else SourceView(name)
+
+
+def _rule_words(answer: Why, source: SourceView, now: datetime) -> str:
+    """The rule that decided, with the revision that it is of, and since when that is known."""
+    words = [f"{answer.rule}"]
+    if answer.revision:
+        words.append(f"of revision {revision_words(answer.revision, source, now)}")
+    is_told = answer.verdict in (Verdict.RAN, Verdict.SKIPPED)
+    if is_told and answer.at and source.reconciled_at and answer.at < source.reconciled_at:
+        words.append("(an earlier revision may have decided)")
+    return " ".join(words)

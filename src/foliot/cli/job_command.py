@@ -22,6 +22,8 @@ from foliot.model.state import Record
 from foliot.protocols import RunQuery
 
 _LOOK_EVERY = timedelta(milliseconds=200)
+_SIGNALS = 128  # a shell adds it to the number of a signal
+_MOST = 255
 
 
 @click.command(
@@ -84,7 +86,7 @@ def _tell_change(record: Record, decision: Decision, words: tuple[str, str], *, 
 @click.option(
     "--request", metavar="ID", help="Names the request: the same one counts once.  [default: a new id]"
 )
-@click.option("--wait", is_flag=True, help="Wait for the run to end; exit with 8 if it does not succeed.")
+@click.option("--wait", is_flag=True, help="Wait for the run to end, and exit as it did.")
 @click.option(
     "--timeout", "limit", callback=read_duration, metavar="DURATION", help="With --wait: no longer than this."
 )
@@ -97,10 +99,15 @@ async def trigger(  # noqa: PLR0913 - one argument for each option
     wait: bool,
     limit: timedelta | None,
     as_json: bool,
-) -> ExitCode:
+) -> int:
     """Run JOB now, once, whatever its schedule says, even if it is paused.
 
     If a run of it is open, the new one waits for its end.
+
+    With --wait the exit code is 0 if the run succeeds. If it fails and its command had an exit code of its
+    own, it is that one, from 1 to 255, or 128 plus the number of the signal that ended it. Otherwise it is 8:
+    the run failed without one, timed out, was cancelled or got lost. What a run that is tried again ends
+    with is what its last attempt ended with. After --timeout it is 1, and the run goes on.
     """
     if limit is not None and not wait:
         raise click.UsageError("--timeout needs --wait", click.get_current_context())
@@ -133,7 +140,7 @@ async def _request(session: Session, job: str, request: str) -> bool:
     return bool(decision.attempts)
 
 
-async def _await_end(session: Session, key: str, limit: timedelta | None, *, as_json: bool) -> ExitCode:
+async def _await_end(session: Session, key: str, limit: timedelta | None, *, as_json: bool) -> int:
     begin = session.clock.monotonic()
     while (attempts := await session.attempts(key)) and any(attempt.is_open for attempt in attempts):
         waited = timedelta(seconds=session.clock.monotonic() - begin)
@@ -142,13 +149,24 @@ async def _await_end(session: Session, key: str, limit: timedelta | None, *, as_
             return ExitCode.ERROR
         await session.clock.wait(_LOOK_EVERY)
     _tell_end(key, attempts, as_json=as_json)
-    return ExitCode.OK if attempts[-1].outcome is Outcome.SUCCEEDED else ExitCode.RUN_FAILED
+    return passed_on(attempts[-1])
+
+
+def passed_on(last: Attempt) -> int:
+    """What to exit with after a run: what its command did, as a shell tells it; 8 if it has no such code."""
+    code = last.exit_code
+    if last.outcome is Outcome.SUCCEEDED:
+        return ExitCode.OK
+    if last.outcome is not Outcome.FAILED or code is None:
+        return ExitCode.RUN_FAILED
+    shown = _SIGNALS - code if code < 0 else code
+    return shown if 0 < shown <= _MOST else ExitCode.RUN_FAILED
 
 
 def _tell_end(key: str, attempts: list[Attempt], *, as_json: bool) -> None:
     last = attempts[-1]
     if as_json:
-        facts = {"outcome": last.outcome, "error": last.error}
+        facts = {"outcome": last.outcome, "error": last.error, "exit_code": last.exit_code}
         write_json({"job": last.job, "run": key, **facts, "attempts": [attempt_facts(a) for a in attempts]})
         return
     word = "ok" if last.outcome is Outcome.SUCCEEDED else "error"

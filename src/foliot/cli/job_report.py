@@ -5,17 +5,21 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import fields, is_dataclass
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 from typing import Any
 
 from foliot.cli.moment import both, relative
 from foliot.cli.run_report import attempt_facts
 from foliot.cli.table import Cell, Column, Row
+from foliot.engine.foresight import rule_text, zone_of
+from foliot.model.attempt import format_instant
 from foliot.model.codec import encode_job
 from foliot.model.policy import Policy
 from foliot.model.state import Record, Skip
+from foliot.model.view import SourceView
 from foliot.protocols import JobView
+from foliot.schedules import Once, Schedule
 from foliot.schedules.duration import format_duration
 from foliot.schedules.explain import explain
 
@@ -24,9 +28,10 @@ COLUMNS = (
     Column("STATE"),
     Column("NEXT"),
     Column("LAST RUN", 2),
-    Column("SCHEDULE", 1, 20),
-    Column("QUEUE", 4),
-    Column("ACTION", 3, 15),
+    Column("SCHEDULE", 1, 21),
+    Column("ZONE", 3),
+    Column("QUEUE", 5),
+    Column("ACTION", 4, 15),
 )
 _COLOURS = {"ok": "green", "running": "cyan", "paused": "yellow", "failing": "red", "damaged": "red"}
 
@@ -70,27 +75,40 @@ def next_at(view: JobView) -> datetime | None:
 def job_row(view: JobView, now: datetime) -> Row:
     """A line of the list."""
     if view.record is None:
-        return (view.key, state_cell(view), "", "", "", "", "")
+        return (view.key, state_cell(view), *[""] * (len(COLUMNS) - 2))
     job, state, _ = view.record
     return (
         view.key,
         state_cell(view),
-        relative(next_at(view), now),
+        _due(next_at(view), now),
         relative(state.last_attempt_at, now),
-        str(job.schedule),
+        _short_rule(job.schedule),
+        zone_of(job.schedule),
         job.queue,
         job.action.kind,
     )
 
 
+def _due(at: datetime | None, now: datetime) -> str:
+    """When a job runs next; what has come and has not been met is due."""
+    return relative(at, now) if at is None or at > now else "due"
+
+
+def _short_rule(schedule: Schedule) -> str:
+    if isinstance(schedule, Once):
+        return f"once {schedule.at.astimezone(UTC):%Y-%m-%d %H:%M}"
+    return str(schedule)
+
+
 def job_facts(view: JobView) -> dict[str, Any]:
     """One job of the list, for JSON."""
-    facts: dict[str, Any] = {"job": view.key, "state": state_of(view), "damage": view.damage}
+    facts: dict[str, Any] = {"job": view.key, "state": state_of(view), "damage": view.problem}
     if view.record is None:
         return facts
     job, state, attempts = view.record
     return facts | {
         "schedule": str(job.schedule),
+        "timezone": getattr(job.schedule, "timezone", None),
         "queue": job.queue,
         "action": job.action.kind,
         "next_at": next_at(view),
@@ -113,18 +131,20 @@ def whole_facts(view: JobView, skips: Sequence[Skip]) -> dict[str, Any]:
     return facts | {"skips": [{"first": s.first, "last": s.last, "reason": s.reason} for s in skips]}
 
 
-def told(view: JobView, skips: Sequence[Skip], now: datetime) -> list[tuple[str, Cell | str | None]]:
+def told(
+    view: JobView, source: SourceView, skips: Sequence[Skip], now: datetime
+) -> list[tuple[str, Cell | str | None]]:
     """All of one job, for people."""
     facts: list[tuple[str, Cell | str | None]] = [
         ("job", Cell(view.key, "heading")),
         ("state", state_cell(view)),
-        ("damage", view.damage),
+        ("damage", view.problem),
     ]
     if view.record is None:
         return facts
     job, state, _ = view.record
     facts += [
-        ("schedule", str(job.schedule)),
+        ("schedule", rule_text(job.schedule)),
         ("meaning", explain(job.schedule)),
         ("until", both(job.repeat_until, now)),
         ("action", job.action.kind),
@@ -134,13 +154,23 @@ def told(view: JobView, skips: Sequence[Skip], now: datetime) -> list[tuple[str,
         ),
         ("queue", job.queue),
         ("policy", ", ".join(policy_words(job.policy)) or "all defaults"),
-        ("revision", job.revision),
+        ("revision", revision_words(job.revision or source.revision, source, now)),
         ("known since", both(state.created_at, now)),
         ("removed", both(state.removed_at, now)),
         ("paused", both(state.paused_at, now)),
-        ("next run", both(next_at(view), now)),
+        ("next run", _due_words(next_at(view), now)),
     ]
     return facts + _told_of_runs(view.record, view.last_success_at, skips, now)
+
+
+def _due_words(at: datetime | None, now: datetime) -> str | None:
+    return both(at, now) if at is None or at > now else f"{format_instant(at)} (due, and not met yet)"
+
+
+def revision_words(revision: str | None, source: SourceView, now: datetime) -> str | None:
+    """A revision, and since when it is that of its source, if that is known."""
+    since = both(source.reconciled_at, now) if revision == source.revision else None
+    return f"{revision}, since {since}" if since else revision
 
 
 def _told_of_runs(

@@ -29,8 +29,10 @@ def relative(instant: datetime | None, now: datetime) -> str:
 
 
 def both(instant: datetime | None, now: datetime) -> str | None:
-    """`2026-11-15T07:00:00Z (in 5 min)`."""
-    return None if instant is None else f"{format_instant(instant)} ({relative(instant, now)})"
+    """`2026-11-15T07:00:00Z (in 5 min)`, to the second."""
+    if instant is None:
+        return None
+    return f"{format_instant(instant.replace(microsecond=0))} ({relative(instant, now)})"
 
 
 def span(duration: timedelta | None) -> str:
@@ -65,7 +67,8 @@ def read_duration(_: click.Context, __: click.Parameter, text: str | None) -> ti
     try:
         return None if text is None else parse_duration(text)
     except InvalidDurationError as error:
-        raise click.BadParameter(error.message) from None
+        hint = f"; {error.hint}" if error.hint else ""
+        raise click.BadParameter(f"{error.message}{hint}") from None
 
 
 def in_zone(given: datetime, zone: tzinfo) -> datetime:

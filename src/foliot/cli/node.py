@@ -12,7 +12,7 @@ from foliot.cli.moment import relative
 from foliot.cli.output import write, write_json
 from foliot.cli.session import Session, takes_store
 from foliot.cli.table import Cell, Column, Row, write_rows
-from foliot.protocols import NodeView
+from foliot.model.view import NodeView
 
 node = make_group(
     "node",

@@ -39,14 +39,21 @@ def silence(stream: TextIO | None) -> None:
 
 def write(text: str, stream: TextIO | None) -> None:
     """Write lines at once."""
+    write_part(text + "\n", stream)
+
+
+def write_part(text: str, stream: TextIO | None) -> bool:
+    """Write text at once, as it is; whether somebody reads it."""
     if stream is None:  # the shell closed it: `>&-`
-        return
+        return False
     try:
-        stream.write(text + "\n")
+        stream.write(text)
         stream.flush()
     except BrokenPipeError:
         # The reader has seen enough. The command goes on, and ends with the exit code it earned.
         silence(stream)
+        return False
+    return True
 
 
 def write_json(document: Mapping[str, Any]) -> None:
@@ -97,20 +104,31 @@ def write_error_json(
     write_json({"error": facts})
 
 
-_LABEL_STYLES = {"ok": "green", "note": "cyan", "warning": "yellow", "error": "red", "hint": "cyan"}
+_LABEL_STYLES = {
+    "ok": "green",
+    "note": "cyan",
+    "rule": "cyan",
+    "warning": "yellow",
+    "error": "red",
+    "hint": "cyan",
+}
 
 
 def labelled(word: str, text: str, stream: TextIO | None) -> str:
     """A line such as `warning: the text`; on a terminal it is wrapped, and its label has a colour."""
-    line = f"{word}: {visible(text)}"
-    if stream is not None and stream.isatty() and line.isascii():  # else columns are not characters
-        indent = " " * len(f"{word}: ")
-        columns = os.get_terminal_size(stream.fileno()).columns or _USUAL_COLUMNS
-        line = fill(line, columns, subsequent_indent=indent, break_on_hyphens=False)
+    line = wrapped(f"{word}: {visible(text)}", stream, len(f"{word}: "))
     if not is_styled(stream):
         return line
     end = len(f"{word}:")
     return click.style(line[:end], fg=_LABEL_STYLES[word], bold=True) + line[end:]
+
+
+def wrapped(line: str, stream: TextIO | None, indent: int) -> str:
+    """A line that is folded where the terminal ends, if it goes to one. No word is broken."""
+    if stream is None or not stream.isatty() or not line.isascii():  # else columns are not characters
+        return line
+    columns = os.get_terminal_size(stream.fileno()).columns or _USUAL_COLUMNS
+    return fill(line, columns, subsequent_indent=" " * indent, break_long_words=False, break_on_hyphens=False)
 
 
 def is_styled(stream: TextIO | None) -> bool:

@@ -10,13 +10,23 @@ import click
 from foliot.cli.exit_code import ExitCode
 from foliot.cli.group import epilog, make_group
 from foliot.cli.moment import read_duration
-from foliot.cli.output import labelled, visible, write, write_json
-from foliot.cli.run_report import ATTEMPT_COLUMNS, COLUMNS, attempt_facts, attempt_row, attempts_rows, told
+from foliot.cli.output import labelled, write, write_json, write_part
+from foliot.cli.run_logs import Growth, Screen, shown_line
+from foliot.cli.run_report import (
+    ATTEMPT_COLUMNS,
+    COLUMNS,
+    attempt_facts,
+    attempt_row,
+    attempts_rows,
+    ending_of,
+    error_of,
+    told,
+)
 from foliot.cli.session import EVERYTHING, Session, complete_job, takes_store
 from foliot.cli.table import write_facts, write_rows
 from foliot.engine.plan_command import Cancel
 from foliot.errors import CommandRefusedError, RunNotFoundError
-from foliot.model.attempt import Attempt, Outcome
+from foliot.model.attempt import Attempt, AttemptState, Outcome
 from foliot.protocols import RunQuery
 
 run = make_group(
@@ -30,6 +40,7 @@ run = make_group(
 foliot run logs billing/refresh@2026-11-15T07:00:00Z
 foliot run cancel billing/refresh!deploy-118""",
 )
+_LOOK_EVERY = timedelta(milliseconds=500)
 _run_argument = click.argument("run", metavar="RUN")
 
 
@@ -97,9 +108,9 @@ async def show(session: Session, *, run: str, as_json: bool) -> ExitCode:
     write_facts(told(attempts, session.now))
     write("", sys.stdout)
     write_rows(ATTEMPT_COLUMNS, attempts_rows(attempts, session.now))
-    _, *trace = (attempts[-1].error or "").splitlines() or [""]
+    _, *trace = (error_of(attempts) or "").splitlines() or [""]
     if trace:
-        write("\n".join(["", *map(_shown, trace)]), sys.stdout)
+        write("\n".join(["", *map(shown_line, trace)]), sys.stdout)
     return ExitCode.OK
 
 
@@ -108,21 +119,35 @@ async def show(session: Session, *, run: str, as_json: bool) -> ExitCode:
     short_help="Print what a run wrote.",
     epilog=epilog(
         "foliot run logs billing/refresh@2026-11-15T07:00:00Z\n"
-        "foliot run logs refresh@2026-11-15T07:00:00Z --attempt 1"
+        "foliot run logs refresh@2026-11-15T07:00:00Z --attempt 1\n"
+        "foliot run logs 'refresh!deploy-118' --follow"
     ),
 )
 @_run_argument
 @click.option(
-    "--attempt", "number", type=click.IntRange(1), metavar="N", help="Of this attempt.  [default: the last]"
+    "--attempt",
+    "number",
+    type=click.IntRange(1),
+    metavar="N",
+    help="Of this attempt.  [default: the last that has started; with --follow the last]",
 )
+@click.option("-f", "--follow", is_flag=True, help="Go on until the attempt ends; exit with 8 if it fails.")
+@click.option("--raw", is_flag=True, help="To a terminal, too, print what was written as it is.")
 @takes_store
-async def logs(session: Session, *, run: str, number: int | None, as_json: bool) -> ExitCode:
+async def logs(  # noqa: PLR0913 - one argument for each option
+    session: Session, *, run: str, number: int | None, follow: bool, raw: bool, as_json: bool
+) -> ExitCode:
     """Print what RUN wrote.
 
-    On a terminal, characters that would steer it are shown as escapes; into a file or a pipe goes what was
-    written.
+    On a terminal, characters that would steer it are shown as escapes, unless --raw is given; into a file
+    or a pipe goes what was written. Of very much the beginning and the end are kept, and the gap is told.
     """
-    attempt = _chosen(await session.attempts(run), run, number)
+    if follow and as_json:
+        raise click.UsageError("--follow prints text, and no JSON", click.get_current_context())
+    attempts = await session.attempts(run)
+    if follow:
+        return await _follow(session, _chosen(attempts, run, number), Screen(is_raw=raw))
+    attempt = _chosen(_started(attempts) if number is None else attempts, run, number)
     output = await session.store.output(*attempt.key)
     if as_json:
         facts = {"text": output.text if output else "", "dropped": output.dropped if output else 0}
@@ -132,9 +157,36 @@ async def logs(session: Session, *, run: str, number: int | None, as_json: bool)
         note = f"attempt {attempt.number} wrote nothing{so_far}"
         write(labelled("note", note, sys.stderr), sys.stderr)
     else:
-        text = output.text.removesuffix("\n")
-        write("\n".join(map(_shown, text.split("\n"))) if sys.stdout.isatty() else text, sys.stdout)
+        write(Screen(is_raw=raw).fit(output.text.removesuffix("\n")), sys.stdout)
     return ExitCode.OK
+
+
+async def _follow(session: Session, attempt: Attempt, screen: Screen) -> ExitCode:
+    """Print what comes until the attempt has ended, or nobody reads any more."""
+    growth, last, key = Growth(), "", attempt.key
+    if attempt.state is AttemptState.PENDING:
+        write(labelled("note", f"attempt {attempt.number} has not started yet", sys.stderr), sys.stderr)
+    while True:
+        # In this order: what an attempt wrote is stored before its end is.
+        attempt = _chosen(await session.attempts(attempt.run_key), attempt.run_key, attempt.number)
+        if part := growth.new_part(await session.store.output(*key)):
+            last = part[-1]
+            if not write_part(screen.fit(part), sys.stdout):
+                return ExitCode.OK
+        if not attempt.is_open:
+            break
+        await session.clock.wait(_LOOK_EVERY)
+    if last not in ("", "\n"):
+        write("", sys.stdout)
+    is_well = attempt.outcome is Outcome.SUCCEEDED
+    text = f"attempt {attempt.number} {ending_of(attempt)}"
+    write(labelled("ok" if is_well else "error", text, sys.stderr), sys.stderr)
+    return ExitCode.OK if is_well else ExitCode.RUN_FAILED
+
+
+def _started(attempts: list[Attempt]) -> list[Attempt]:
+    """Those that have written, or may have; all if none has started."""
+    return [attempt for attempt in attempts if attempt.state is not AttemptState.PENDING] or attempts
 
 
 def _chosen(attempts: list[Attempt], run: str, number: int | None) -> Attempt:
@@ -145,10 +197,6 @@ def _chosen(attempts: list[Attempt], run: str, number: int | None) -> Attempt:
             return attempt
     known = ", ".join(str(attempt.number) for attempt in attempts)
     raise RunNotFoundError(run, attempt=number, hint=f"its attempts are {known}")
-
-
-def _shown(line: str) -> str:
-    return visible(line.removesuffix("\r").expandtabs())
 
 
 @run.command(

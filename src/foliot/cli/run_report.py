@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 from collections.abc import Sequence
 from datetime import datetime, timedelta
 from typing import Any
@@ -14,6 +15,7 @@ COLUMNS = (
     Column("RUN"),
     Column("TRY", 3),
     Column("STATE"),
+    Column("EXIT", 1),
     Column("STARTED"),
     Column("TOOK", 1),
     Column("LATE", 4),
@@ -23,6 +25,7 @@ COLUMNS = (
 ATTEMPT_COLUMNS = (
     Column("TRY"),
     Column("STATE"),
+    Column("EXIT", 1),
     Column("TRIGGER", 1),
     Column("STARTED"),
     Column("TOOK"),
@@ -59,6 +62,7 @@ def attempt_row(attempt: Attempt, now: datetime) -> Row:
         attempt.run_key,
         f"#{attempt.number}",
         state_cell(attempt),
+        exit_word(attempt.exit_code) or "",
         relative(began or attempt.wake_at, now),
         span(took(attempt)),
         span(lateness(attempt)),
@@ -71,14 +75,15 @@ def attempts_rows(attempts: Sequence[Attempt], now: datetime) -> list[Row]:
     """The lines of one run."""
     rows: list[Row] = []
     for attempt in attempts:
-        _, number, state, began, length, late, trigger, node = attempt_row(attempt, now)
-        rows.append((number, state, trigger, began, length, late, node))
+        _, number, state, end, began, length, late, trigger, node = attempt_row(attempt, now)
+        rows.append((number, state, end, trigger, began, length, late, node))
     return rows
 
 
 def told(attempts: Sequence[Attempt], now: datetime) -> list[tuple[str, Cell | str | None]]:
     """A run, for people."""
     first, last = attempts[0], attempts[-1]
+    error, ended_with = (error_of(attempts) or "").partition("\n")[0], exit_words(last.exit_code)
     return [
         ("run", Cell(last.run_key, "heading")),
         ("job", last.job),
@@ -86,8 +91,32 @@ def told(attempts: Sequence[Attempt], now: datetime) -> list[tuple[str, Cell | s
         ("scheduled for", both(first.scheduled_for, now)),
         ("covers from", both(first.covers_from, now)),
         ("reason", last.reason),
-        ("error", last.error.partition("\n")[0] if last.error else None),
+        ("ended with", None if error == ended_with else ended_with),
+        ("error", error),
     ]
+
+
+def error_of(attempts: Sequence[Attempt]) -> str | None:
+    """The last error of a run that has not succeeded; while it waits for a retry, that of the try before."""
+    if attempts[-1].outcome is Outcome.SUCCEEDED:
+        return attempts[-1].error
+    return next((attempt.error for attempt in reversed(attempts) if attempt.error), None)
+
+
+def exit_word(code: int | None) -> str | None:
+    """What a process ended with, in a word: its exit code, or the name of the signal that ended it."""
+    if code is None or code >= 0:
+        return None if code is None else str(code)
+    try:
+        return signal.Signals(-code).name
+    except ValueError:
+        return f"signal {-code}"
+
+
+def exit_words(code: int | None) -> str | None:
+    """The same in a few words: `exit code 3`, `killed by SIGTERM`."""
+    word = exit_word(code)
+    return word if code is None else f"killed by {word}" if code < 0 else f"exit code {word}"
 
 
 def ending_of(attempt: Attempt) -> str:
@@ -101,5 +130,7 @@ def ending_of(attempt: Attempt) -> str:
 
 
 def attempt_facts(attempt: Attempt) -> dict[str, Any]:
-    """One attempt, for JSON."""
-    return {"run": attempt.run_key, **attempt._asdict()}
+    """One attempt, for JSON; `signal` is the name of the one that ended its process."""
+    code = attempt.exit_code
+    name = exit_word(code) if code is not None and code < 0 else None
+    return {"run": attempt.run_key, **attempt._asdict(), "signal": name}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from datetime import datetime, timedelta
@@ -12,8 +13,8 @@ from typing import Any, NamedTuple
 
 import click
 
-from foliot.cli.exit_code import ExitCode
 from foliot.clock import SystemClock
+from foliot.daemon.places import default_store
 from foliot.engine.plan_command import Command, plan_command
 from foliot.errors import (
     FoliotError,
@@ -26,7 +27,8 @@ from foliot.errors import (
 from foliot.model.attempt import Attempt
 from foliot.model.decision import Decision
 from foliot.model.state import Record
-from foliot.protocols import Clock, JobQuery, JobView, NodeView, RunQuery, Schema
+from foliot.model.view import NodeView, Schema
+from foliot.protocols import Clock, JobQuery, JobView, RunQuery
 from foliot.wiring import FullStore, open_store, schema_of
 
 LEASE = timedelta(seconds=30)
@@ -107,17 +109,17 @@ class Session(NamedTuple):
         ]
 
 
-Asked = Callable[..., Awaitable[ExitCode]]
+Asked = Callable[..., Awaitable[int]]
 
 
-def takes_store(ask: Asked) -> Callable[..., ExitCode]:
+def takes_store(ask: Asked) -> Callable[..., int]:
     """Give a command a session with the store that `--store` names, and `as_json`."""
 
     @store_option
     @output_option
     @wraps(ask)
-    def command(*, store: str, output: str, **options: Any) -> ExitCode:
-        async def play() -> ExitCode:
+    def command(*, store: str, output: str, **options: Any) -> int:
+        async def play() -> int:
             async with opened(store) as session:
                 return await ask(session, as_json=output == "json", **options)
 
@@ -190,7 +192,8 @@ store_option = click.option(
     "--store",
     metavar="URL",
     envvar="FOLIOT_STORE",
-    required=True,
+    default=lambda: default_store(os.environ),
+    show_default="the store of foliot serve",
     show_envvar=True,
     help="Where the jobs are, such as sqlite:///jobs.db.",
 )

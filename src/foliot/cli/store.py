@@ -14,7 +14,8 @@ from foliot.cli.output import labelled, write, write_json
 from foliot.cli.session import LEASE, Session, checked_schema, opened, output_option, store_option
 from foliot.clock import SystemClock
 from foliot.errors import StoreError, StoreUnavailableError
-from foliot.protocols import JobQuery, Schema
+from foliot.model.view import Schema
+from foliot.protocols import JobQuery
 from foliot.wiring import flaws_of, open_store, schema_of
 
 store = make_group(
@@ -43,15 +44,21 @@ class Finding(NamedTuple):
 def check(*, store: str, output: str) -> ExitCode:
     """Read all of a store and look for damage.
 
-    Looked for are flaws of the file, jobs that cannot be read, and runs held by nodes that have been
-    silent for longer than their lease. Exits with 9 if there is any. Jobs that cannot be read are set aside.
+    Looked for are flaws of the file, an old schema, jobs that cannot be read, and runs held by nodes that
+    have been silent for longer than their lease. Exits with 9 if there is any. Jobs that cannot be read are
+    set aside.
     """
     findings: list[Finding] = []
     facts: dict[str, Any] = {}
     try:
-        facts["schema"] = checked_schema(store)._asdict()
+        schema = checked_schema(store)
+        facts["schema"] = schema._asdict()
         findings += (Finding("flaw", "error", flaw) for flaw in flaws_of(store))
-        facts |= asyncio.run(_look(store, findings))
+        if 0 < schema.found < schema.newest:
+            words = f"the schema is {schema.found}, and the newest is {schema.newest}: foliot store migrate"
+            findings.append(Finding("old_schema", "warning", words))
+        else:
+            facts |= asyncio.run(_look(store, findings))
     except StoreUnavailableError:
         raise
     except StoreError as error:

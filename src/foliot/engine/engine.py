@@ -30,6 +30,7 @@ from foliot.protocols import Claimed, Clock, Executor, Listener, Monitor, Output
 _log = logging.getLogger("foliot")
 _AT_ONCE = timedelta(0)
 _GATHER = timedelta(milliseconds=5)
+_LEAP = timedelta(seconds=1)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -345,6 +346,8 @@ class Engine:
         if abs(jump.total_seconds()) > answered_at - asked_at:
             self._jumped += jump
             self._store_then, self._then = lease.store_now, answered_at
+            if jump > _LEAP:
+                self._woken.set()  # who waits for the next occurrence has reckoned by the time before
         # Otherwise a slow answer explains the difference, and would make everything late.
 
     def _is_sure_of_its_lease(self) -> bool:
@@ -368,8 +371,11 @@ class Engine:
             next_at = await self._store.next_wake(self._settings.slots, self._kinds)
             now, jump, self._jumped = self.now(), self._jumped, _AT_ONCE
             overdue = max(_AT_ONCE, now - (next_at or now))
+            slots, kinds = self._settings.slots, self._kinds
+            backlog = await self._store.backlog(slots, now, kinds) if overdue else 0
+            pulse = Pulse(self.node, now, jump, self._clock.now() - now, overdue, backlog)
             for monitor in self._monitors:
-                _safely(monitor.on_pulse, Pulse(self.node, now, jump, self._clock.now() - now, overdue))
+                _safely(monitor.on_pulse, pulse)
 
     def _on_ended(self) -> None:
         self._ended.set()

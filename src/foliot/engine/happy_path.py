@@ -64,7 +64,7 @@ def end_in_peace(record: Record, ending: Ending, now: datetime) -> Decision | No
         return None
     (
         key, number, trigger, _, scheduled_for, request, covers_from, wake_at,
-        node, token, claimed_at, deadline_at, _, _, _, _, reason, retries, losses,
+        node, token, claimed_at, deadline_at, _, _, _, _, reason, retries, losses, _,
     ) = attempts[0]  # fmt: skip
     if token != ending.token or number != ending.number:
         return None
@@ -72,6 +72,7 @@ def end_in_peace(record: Record, ending: Ending, now: datetime) -> Decision | No
         key, number, trigger, _ENDED, scheduled_for, request, covers_from, wake_at,
         node, token, claimed_at, deadline_at,
         ending.started_at, ending.finished_at, _SUCCEEDED, ending.error, reason, retries, losses,
+        ending.exit_code,
     )  # fmt: skip
     return Decision(
         state, (ended,), (), (Event(_TOLD_ENDED, key, now, _SUCCEEDED, ending.run_key, number, ended),)

@@ -127,7 +127,9 @@ def _backfill(draft: Draft, command: Backfill) -> None:
         number = command.ran.get(occurrence, 0) + 1
         if number > 1 and not command.rerun:
             raise CommandRefusedError(
-                draft.job.key, f"{occurrence.isoformat()} has run already", hint="ask for a rerun"
+                draft.job.key,
+                f"{occurrence.isoformat()} has run already",
+                hint="a rerun runs it again (--rerun)",
             )
         attempt = Attempt(
             draft.job.key, number, Trigger.BACKFILL, AttemptState.PENDING, occurrence,

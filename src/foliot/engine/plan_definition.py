@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 
 from foliot.engine.calendar import due_window, last_occurrence, next_occurrence
 from foliot.engine.draft import Draft
-from foliot.model.attempt import AttemptState, Trigger
+from foliot.model.attempt import Attempt, AttemptState, Trigger
 from foliot.model.decision import Decision, Event, Happening
 from foliot.model.job import Job
 from foliot.model.policy import FirstSeen, OnChange
@@ -87,11 +87,12 @@ def _count_anew(draft: Draft, old: Job) -> None:
     """Occurrences count by the new rule: from now on, or from the last attempt on."""
     job, state, now = draft.job, draft.before, draft.now
     since = _counted_from(job, state, now)
-    if job.policy.on_change is OnChange.LAST and state.last_attempt_at is not None:
-        since = max(state.last_attempt_at, state.served_until or state.last_attempt_at)
+    if job.policy.on_change is OnChange.LAST:
+        since = _last_looked_at(job, state, now)
     first = next_occurrence(job, since)
     if first is None or first > now:
-        _settle(draft, old, _OUTDATED)
+        if not _keep_debt(draft, old):
+            _settle(draft, old, _OUTDATED)
         draft.serve(now, first)
         return
     # What the new rule owes stands for what the old one had in that time; the rest is settled.
@@ -99,6 +100,43 @@ def _count_anew(draft: Draft, old: Job) -> None:
     _settle(draft, old, _OUTDATED, until=owed.first - _TICK)
     _settle(draft, old, _OUTDATED, since=owed.last)
     draft.state = draft.state._replace(next_at=first)
+
+
+def _keep_debt(draft: Draft, old: Job) -> bool:
+    """Whether one run is still owed: of a job that has failed, and whose occurrence took the retry's place.
+
+    The rule that had the occurrence is gone, but the failure is not made good.
+    """
+    state, now, first = draft.before, draft.now, draft.before.next_at
+    has_failed = state.failures_in_row > 0 and draft.policy.retry.is_preempted
+    if (
+        draft.policy.on_change is not OnChange.LAST
+        or not has_failed
+        or draft.open
+        or not draft.is_live
+        or first is None
+        or first > now
+    ):
+        return False
+    window = due_window(old, first, now)
+    covers = window.first if window.first < window.last else None
+    draft.open_attempt(
+        Attempt(
+            draft.job.key, 1, Trigger.CATCH_UP, AttemptState.PENDING, window.last,
+            covers_from=covers, wake_at=now, reason="was owed when its definition changed",
+        ),
+        Happening.WAITS,
+    )  # fmt: skip
+    return True
+
+
+def _last_looked_at(job: Job, state: State, now: datetime) -> datetime:
+    """The last attempt; a job that never ran owes the present minute, as if it were new, and no other."""
+    if state.last_attempt_at is not None:
+        return max(state.last_attempt_at, state.served_until or state.last_attempt_at)
+    latest = last_occurrence(job, now)
+    owes_now = job.policy.first_seen is FirstSeen.IF_MATCHING and job.schedule.matches(now)
+    return latest - _TICK if latest is not None and owes_now else now
 
 
 def _counted_from(job: Job, state: State, now: datetime) -> datetime:

@@ -32,7 +32,7 @@ _ASKED_FOR = (Trigger.MANUAL, Trigger.BACKFILL)
 _FAILURES = (Outcome.FAILED, Outcome.TIMED_OUT)
 _TOO_LATE = "missed by more than its grace"
 _OVERTAKEN = "a later occurrence came before it could start"
-_OVERLAP = "a run was still open"
+OVERLAP = "a run was still open"
 _DEAD = "its node was declared dead"
 _HOPELESS = f"its node was declared dead, as were those of {MOST_LOSSES - 1} attempts before: it is given up"
 _AFTER = {outcome: f"the attempt before it {outcome}" for outcome in _FAILURES}
@@ -185,6 +185,7 @@ def _end(draft: Draft, attempt: Attempt, ending: Ending) -> None:
         started_at=ending.started_at,
         finished_at=ending.finished_at,
         error=ending.error,
+        exit_code=ending.exit_code,
     )
     is_told_why = ending.error and outcome is not Outcome.SUCCEEDED
     draft.tell(Happening.ENDED, f"{outcome}: {_first_line(ending.error)}" if is_told_why else outcome, ended)
@@ -244,7 +245,7 @@ def _release(draft: Draft) -> bool:
     if draft.policy.overlap.mode is OverlapMode.WAIT and not waited:
         return False
     window = due_window(draft.job, first, draft.now)
-    draft.skip(window.first, window.last, _OVERLAP)
+    draft.skip(window.first, window.last, OVERLAP)
     draft.serve(window.last, window.following)
     return True
 

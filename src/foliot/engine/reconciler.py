@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime
+from types import EllipsisType
 
 from foliot.engine.plan_definition import plan_declared, plan_removed
 from foliot.model.decision import Event
@@ -11,16 +12,20 @@ from foliot.protocols import Changes, JobQuery, Snapshot, Store
 _PAGE = 1000
 
 
-async def reconcile(store: Store, source: str, snapshot: Snapshot, now: datetime) -> tuple[Event, ...]:
+async def reconcile(
+    store: Store, source: str, snapshot: Snapshot, now: datetime, *, base: str | EllipsisType | None = ...
+) -> tuple[Event, ...]:
     """Declare all jobs of a snapshot, and remove those that it no longer has: all or nothing.
 
+    `base` is the revision that the snapshot is known to be newer than; without one, what the store has now.
     StaleRevisionError if another node was quicker; then the source is to be read again.
     """
-    base = await store.revision(source)
+    if base is ...:
+        base = await store.revision(source)
     if base == snapshot.revision:
         return ()
     declared = {job.name for job in snapshot.jobs}
-    gone = tuple(name for name in await _names(store, source) if name not in declared)
+    gone = tuple(name for name in await names_of(store, source) if name not in declared)
     return await store.reconcile(
         source,
         base,
@@ -31,7 +36,7 @@ async def reconcile(store: Store, source: str, snapshot: Snapshot, now: datetime
     )
 
 
-async def _names(store: Store, source: str) -> list[str]:
+async def names_of(store: Store, source: str) -> list[str]:
     """The jobs that the store has of a source."""
     names: list[str] = []
     after = ""

@@ -11,6 +11,7 @@ from typing import NamedTuple
 from foliot.model.attempt import Attempt, Ending, Outcome
 from foliot.model.job import Job
 from foliot.protocols import AskToEnd, Clock, Executor, Output, Result, Run
+from foliot.schedules.duration import format_duration
 
 Key = tuple[str, int]
 
@@ -132,13 +133,14 @@ class Runner:
         outcome, error = life.verdict or result.outcome, result.error
         if outcome is Outcome.INTERRUPTED and result.outcome is Outcome.SUCCEEDED:
             outcome = Outcome.SUCCEEDED  # it was asked to end, and was done already
-        if outcome is Outcome.TIMED_OUT and error is None:
-            error = f"did not end within {run.job.policy.timeout}"
+        if outcome is Outcome.TIMED_OUT and error is None and run.job.policy.timeout is not None:
+            error = f"did not end within {format_duration(run.job.policy.timeout)}"
         if result.output:
             self._outputs.append(Output(attempt.job, run_key, number, result.output, result.dropped))
         self._endings.append(
             Ending(
-                attempt.job, run_key, number, attempt.token, outcome, life.started_at, self._now(), error
+                attempt.job, run_key, number, attempt.token, outcome, life.started_at, self._now(), error,
+                result.exit_code,
             )
         )  # fmt: skip
         if not self._lives:

@@ -65,7 +65,8 @@ class Attempt(NamedTuple):
     attempts share that key. `covers_from` is the first of several missed occurrences that this one
     run stands for. `wake_at` is when a pending attempt may start; None: when its job is free.
     `retries` is how often the run had been tried again up to this attempt, because it failed; `losses` is
-    how many attempts in a row, just before this one, took their nodes along.
+    how many attempts in a row, just before this one, took their nodes along. `exit_code` is that of the
+    process that carried it out, if one did; negative: the signal that ended it, as in `subprocess`.
     """
 
     job: str
@@ -87,6 +88,7 @@ class Attempt(NamedTuple):
     reason: str = ""
     retries: int = 0
     losses: int = 0
+    exit_code: int | None = None
 
     @property
     def run_key(self) -> str:
@@ -119,6 +121,7 @@ class Ending(NamedTuple):
     started_at: datetime | None
     finished_at: datetime
     error: str | None = None
+    exit_code: int | None = None
 
 
 def run_key(job: str, scheduled_for: datetime, request: str | None) -> str:

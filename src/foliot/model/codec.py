@@ -103,6 +103,7 @@ ATTEMPT = Shape(
         "reason": MESSAGE,
         "retries": WHOLE,
         "losses": WHOLE,
+        "exit_code": optional(WHOLE),
     },
     required=("job", "number", "trigger", "state", "scheduled_for"),
 )
@@ -160,7 +161,7 @@ def _take_policy(data: dict[str, Any], apart: str | None) -> str:
     """The text of the policy; one inside of the job is taken out, in the form in which jobs share it."""
     if apart is None:
         if "policy" not in data:
-            raise MisfitError(None, "is missing", "policy")
+            raise MisfitError.missing("policy")
         return write_json(data.pop("policy"))
     if "policy" in data:
         raise MisfitError(data["policy"], "is in the job, and apart as well", "policy")
@@ -217,4 +218,5 @@ def _invalid(what: str, error: MisfitError) -> InvalidJobError:
 
 
 def _damaged(what: str, error: MisfitError) -> DamagedRecordError:
-    return DamagedRecordError(error.path or what, error.value, error.reason)
+    field = error.path or what
+    return DamagedRecordError(field, error.value, error.reason, flaw=error.flaw, expected=error.expected)

@@ -14,6 +14,8 @@ from json import JSONDecodeError, JSONDecoder, JSONEncoder
 from math import isfinite
 from typing import Any, NoReturn, Self
 
+from foliot.model.damage import Flaw
+
 LONGEST_TEXT = 256 * 1024
 DEEPEST = 32
 LARGEST = 2**63 - 1
@@ -26,11 +28,31 @@ class MisfitError(Exception):
     It never leaves the codec: readers make a DamagedRecordError of it, writers an InvalidJobError.
     """
 
-    def __init__(self, value: object, reason: str, path: str = "") -> None:
+    def __init__(
+        self,
+        value: object,
+        reason: str,
+        path: str = "",
+        *,
+        flaw: Flaw = Flaw.VALUE,
+        expected: str | None = None,
+    ) -> None:
         super().__init__(reason)
         self.value = value
         self.reason = reason
         self.path = path
+        self.flaw = flaw
+        self.expected = expected
+
+    @classmethod
+    def of_type(cls, value: object, expected: str) -> Self:
+        """Something of another type was expected."""
+        return cls(value, f"must be {expected}", flaw=Flaw.TYPE, expected=expected)
+
+    @classmethod
+    def missing(cls, name: str) -> Self:
+        """A field was expected."""
+        return cls(None, "is missing", name, flaw=Flaw.MISSING)
 
     def within(self, name: str) -> Self:
         """The same, seen from one level further out."""
@@ -42,19 +64,21 @@ class MisfitError(Exception):
 def read_object(text: object) -> dict[str, Any]:
     """Read a JSON object; MisfitError for anything else."""
     if not isinstance(text, str):
-        raise MisfitError(text, "must be a text")
+        raise MisfitError(text, "must be a text", flaw=Flaw.STRUCTURE)
     if len(text) > LONGEST_TEXT:
-        raise MisfitError(text, f"is longer than {LONGEST_TEXT:,} characters")
+        raise MisfitError(text, f"is longer than {LONGEST_TEXT:,} characters", flaw=Flaw.STRUCTURE)
     try:
         value, end = _DECODER.raw_decode(text) if text[:1] == "{" else (None, -1)
         if end != len(text):  # white space around it, or something else: look more closely
             value = _DECODER.decode(text)
     except JSONDecodeError as error:
-        raise MisfitError(text, f"is not JSON: {error.msg} at character {error.pos + 1}") from error
+        where = f"{error.msg} at character {error.pos + 1}"
+        raise MisfitError(text, f"is not JSON: {where}", flaw=Flaw.STRUCTURE) from error
     except RecursionError as error:
-        raise MisfitError(text, f"is nested more than {DEEPEST} levels deep") from error
+        reason = f"is nested more than {DEEPEST} levels deep"
+        raise MisfitError(text, reason, flaw=Flaw.STRUCTURE) from error
     if not isinstance(value, dict):
-        raise MisfitError(value, "must be an object")
+        raise MisfitError(value, "must be an object", flaw=Flaw.STRUCTURE)
     if _is_suspect(text):
         check_json(value)
     return value

@@ -22,7 +22,7 @@ Rule = TypeVar("Rule", Cron, Every)
 
 def _read_schedule(data: Any) -> Schedule:
     if type(data) is not dict:
-        raise MisfitError(data, "must be an object")
+        raise MisfitError.of_type(data, "an object")
     kind = next((name for name in _KINDS if name in data), None)
     if kind is None:
         raise MisfitError(data, f"must have one of the fields {', '.join(_KINDS)}")
@@ -41,7 +41,7 @@ def _read_schedule(data: Any) -> Schedule:
 
 def _text(data: dict[str, Any], name: str) -> str:
     if name not in data:
-        raise MisfitError(None, "is missing", name)
+        raise MisfitError.missing(name)
     try:
         text: str = TEXT.read(data[name])
     except MisfitError as error:

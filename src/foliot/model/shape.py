@@ -59,7 +59,7 @@ class Shape:
     def read_fields(self, data: object) -> tuple[dict[str, Any], dict[str, Any]]:
         """The values of the fields that are there, and a tree of the unknown ones."""
         if type(data) is not dict:
-            raise MisfitError(data, "must be an object")
+            raise MisfitError.of_type(data, "an object")
         values: dict[str, Any] = {}
         unknown: dict[str, Any] = {}
         if not data.keys() <= self.fields.keys():
@@ -67,7 +67,7 @@ class Shape:
         for name, kind in self.fields.items():
             if name not in data:
                 if name in self._required:
-                    raise MisfitError(None, "is missing", name)
+                    raise MisfitError.missing(name)
                 continue
             try:
                 if isinstance(kind, Kind):
@@ -120,7 +120,7 @@ def _is(wanted: type, words: str) -> Kind:
     def same(value: Any) -> Any:
         if isinstance(value, wanted):
             return value
-        raise MisfitError(value, f"must be {words}")
+        raise MisfitError.of_type(value, words)
 
     return Kind(same, same)
 
@@ -134,7 +134,7 @@ def _whole(value: Any) -> int:
     # Document databases hand out subclasses of int; a bool is one too, and is no number.
     if isinstance(value, int) and not isinstance(value, bool) and -LARGEST <= value <= LARGEST:
         return int(value)
-    raise MisfitError(value, "must be a whole number of at most 64 bits")
+    raise MisfitError.of_type(value, "a whole number of at most 64 bits")
 
 
 WHOLE = Kind(_whole, _whole)
@@ -145,7 +145,7 @@ def _number(value: Any) -> float:
         return value + 0.0  # minus zero is zero: equal values must give equal texts
     if type(value) is int:
         return float(_whole(value))
-    raise MisfitError(value, "must be a finite number")
+    raise MisfitError.of_type(value, "a finite number")
 
 
 NUMBER = Kind(_number, _number)
@@ -157,7 +157,7 @@ def _read_instant(value: Any) -> datetime:
             return datetime.fromisoformat(value)
         except ValueError as error:
             raise MisfitError(value, str(error)) from error
-    raise MisfitError(value, "must be an instant in UTC, such as 2026-11-15T07:00:00Z")
+    raise MisfitError.of_type(value, "an instant in UTC, such as 2026-11-15T07:00:00Z")
 
 
 def _write_instant(value: Any) -> str:
@@ -184,7 +184,7 @@ DURATION = Kind(_read_duration, format_duration)
 def _read_data(value: Any) -> dict[str, Any]:
     if type(value) is dict:
         return value
-    raise MisfitError(value, "must be an object")
+    raise MisfitError.of_type(value, "an object")
 
 
 def _write_data(value: Any) -> dict[str, Any]:

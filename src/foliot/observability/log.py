@@ -1,7 +1,9 @@
 """What an engine tells the log: each line is a constant event name with fields, and there are few.
 
-A run that goes well leaves no line above DEBUG, and what may come in thousands (late starts, skips,
-declarations) is one line for each batch. The logger is `foliot`; who configures it is the program's choice.
+A run that goes well leaves no line above DEBUG. What may come in thousands (late starts, skips,
+declarations) is one line for each batch, and in a flood of batches one for each half minute, with the sum.
+Failures are told each, up to a hundred in a second. The logger is `foliot`; who configures it is the
+program's choice.
 """
 
 from __future__ import annotations
@@ -9,28 +11,38 @@ from __future__ import annotations
 import json
 import logging
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
 from foliot.errors import StoreError
 from foliot.model.attempt import Attempt, Outcome, Trigger, format_instant
 from foliot.model.decision import Event, Happening
+from foliot.observability.flood import Flood
 from foliot.protocols import Pulse
 
 # Every line there is. The documentation and a test name them all.
 LINES = {
     "happened": logging.DEBUG,
+    "serving": logging.INFO,
     "node_joined": logging.INFO,
     "jobs_changed": logging.INFO,
     "job_paused": logging.INFO,
     "job_resumed": logging.INFO,
     "occurrences_skipped": logging.INFO,
+    "source_followed": logging.INFO,
+    "source_moved": logging.INFO,
+    "source_answers": logging.INFO,
+    "next_run": logging.INFO,
+    "run_succeeded": logging.INFO,
     "store_answers": logging.INFO,
     "stop_asked": logging.INFO,
     "end_asked": logging.INFO,
     "attempt_failed": logging.WARNING,
+    "failures_untold": logging.WARNING,
     "start_late": logging.WARNING,
+    "source_failed": logging.WARNING,
+    "jobs_dropped": logging.WARNING,
     "store_trouble": logging.WARNING,
     "lease_lost": logging.WARNING,
     "clock_jumped": logging.WARNING,
@@ -41,11 +53,16 @@ LINES = {
 
 LATE = timedelta(seconds=10)
 WRONG_CLOCK = timedelta(seconds=2)
+SUMMED_UP_EVERY = timedelta(seconds=30)
+MOST_FAILURES = 100  # in a second
 PROMPT = frozenset({Trigger.SCHEDULE, Trigger.CATCH_UP, Trigger.MANUAL})  # they are to start at scheduled_for
 
 _STARTED, _ENDED, _SKIPPED = Happening.STARTED, Happening.ENDED, Happening.SKIPPED
 _WELL = frozenset({Outcome.SUCCEEDED, Outcome.CANCELLED})
 _DEFINITIONS = (Happening.DECLARED, Happening.CHANGED, Happening.REMOVED)
+_MOST_LINES = 10  # of one kind, in each stretch of time
+_MOST_REASONS = 50
+_OTHER_REASONS = "other reasons"
 _BY_PEOPLE = {Happening.PAUSED: "job_paused", Happening.RESUMED: "job_resumed"}
 
 _logger = logging.getLogger("foliot")
@@ -84,13 +101,30 @@ def tell(event: str, cause: BaseException | None = None, /, **fields: Any) -> No
         _logger.log(level, Line(event, fields), exc_info=cause)
 
 
+def _no_title(_: str) -> None:
+    """Jobs are told of by their keys, and only if something is wrong."""
+
+
+def _tell_success(event: Event, attempt: Attempt, name: str) -> None:
+    took = None
+    if attempt.started_at is not None and attempt.finished_at is not None:
+        took = attempt.finished_at - attempt.started_at
+    tell("run_succeeded", name=name, run=event.run_key, outcome=attempt.outcome, took=took)
+
+
 class LogListener:
     """Tells the log how an engine and its jobs fare."""
 
-    def __init__(self) -> None:
+    def __init__(self, title: Callable[[str], str | None] = _no_title) -> None:
+        self._title = title
         self._troubles = 0
         self._node = ""
         self._is_skewed = False
+        self._late = _Late()
+        self._skips: dict[str, _Skips] = {}
+        self._changes = _Changes()
+        self._failures = Flood(MOST_FAILURES, timedelta(seconds=1))
+        self._untold = 0
 
     # -- what happens to jobs ----------------------------------------------------------------------
 
@@ -105,14 +139,52 @@ class LogListener:
             elif what is not _ENDED or attempt is None:
                 others.append(event)
             elif attempt.outcome not in _WELL:
-                _tell_failure(event, attempt)
-        if late:
-            _tell_late(late)
-        if others:
-            _tell_others(others)
+                self._tell_failure(event, attempt)
+            elif name := self._title(event.job):
+                _tell_success(event, attempt, name)
+        self._late.add(late)
+        self._sort(others)
+        if events:
+            self._tell_sums(events[-1].at)
         if _logger.isEnabledFor(logging.DEBUG):
             for event in events:
                 _tell_happening(event)
+
+    def _tell_failure(self, event: Event, attempt: Attempt) -> None:
+        self._tell_untold(event.at)
+        if not self._failures.lets_through(event.at):
+            self._untold += 1
+            return
+        run, number, outcome = event.run_key, event.number, attempt.outcome
+        said = event.reason.removeprefix(f"{outcome}: ")  # the error's first line; or what became of its node
+        error = None if said == outcome else said
+        name = self._title(event.job)
+        if name is not None:
+            error = attempt.error  # all of it: the end of what the command said is there, too
+        tell("attempt_failed", name=name, run=run, attempt=number, outcome=outcome, error=error)
+
+    def _tell_untold(self, at: datetime) -> None:
+        if self._untold and self._failures.is_over(at):
+            tell("failures_untold", count=self._untold)
+            self._untold = 0
+
+    def _sort(self, events: Sequence[Event]) -> None:
+        for event in events:
+            if event.what is _SKIPPED:
+                known = event.reason in self._skips or len(self._skips) < _MOST_REASONS
+                reason = event.reason if known else _OTHER_REASONS
+                self._skips.setdefault(reason, _Skips(reason)).add(event.job)
+            elif event.what in _DEFINITIONS:
+                self._changes.counts[event.what] += 1
+            elif event.what in _BY_PEOPLE:
+                tell(_BY_PEOPLE[event.what], job=event.job)
+
+    def _tell_sums(self, at: datetime) -> None:
+        self._tell_untold(at)
+        self._late.tell(at)
+        self._changes.tell(at)
+        for skips in self._skips.values():
+            skips.tell(at)
 
     # -- how the node fares ------------------------------------------------------------------------
 
@@ -138,45 +210,75 @@ class LogListener:
         if is_skewed and not self._is_skewed:
             tell("clock_skewed", by=pulse.skew, node=pulse.node)
         self._is_skewed = is_skewed
+        self._tell_sums(pulse.at)
 
     def on_lease_lost(self, node: str) -> None:
         tell("lease_lost", node=node)
 
 
-def _tell_failure(event: Event, attempt: Attempt) -> None:
-    run, number, outcome = event.run_key, event.number, attempt.outcome
-    said = event.reason.removeprefix(f"{outcome}: ")  # the error's first line; or what became of its node
-    error = None if said == outcome else said
-    tell("attempt_failed", run=run, attempt=number, outcome=outcome, error=error)
+class _Late:
+    """Late starts: how many since the last line, and the latest of them."""
+
+    def __init__(self) -> None:
+        self._flood = Flood(1, SUMMED_UP_EVERY)
+        self._count = 0
+        self._worst: tuple[Event, Attempt] | None = None
+
+    def add(self, late: Sequence[tuple[Event, Attempt]]) -> None:
+        self._count += len(late)
+        known = [self._worst] if self._worst else []
+        self._worst = max([*known, *late], key=lambda start: _lateness(*start), default=None)
+
+    def tell(self, at: datetime) -> None:
+        if self._worst is None or not self._flood.lets_through(at):
+            return
+        event, attempt = self._worst
+        tell(
+            "start_late",
+            run=event.run_key,
+            late=_lateness(event, attempt),
+            trigger=attempt.trigger,
+            reason=event.reason,
+            others=self._count - 1 or None,
+        )
+        self._count, self._worst = 0, None
 
 
-def _tell_late(late: Sequence[tuple[Event, Attempt]]) -> None:
-    """One line for a batch, about the latest of it."""
-    event, attempt = max(late, key=lambda start: start[0].at - start[1].scheduled_for)
-    tell(
-        "start_late",
-        run=event.run_key,
-        late=event.at - attempt.scheduled_for,
-        trigger=attempt.trigger,
-        reason=event.reason,
-        others=len(late) - 1 or None,
-    )
+def _lateness(event: Event, attempt: Attempt) -> timedelta:
+    return event.at - attempt.scheduled_for
 
 
-def _tell_others(events: Sequence[Event]) -> None:
-    """What is told once for a batch, with the first job that it is about."""
-    counts = Counter(event.what for event in events)
-    if changed := {what.value: counts[what] for what in _DEFINITIONS if counts[what]}:
-        tell("jobs_changed", **changed)
-    skips: dict[str, list[str]] = {}
-    for event in events:
-        if event.what is _SKIPPED:
-            skips.setdefault(event.reason, []).append(event.job)
-        elif event.what in _BY_PEOPLE:
-            tell(_BY_PEOPLE[event.what], job=event.job)
-    for reason, jobs in skips.items():
-        others = len(jobs) - 1 or None
-        tell("occurrences_skipped", job=jobs[0], reason=reason, others=others)
+class _Skips:
+    """What was skipped for one reason since the last line: how often, and which job was the first."""
+
+    def __init__(self, reason: str) -> None:
+        self._flood = Flood(_MOST_LINES, SUMMED_UP_EVERY)
+        self._reason = reason
+        self._count = 0
+        self._first = ""
+
+    def add(self, job: str) -> None:
+        self._first = self._first or job
+        self._count += 1
+
+    def tell(self, at: datetime) -> None:
+        if self._count and self._flood.lets_through(at):
+            others = self._count - 1 or None
+            tell("occurrences_skipped", job=self._first, reason=self._reason, others=others)
+            self._count, self._first = 0, ""
+
+
+class _Changes:
+    """How many definitions came, changed or went since the last line."""
+
+    def __init__(self) -> None:
+        self._flood = Flood(_MOST_LINES, SUMMED_UP_EVERY)
+        self.counts: Counter[Happening] = Counter()
+
+    def tell(self, at: datetime) -> None:
+        if self.counts and self._flood.lets_through(at):
+            tell("jobs_changed", **{what.value: self.counts[what] or None for what in _DEFINITIONS})
+            self.counts.clear()
 
 
 def _tell_happening(event: Event) -> None:

@@ -18,6 +18,7 @@ from prometheus_client.registry import Collector
 
 from foliot.errors import StoreError
 from foliot.model.decision import Event
+from foliot.model.view import SourceHealth
 from foliot.observability.log import WRONG_CLOCK
 from foliot.observability.tally import TURN, Histogram, Tallies, Tally
 from foliot.protocols import Pulse
@@ -44,6 +45,8 @@ class Metrics(Collector):
         self._leases_lost = 0
         self._held = 0
         self._pulse: Pulse | None = None
+        self._sources: dict[str, SourceHealth] = {}
+        self._dropped: dict[str, int] = {}
         self.registry = registry or CollectorRegistry()
         self.registry.register(self)
 
@@ -77,6 +80,12 @@ class Metrics(Collector):
         with self._lock:
             self._leases_lost += 1
 
+    def on_source(self, health: SourceHealth) -> None:
+        """A source that is followed was looked at."""
+        with self._lock:
+            self._sources[health.source] = health
+            self._dropped[health.source] = self._dropped.get(health.source, 0) + health.dropped
+
     # -- asked by a scrape -------------------------------------------------------------------------
 
     def describe(self) -> Iterable[Metric]:
@@ -86,7 +95,7 @@ class Metrics(Collector):
     def collect(self) -> list[Metric]:
         """All families, as they are now."""
         with self._lock:
-            return [*self._of_attempts(), *self._of_node(), *self._of_time()]
+            return [*self._of_attempts(), *self._of_node(), *self._of_time(), *self._of_sources()]
 
     def _of_attempts(self) -> Iterator[Metric]:
         yield self._counter(
@@ -149,6 +158,7 @@ class Metrics(Collector):
                 "How long the job that waits longest is due, unclaimed.",
                 _overdue,
             ),
+            "foliot_backlog_jobs": ("How many jobs are due, unclaimed.", _backlog),
             "foliot_last_pulse_timestamp_seconds": ("The last heartbeat, by the store's time.", _at),
         }
         for name, (meaning, value) in gauges.items():
@@ -156,6 +166,25 @@ class Metrics(Collector):
             if self._pulse is not None:
                 gauge.add_metric((), value(self._pulse))
             yield gauge
+
+    def _of_sources(self) -> Iterator[Metric]:
+        jobs = GaugeMetricFamily("foliot_source_jobs", "Jobs that a source declares.", labels=("source",))
+        failures = GaugeMetricFamily(
+            "foliot_source_failures", "Tries in a row to follow a source that failed.", labels=("source",)
+        )
+        pulled = GaugeMetricFamily(
+            "foliot_source_pulled_timestamp_seconds", "When a source last answered.", labels=("source",)
+        )
+        dropped = CounterMetricFamily(
+            "foliot_source_jobs_dropped", "Jobs that vanished with most others at once.", labels=("source",)
+        )
+        for source, health in self._sources.items():
+            jobs.add_metric((source,), health.jobs)
+            failures.add_metric((source,), health.failures)
+            dropped.add_metric((source,), self._dropped[source])
+            if health.pulled_at is not None:
+                pulled.add_metric((source,), health.pulled_at.timestamp())
+        yield from (jobs, failures, pulled, dropped)
 
     def _series(self, *values: str) -> tuple[str, ...]:
         """Labels, or their values, without that of the job if jobs are not told apart."""
@@ -194,6 +223,10 @@ def _skew(pulse: Pulse) -> float:
 
 def _overdue(pulse: Pulse) -> float:
     return pulse.overdue.total_seconds()
+
+
+def _backlog(pulse: Pulse) -> float:
+    return pulse.backlog
 
 
 def _at(pulse: Pulse) -> float:

@@ -7,6 +7,7 @@ process. `now` of leases is the store's own clock, as with a server.
 from __future__ import annotations
 
 import threading
+from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 from functools import partial
@@ -14,9 +15,11 @@ from typing import Any, NamedTuple
 
 from foliot.errors import CommandRefusedError, JobNotFoundError, NodeBuriedError, StaleRevisionError
 from foliot.model.attempt import Attempt, AttemptState, Ending, Outcome
+from foliot.model.damage import Damage, damage_of
 from foliot.model.decision import Decision, Event
 from foliot.model.job import Job
 from foliot.model.state import Lease, Node, Record, Skip
+from foliot.model.view import NodeView, Overview, SourceView
 from foliot.protocols import (
     Changes,
     Claimed,
@@ -30,15 +33,14 @@ from foliot.protocols import (
     Finished,
     JobQuery,
     JobView,
-    NodeView,
     Output,
-    Overview,
     Pruned,
     Recovered,
     Refused,
     RunQuery,
 )
 from foliot.stores.due import DueIndex
+from foliot.stores.matching import is_held, is_wanted, swap_end, swap_loss
 from foliot.stores.retention import superfluous, superfluous_skips
 
 _MOST_LOOKS = 1000
@@ -58,13 +60,13 @@ class MemoryStore:
         self._lease = lease
         self._lock = threading.RLock()
         self._records: dict[str, Record] = {}
-        self._damage: dict[str, str] = {}
+        self._damage: dict[str, Damage] = {}
         self._due = DueIndex(self._sound)
         self._history: dict[str, dict[tuple[str, int], Attempt]] = {}
         self._skips: dict[str, dict[tuple[datetime, datetime], Skip]] = {}
         self._nodes: dict[str, _Life] = {}
         self._claims: dict[str, tuple[datetime, Claimed]] = {}
-        self._sources: dict[str, str] = {}
+        self._sources: dict[str, SourceView] = {}
         self._outputs: dict[tuple[str, int], Output] = {}
 
     # -- nodes -------------------------------------------------------------------------------------
@@ -156,10 +158,10 @@ class MemoryStore:
             self._living(node)
             for ending in endings:
                 record = self._records.get(ending.job)
-                if record is None or not _is_held(record, ending, node):
+                if record is None or not is_held(record, ending, node):
                     refused.append(Refused(ending, "the attempt is not open under that node and token"))
                     continue
-                decision = self._ask(record, partial(_swap_end, decide, ending, now))
+                decision = self._ask(record, partial(swap_end, decide, ending, now))
                 if decision is None:
                     refused.append(Refused(ending, "the job was set aside"))
                     continue
@@ -184,7 +186,7 @@ class MemoryStore:
             ]
             for attempt in lost[:limit]:
                 record, (run_key, number) = self._records[attempt.job], attempt.key
-                decision = self._ask(record, partial(_swap_loss, decide, run_key, number, now))
+                decision = self._ask(record, partial(swap_loss, decide, run_key, number, now))
                 if decision is not None:
                     self._write(record.job, decision)
                     events += decision.events
@@ -223,7 +225,8 @@ class MemoryStore:
         removed: DecideRemoved,
     ) -> tuple[Event, ...]:
         with self._lock:
-            found = self._sources.get(source)
+            known = self._sources.get(source, SourceView(source))
+            found = known.revision
             if found == revision:
                 return ()
             if found != base:
@@ -234,12 +237,24 @@ class MemoryStore:
             for job, decision in decisions:
                 self._damage.pop(job.key, None)
                 self._write(decision.job or job, decision)
-            self._sources[source] = revision
+            self._sources[source] = known._replace(revision=revision, reconciled_at=self._clock.now())
             return tuple(event for _, decision in decisions for event in decision.events)
 
     async def revision(self, source: str) -> str | None:
         with self._lock:
-            return self._sources.get(source)
+            known = self._sources.get(source)
+            return known.revision if known else None
+
+    async def sources(self) -> tuple[SourceView, ...]:
+        with self._lock:
+            there = (record.job.source for record in self._records.values() if not record.state.removed_at)
+            counts = Counter(there)
+            return tuple(view._replace(jobs=counts[name]) for name, view in sorted(self._sources.items()))
+
+    async def write_source_status(self, source: str, status: str) -> None:
+        with self._lock:
+            known = self._sources.get(source, SourceView(source))
+            self._sources[source] = known._replace(status=status)
 
     # -- questions ---------------------------------------------------------------------------------
 
@@ -247,11 +262,17 @@ class MemoryStore:
         with self._lock:
             return self._due.first(frozenset(queues), kinds)
 
+    async def backlog(
+        self, queues: Iterable[str], now: datetime, kinds: Collection[str] | None = None
+    ) -> int:
+        with self._lock:
+            return self._due.count(frozenset(queues), kinds, now)
+
     async def jobs(self, query: JobQuery) -> tuple[JobView, ...]:
         with self._lock:
             keys = sorted(self._records if query.keys is None else query.keys & self._records.keys())
             views = (self._view(key) for key in keys if key > query.after)
-            wanted = [view for view in views if _is_wanted(view, query)]
+            wanted = [view for view in views if is_wanted(view, query)]
             return tuple(wanted[: query.limit])
 
     def _view(self, key: str) -> JobView:
@@ -329,7 +350,7 @@ class MemoryStore:
 
     # -- inside ------------------------------------------------------------------------------------
 
-    def set_aside(self, job: str, damage: str) -> None:
+    def set_aside(self, job: str, damage: Damage) -> None:
         """Take a job out of service; it is shown with its damage until it is declared anew."""
         with self._lock:
             self._damage[job] = damage
@@ -339,7 +360,7 @@ class MemoryStore:
         try:
             return decide(record)
         except Exception as error:  # noqa: BLE001 - one bad job must not stop all good ones (rule 6)
-            self.set_aside(record.job.key, f"{type(error).__name__}: {error}")
+            self.set_aside(record.job.key, damage_of(error))
             return None
 
     def _write(self, job: Job, decision: Decision) -> None:
@@ -370,27 +391,3 @@ class MemoryStore:
         now = self._clock.now()
         self._claims = {id_: kept for id_, kept in self._claims.items() if kept[0] > now}
         self._claims[claim_id] = now + self._lease, claimed
-
-
-def _swap_end(decide: DecideEnded, ending: Ending, now: datetime, record: Record) -> Decision:
-    return decide(record, ending, now)
-
-
-def _swap_loss(decide: DecideLost, run_key: str, number: int, now: datetime, record: Record) -> Decision:
-    return decide(record, run_key, number, now)
-
-
-def _is_held(record: Record, ending: Ending, node: str) -> bool:
-    return any(
-        a.is_running
-        and a.node == node
-        and a.token == ending.token
-        and (a.run_key, a.number) == (ending.run_key, ending.number)
-        for a in record.attempts
-    )
-
-
-def _is_wanted(view: JobView, query: JobQuery) -> bool:
-    record, (source, _, name) = view.record, view.key.partition("/")
-    is_there = record is None or query.with_removed or record.state.removed_at is None
-    return is_there and query.source in (None, source) and query.name in (None, name)

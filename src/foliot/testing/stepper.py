@@ -75,8 +75,8 @@ class Stepper:
         self._registry = _copied(parts["_registry"])
         parts.update(_core=self._core, _registry=self._registry, _thread=_Here(self._loop))
         # What a web application does when it begins and ends: here, the block has done it.
-        parts.update(_begin=self._begun, _finish=_nothing_to_wait_for, start=_nothing, stop=_nothing)
-        parts.update(close=_nothing)
+        parts.update(_make_runtime=lambda *_: self._runtime, _begin=self._begun, _finish=_nothing_to_wait_for)
+        parts.update(start=_nothing, stop=_nothing, close=_nothing)
         try:
             self._begin()
         except BaseException:

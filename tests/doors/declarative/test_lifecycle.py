@@ -13,6 +13,7 @@ from doors.declarative.scene import MINUTE, SECOND, Stage, staged
 from foliot.doors.declarative import (
     Scheduler,
     SchedulerAlreadyActiveError,
+    SchedulerEvent,
     SchedulerInitializationError,
     SchedulerInitializationFailed,
     TaskRunFailed,
@@ -196,6 +197,39 @@ async def test_initialize_while_stopping_waits_and_one_of_several_proceeds(stage
     await stopping
     ends = await asyncio.gather(*again, return_exceptions=True)
     assert sorted(type(end).__name__ for end in ends) == ["NoneType", "SchedulerAlreadyActiveError"]
+    assert states(scheduler) == ("running", "active")
+    await scheduler.stop()
+
+
+@pytest.mark.req("DECL-21")
+@staged
+async def test_a_stop_also_stops_the_initialize_before_it_that_waits_for_another_stop(stage: Stage) -> None:
+    stage.takes["a"] = MINUTE
+    scheduler = await stage.started(stage.task())
+    first = asyncio.ensure_future(scheduler.stop())
+    await stage.clock.settle()
+    again = asyncio.ensure_future(scheduler.initialize([stage.task("b", LATER)]))
+    await stage.clock.settle()
+    second = asyncio.ensure_future(scheduler.stop())
+    await stage.passes(MINUTE)
+    await asyncio.gather(first, again, second)
+    assert states(scheduler) == ("stopped", "inactive")
+    assert list(await read_tasks(stage.store)) == ["b"]
+
+
+@staged
+async def test_a_stop_does_not_stop_an_initialize_that_came_after_it(stage: Stage) -> None:
+    """A listener that starts anew when the scheduler has stopped."""
+    again: list[asyncio.Future[None]] = []
+
+    def restart(event: SchedulerEvent) -> None:
+        if event.name == "SchedulerStopped" and not again:
+            again.append(asyncio.ensure_future(scheduler.initialize([stage.task("b", LATER)])))
+
+    scheduler = Scheduler(stage.store, clock=stage.clock, listeners=[restart])
+    await scheduler.initialize([stage.task("a", LATER)])
+    await scheduler.stop()
+    await again[0]
     assert states(scheduler) == ("running", "active")
     await scheduler.stop()
 

@@ -1,9 +1,9 @@
-"""What is kept over restarts, what an override changes, and what happens to damaged state."""
+"""What is kept over restarts, and what an override changes."""
 
 from __future__ import annotations
 
 import asyncio
-import sqlite3
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,17 +12,12 @@ import pytest
 from doors.declarative.scene import DAY, HOUR, MINUTE, NOON, SECOND, Stage, crash, staged
 from foliot.doors.declarative import (
     SchedulerInitializationError,
-    TaskInvalidStructureError,
-    TaskInvalidTypeError,
-    TaskInvalidValueError,
-    TaskMissingFieldError,
-    TaskRunFailed,
-    TaskTryDeserializeError,
+    agreement,
     read_tasks,
 )
-from foliot.engine import reconciler
 from foliot.engine.plan_definition import plan_declared
-from foliot.protocols import JobQuery, RunQuery
+from foliot.protocols import Changes, JobQuery, RunQuery
+from foliot.schedules import Cron
 
 LATER = "0 0 1 1 *"
 
@@ -164,14 +159,51 @@ def test_an_orphan_is_restarted_and_the_task_of_a_living_scheduler_is_none(stage
     play(stage)
 
 
+@pytest.mark.req("DECL-24")
 @staged
-async def test_a_task_that_is_registered_elsewhere_fails_here_and_says_why(stage: Stage) -> None:
-    await stage.started(stage.task("a", LATER))
-    other = await stage.started(stage.task("a", LATER), stage.task("b", "1 12 * * *", delay=SECOND))
-    await other.stop()
-    await stage.passes(MINUTE)
-    failed = [event for event in stage.told if isinstance(event, TaskRunFailed)]
-    assert (failed[0].error or "").startswith("LookupError: task b is not registered with this scheduler")
+async def test_what_is_stored_counts_and_not_what_was_registered_last(stage: Stage) -> None:
+    """Somebody has changed a persisted task by hand: it differs, and is overridden like any other."""
+    registrations = [stage.task(cron=LATER), stage.task("b", LATER)]
+    scheduler = await stage.started(*registrations)
+    for _ in range(2):
+        await scheduler.stop()
+        await scheduler.initialize(registrations)
+    await scheduler.stop()
+    (view, *_) = await stage.store.jobs(JobQuery())
+    edited = replace(view.record.job, schedule=Cron("7 * * * *", timezone="UTC", dialect="posix"))
+    await stage.store.reconcile(
+        "declarative",
+        await stage.store.revision("declarative"),
+        await stage.store.revision("declarative") + "-by-hand",
+        Changes((edited,)),
+        declared=lambda job, record: plan_declared(job, record, NOON),
+        removed=None,
+    )
+    assert (await stage.stored()).cron == "7 * * * *"
+    await scheduler.initialize(registrations)
+    assert (await stage.stored()).cron == LATER
+
+
+@pytest.mark.req("DECL-11", "DECL-24")
+@pytest.mark.parametrize(("has_run", "cron", "calls"), [
+    (False, "0 12 * * *", ["12:00:30"]),
+    (False, "59 11 * * *", []),
+    (True, "0 12 * * *", ["12:00"]),
+    (True, "0,1 12 * * *", ["12:00", "12:01"]),
+])  # fmt: skip
+def test_an_override_whose_rule_matches_the_present_minute_runs_unless_it_has(
+    stage: Stage, cron: str, calls: list[str], *, has_run: bool
+) -> None:
+    @staged
+    async def play(stage: Stage) -> None:
+        scheduler = await stage.started(stage.task(cron="* * * * *" if has_run else "30 * * * *"))
+        await scheduler.stop()
+        await stage.passes(30 * SECOND)
+        await scheduler.initialize([stage.task(cron=cron)])
+        await stage.passes(2 * MINUTE)
+        assert stage.times() == calls
+
+    play(stage)
 
 
 @pytest.mark.req("DECL-26", "DECL-33")
@@ -189,7 +221,7 @@ async def test_an_override_is_all_or_nothing(stage: Stage) -> None:
         return plan_declared(job, record, now)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(reconciler, "plan_declared", fail_at_c)
+        patch.setattr(agreement, "plan_declared", fail_at_c)
         with pytest.raises(SchedulerInitializationError) as error:
             await scheduler.initialize([stage.task(name, "5 * * * *") for name in "abc"])
     assert isinstance(error.value.details["cause"], OSError)
@@ -235,139 +267,3 @@ def test_equal_worlds_make_equal_decisions(tmp_path: Path) -> None:
 
     lives = [asyncio.run(live(Stage(file))) for file in (None, None, tmp_path / "a", tmp_path / "b")]
     assert lives[0] == lives[1] == lives[2] == lives[3]
-
-
-# What the store says, the error, its message, its details.
-DAMAGES: list[tuple[str, type[TaskTryDeserializeError], str, dict[str, Any]]] = [
-    (
-        "DamagedRecordError: invalid schedule.timezone None: is missing",
-        TaskMissingFieldError,
-        "Missing required field: schedule.timezone",
-        {"field": "schedule.timezone"},
-    ),
-    (
-        "DamagedRecordError: invalid enabled 5: must be true or false",
-        TaskInvalidTypeError,
-        "Invalid type for field 'enabled': expected true or false, got number",
-        {"field": "enabled", "value": "5", "expected_type": "true or false", "actual_type": "number"},
-    ),
-    (
-        "TypeError: 'yesterday' is no instant",
-        TaskInvalidTypeError,
-        "Invalid type for field 'state': expected an instant, got string",
-        {"field": "state", "value": "'yesterday'", "expected_type": "an instant", "actual_type": "string"},
-    ),
-    (
-        'DamagedRecordError: invalid schedule.cron 99 * * * *: Invalid cron expression "99 * * * *"',
-        TaskInvalidValueError,
-        "Invalid value for field 'schedule.cron': Invalid cron expression \"99 * * * *\"",
-        {
-            "field": "schedule.cron",
-            "value": "99 * * * *",
-            "reason": 'Invalid cron expression "99 * * * *"',
-        },
-    ),
-    (
-        "DamagedRecordError: invalid job {oops: is not JSON: Expecting a name at character 2",
-        TaskInvalidStructureError,
-        "Invalid task structure: job is not JSON: Expecting a name at character 2",
-        {"value": "{oops"},
-    ),
-    (
-        "KeyError: 9",
-        TaskInvalidStructureError,
-        "Invalid task structure: KeyError: 9",
-        {"value": "KeyError: 9"},
-    ),
-]
-
-
-@pytest.mark.req("DECL-04", "DECL-27", "DECL-39")
-@pytest.mark.parametrize(("damage", "kind", "message", "details"), DAMAGES)
-def test_damage_is_told_in_the_words_of_the_document(
-    damage: str, kind: type[TaskTryDeserializeError], message: str, details: dict[str, Any]
-) -> None:
-    @staged
-    async def play(stage: Stage) -> None:
-        scheduler = await stage.started(stage.task(), stage.task("b"))
-        await scheduler.stop()
-        stage.raw.set_aside("declarative/b", damage)
-        before = await stage.store.jobs(JobQuery())
-        with pytest.raises(TaskTryDeserializeError) as error:
-            await scheduler.initialize([stage.task(cron=LATER), stage.task("b", LATER)])
-        assert (type(error.value), str(error.value), error.value.details) == (kind, message, details)
-        assert error.value.hint == "repair or remove what is stored of b"
-        assert await stage.store.jobs(JobQuery()) == before
-        assert stage.names()[-2:] == ["SchedulerInitializationStarted", "SchedulerInitializationFailed"]
-
-    play(Stage(None))
-
-
-@pytest.mark.req("DECL-27")
-@pytest.mark.parametrize(
-    ("statement", "kind"),
-    [
-        ("UPDATE states SET next_at = 'soon'", TaskInvalidTypeError),
-        ("UPDATE states SET last_attempt_at = 'then'", TaskInvalidTypeError),
-        ("UPDATE states SET token = 'x'", TaskInvalidTypeError),
-        ("UPDATE states SET fired_count = -5", TaskInvalidValueError),
-        ("UPDATE states SET created_at = 'x'", TaskInvalidTypeError),
-        ("UPDATE jobs SET frame = replace(frame, 'cron', 'corn')", TaskTryDeserializeError),
-        ("UPDATE jobs SET frame = '{'", TaskInvalidStructureError),
-        ("UPDATE jobs SET frame = '[]'", TaskInvalidStructureError),
-        ('UPDATE jobs SET frame = replace(frame, \'"cron":"*\', \'"cron":"x\')', TaskInvalidValueError),
-        ("UPDATE jobs SET frame = replace(frame, '\"enabled\":true', '\"enabled\":1')", TaskInvalidTypeError),
-    ],
-)
-def test_damage_in_a_file_raises_and_nothing_is_overwritten(
-    tmp_path: Path, statement: str, kind: type[TaskTryDeserializeError]
-) -> None:
-    file = tmp_path / "tasks.db"
-
-    @staged
-    async def play(stage: Stage, kind: type[TaskTryDeserializeError] | None = None) -> None:
-        if kind is None:
-            await (await stage.started(stage.task())).stop()
-            return
-        with pytest.raises(kind):
-            await stage.scheduler().initialize([stage.task(cron=LATER)])
-
-    play(Stage(file))
-    dump(file, statement)
-    before = dump(file)
-    play(Stage(file), kind=kind)
-    assert dump(file) == before
-
-
-def test_what_was_removed_by_hand_counts_as_new(tmp_path: Path) -> None:
-    file = tmp_path / "tasks.db"
-
-    @staged
-    async def play(stage: Stage, names: list[str]) -> None:
-        await (await stage.started(stage.task("a"), stage.task("b"))).stop()
-        assert [name for name, _ in stage.starts] == names
-        assert sorted(await read_tasks(stage.store)) == ["a", "b"]
-
-    play(Stage(file), names=["a", "b"])
-    dump(file, "DELETE FROM states WHERE job_no = (SELECT job_no FROM jobs WHERE key = 'declarative/b')")
-    dump(file, "DELETE FROM jobs WHERE key = 'declarative/b'")
-    play(Stage(file), names=["b"])
-
-
-def dump(file: Path, statement: str | None = None) -> list[Any]:
-    """All that is stored of tasks, but for the mark that it is damaged; after a change, if one is given."""
-    connection = sqlite3.connect(file)
-    try:
-        if statement is not None:
-            with connection:
-                connection.execute("PRAGMA ignore_check_constraints = ON")
-                assert connection.execute(statement).rowcount > 0
-        tables = [
-            connection.execute(f"SELECT * FROM {name}").fetchall()  # noqa: S608 - our own names
-            for name in ("jobs", "policies", "attempts", "skips", "sources")
-        ]
-        columns = [row[1] for row in connection.execute("PRAGMA table_info(states)") if row[1] != "damage"]
-        tables.append(connection.execute(f"SELECT {', '.join(columns)} FROM states").fetchall())  # noqa: S608 - as above
-        return tables
-    finally:
-        connection.close()

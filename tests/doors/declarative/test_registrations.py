@@ -11,8 +11,14 @@ from typing import Any
 import pytest
 
 from doors.declarative.scene import HOUR, MINUTE, Stage, staged
-from foliot.doors.declarative import Scheduler, read_tasks
-from foliot.errors import CronCalculationError, FoliotError, InvalidCronExpressionError, InvalidJobError
+from foliot.doors.declarative import ScheduleDuplicateTaskError, Scheduler, TaskRunCompleted, read_tasks
+from foliot.errors import (
+    CronCalculationError,
+    FoliotError,
+    InvalidCronExpressionError,
+    InvalidJobError,
+    NeverMatchesError,
+)
 from foliot.protocols import JobQuery
 from foliot.schedules import Cron
 
@@ -69,10 +75,10 @@ WRONG: list[tuple[Any, str, str, dict[str, Any]]] = [
         {"field": "name", "value": "", "reason": "must not be empty"},
     ),
     (
-        [("a\nb", "* * * * *", good, MINUTE)],
+        [("x" * 200_001, "* * * * *", good, MINUTE)],
         "InvalidRegistrationError",
-        "Invalid registration: name must be a printable text of 1 to 200 characters",
-        {"field": "name", "value": "a\nb", "reason": "must be a printable text of 1 to 200 characters"},
+        "Invalid registration: name is too long to be kept",
+        {"field": "name", "value": "x" * 200_001, "reason": "is too long to be kept"},
     ),
     (
         [("a", "* * * * *", good, timedelta(days=40_000))],
@@ -106,7 +112,7 @@ WRONG: list[tuple[Any, str, str, dict[str, Any]]] = [
 # Each row is wrong in two ways; the first error in the order of the checks is the one that is raised.
 ORDER = [
     ([("", "x", good, -MINUTE)], "InvalidRegistrationError"),
-    ([("a\n", "x", good, -MINUTE)], "InvalidRegistrationError"),
+    ([("", "* * * * *", good, -MINUTE)], "InvalidRegistrationError"),
     ([("a", "x", good, -MINUTE)], "InvalidCronExpressionError"),
     ([OK, ("ok", "* * * * *", good, -MINUTE)], "NegativeRetryDelayError"),
     ([OK, OK, ("a", "x", good, MINUTE)], "ScheduleDuplicateTaskError"),
@@ -186,7 +192,36 @@ async def test_a_rule_that_never_matches_is_refused(stage: Stage) -> None:
     assert error.message == (
         "Failed to calculate next occurrence: no valid execution times: there is no day 30 in month 2"
     )
-    assert error.details["cause"] is error.__cause__
+    assert error.details == {
+        "expression": "0 0 30 2 *",
+        "current_time": "2026-03-10T12:00:00Z",
+        "cause": error.__cause__,
+    }
+    assert isinstance(error.__cause__, NeverMatchesError)
+
+
+ODD_NAMES = [
+    " ", "a b", "a/b", "..", "%", "%41", "100%", "A", "é", "e\u0301", "\u202e", "\U0001f570", "a\nb",
+    "a\x00b", "\ud800", "\x7f", "x" * 200, "x" * 201, "x" * 202, "\n" * 60_000, "…" * 199, "%" * 199, "run",
+]  # fmt: skip
+
+
+@pytest.mark.req("DECL-02")
+@staged
+async def test_a_name_is_any_text_that_is_not_empty(stage: Stage) -> None:
+    """And no two of them are taken for one."""
+    registrations = [stage.task(name) for name in ODD_NAMES]
+    scheduler = await stage.started(*registrations)
+    assert sorted(name for name, _ in stage.starts) == sorted(ODD_NAMES)
+    assert sorted(await read_tasks(stage.store)) == sorted(ODD_NAMES)
+    told = [event.task for event in stage.told if isinstance(event, TaskRunCompleted)]
+    assert sorted(told) == sorted(ODD_NAMES)
+    await scheduler.stop()
+    before = await stage.store.jobs(JobQuery())
+    await scheduler.initialize(registrations[::-1])
+    assert await stage.store.jobs(JobQuery()) == before
+    with pytest.raises(ScheduleDuplicateTaskError):
+        await stage.scheduler().initialize([*registrations, stage.task("a\nb")])
 
 
 # The nine rules of rejection, and what the grammar allows.

@@ -1,97 +1,147 @@
-"""The theory of the document, as properties of random lives: safety and liveness, through the door itself."""
+"""The theory of the document: safety and liveness of random lives, through the door itself."""
 
 from __future__ import annotations
 
 import asyncio
-from datetime import UTC, datetime, timedelta
-from itertools import pairwise
+from collections.abc import Callable
+from datetime import UTC, datetime
+from typing import Any
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
-from doors.declarative.scene import MINUTE, NOON, SECOND, Stage, crash, staged
-from foliot.doors.declarative import Scheduler, TaskRunCompleted, TaskRunStarted
-from foliot.schedules import Cron
+from doors.declarative.lives import live
+from doors.declarative.scene import HOUR, MINUTE, SECOND, Stage, staged
+from doors.declarative.theory import judge
+from foliot.doors.declarative import agreement
+from foliot.doors.declarative.polling import Polling
+from foliot.engine import draft, plan_definition, planner
+from foliot.model.decision import Decision
+from testing.untraced import untraced
 
-# All match the first minute: a task that never ran owes nothing (DECL-13).
-CRONS = ["* * * * *", "0,2,3,7 12 * * *", "0,5 * * * *", "0-59 12 * * 2"]
-STEP = st.tuples(
-    st.sampled_from(["pass", "stop", "start", "crash", "fail", "mend", "slow", "quick"]), st.integers(1, 100)
-)
+__all__ = ["untraced"]
+
+SEEDS = 120
+PART = 15
+MOST_SEEDS = 60
+Plant = Callable[[pytest.MonkeyPatch], None]
 
 
-class Life:
-    """One random life of a task, and the times when a scheduler was there for it."""
-
-    def __init__(self, cron: str, delay: timedelta) -> None:
-        self.stage = Stage(None)
-        self.rule = Cron(cron, timezone="UTC", dialect="posix")
-        self.registration = self.stage.task(cron=cron, delay=delay)
-        self.scheduler: Scheduler | None = None
-        self.quiet: int | None = None  # how many calls there were when nothing should run any more
-
-    async def step(self, what: str, seconds: int) -> None:
-        stage = self.stage
-        if what == "start" and self.scheduler is None:
-            self.scheduler, self.quiet = await stage.started(self.registration), None
-        elif what == "stop" and self.scheduler is not None:
-            stopping = asyncio.ensure_future(self.scheduler.stop())
-            while not stopping.done():
-                await stage.passes(5 * SECOND)
-            self.scheduler, self.quiet = None, len(stage.starts)
-        elif what == "crash" and self.scheduler is not None:
-            await crash()
-            stage.clock._waiting.clear()
-            stage.running.clear()
-            self.scheduler, self.quiet = None, len(stage.starts)
-        elif what in ("fail", "mend"):
-            (stage.failing.add if what == "fail" else stage.failing.discard)("a")
-        elif what in ("slow", "quick"):
-            stage.takes["a"] = timedelta(seconds=seconds if what == "slow" else 0)
-        await stage.passes(seconds * SECOND)
-        assert self.quiet in (None, len(stage.starts)), "nothing runs after stop has returned"
-
-    def check(self) -> None:
-        started = [event for event in self.stage.told if isinstance(event, TaskRunStarted)]
-        done = [event for event in self.stage.told if isinstance(event, TaskRunCompleted)]
-        for event in started:
-            assert self.rule.matches(event.scheduled_for), "no start without an obligation"
-            assert event.scheduled_for <= event.at
-        keys = [event.run_key for event in done]
-        assert len(keys) == len(set(keys)), "at most one success for an occurrence"
-        for one, other in pairwise(done):
-            assert one.scheduled_for < other.scheduled_for
-        assert self.stage.most["a"] <= 1
+@pytest.fixture
+def berlin(zone: None, monkeypatch: pytest.MonkeyPatch) -> None:  # noqa: ARG001 - after the usual one
+    monkeypatch.setenv("TZ", "Europe/Berlin")
 
 
 @pytest.mark.req("DECL-42")
-@given(
-    cron=st.sampled_from(CRONS),
-    delay=st.sampled_from([0, 1, 30, 60, 200]),
-    steps=st.lists(STEP, min_size=3, max_size=14),
-)
-@settings(max_examples=40, deadline=None)
-def test_safety_and_liveness_of_any_life(cron: str, delay: int, steps: list[tuple[str, int]]) -> None:
-    async def live() -> None:
-        life = Life(cron, timedelta(seconds=delay))
-        async with life.stage as stage:
-            for what, seconds in [("start", 1), *steps]:
-                await life.step(what, seconds)
-            # Liveness: with a scheduler there, and callbacks that end well, an obligation leads to a start.
-            await life.step("mend", 1)
-            await life.step("quick", 1)
-            await life.step("start", 1)
-            await stage.passes(5 * MINUTE)
-            due = life.rule.previous(stage.clock.now())
-            has_been_due = due is not None and due >= NOON
-            successes = [e for e in stage.told if isinstance(e, TaskRunCompleted)]
-            if has_been_due:
-                assert successes, "an obligation leads to a start"
-                assert successes[-1].scheduled_for == due
-            life.check()
+@pytest.mark.usefixtures("untraced", "berlin")
+@pytest.mark.parametrize("first", range(0, SEEDS, PART))
+def test_safety_and_liveness_of_any_life(first: int) -> None:
+    """More of them: the seeds are numbers, and each life can be lived again by its own."""
+    assert [violation for seed in range(first, first + PART) for violation in judge(live(seed))] == []
 
-    asyncio.run(live())
+
+@pytest.mark.usefixtures("untraced", "berlin")
+def test_a_seed_gives_one_life() -> None:
+    lives = [live(seed) for seed in (7, 8, 7)]
+    assert lives[0].digest == lives[2].digest != lives[1].digest
+    assert lives[0].entries == lives[2].entries
+
+
+@pytest.mark.usefixtures("untraced", "berlin")
+def test_the_lives_have_in_them_what_they_are_there_for() -> None:
+    seen = {entry.what for seed in range(20) for entry in live(seed).entries}
+    assert seen >= {"crash", "init_failure", "stop_end", "failure", "success"}
+
+
+# -- bugs, planted: each is found within a few lives ---------------------------------------------------
+
+
+def forget_to_drop(patch: pytest.MonkeyPatch) -> None:
+    """What is registered no more stays, and remembers its debts."""
+    patch.setattr(agreement, "plan_removed", lambda record, _: Decision(record.state))
+
+
+def begin_anew_when_overridden(patch: pytest.MonkeyPatch) -> None:
+    """A change of cron or delay forgets the debts."""
+
+    def changed(job: Any, record: Any, now: datetime) -> Decision:
+        return plan_definition._plan_new(job, now, token=record.state.token)
+
+    patch.setattr(plan_definition, "_plan_changed", changed)
+
+
+def return_from_stop_at_once(patch: pytest.MonkeyPatch) -> None:
+    """Whoever stops does not wait for what runs."""
+
+    async def end(polling: Polling) -> None:
+        assert polling._engine is not None
+        polling._engine.stop()
+
+    patch.setattr(Polling, "end", end)
+
+
+def leave_orphans_alone(patch: pytest.MonkeyPatch) -> None:
+    """What a crash has cut short is not restarted."""
+    patch.setattr(planner, "_restart", lambda *_, **__: None)
+
+
+def retry_at_once(patch: pytest.MonkeyPatch) -> None:
+    """The delay is not waited for."""
+    patch.setattr(planner, "retry_at", lambda _, __, finished_at: finished_at)
+
+
+def never_retry(patch: pytest.MonkeyPatch) -> None:
+    """A failure is the end of it."""
+    patch.setattr(planner, "may_retry", lambda *_: False)
+
+
+def run_beside_itself(patch: pytest.MonkeyPatch) -> None:
+    """An occurrence starts whether the callback runs or not."""
+    patch.setattr(draft.Draft, "is_busy", property(lambda _: False))
+    patch.setattr(draft.Draft, "is_free", property(lambda _: True))
+
+
+def serve_a_minute_twice(patch: pytest.MonkeyPatch) -> None:
+    """What has been served is owed again after a restart."""
+    real = plan_definition.plan_declared
+
+    def declared(job: Any, record: Any, now: datetime) -> Decision:
+        return real(job, None if record is None else record._replace(state=_unserved(record, now)), now)
+
+    patch.setattr(agreement, "plan_declared", declared)
+    patch.setattr("foliot.model.job.Job.says_the_same", lambda *_: False)
+
+
+def _unserved(record: Any, now: datetime) -> Any:
+    minute = now.replace(second=0, microsecond=0)
+    return record.state._replace(last_attempt_at=None, served_until=minute - MINUTE, next_at=minute)
+
+
+BUGS: list[tuple[Plant, str]] = [
+    (forget_to_drop, "S1: "),
+    (begin_anew_when_overridden, "L1: "),
+    (return_from_stop_at_once, "S3: "),
+    (leave_orphans_alone, "L1: "),
+    (retry_at_once, "S1: a start without"),
+    (never_retry, "L1: "),
+    (run_beside_itself, "S1: it starts beside itself"),
+    (serve_a_minute_twice, "S"),
+]
+
+
+@pytest.mark.req("DECL-42")
+@pytest.mark.usefixtures("untraced", "berlin")
+@pytest.mark.parametrize(("plant", "code"), BUGS, ids=[plant.__name__ for plant, _ in BUGS])
+def test_the_properties_find_a_bug_that_is_planted(
+    monkeypatch: pytest.MonkeyPatch, plant: Plant, code: str
+) -> None:
+    plant(monkeypatch)
+    for seed in range(MOST_SEEDS):
+        if any(code in violation for violation in judge(live(seed))):
+            return
+    pytest.fail(f"{plant.__name__} was not found in {MOST_SEEDS} lives")
+
+
+# -- the same, step by step ----------------------------------------------------------------------------
 
 
 @pytest.mark.req("DECL-42")
@@ -126,3 +176,21 @@ async def test_a_change_of_cron_or_delay_keeps_its_debts(stage: Stage) -> None:
     await scheduler.initialize([stage.task(cron="20 * * * *")])
     await stage.clock.settle()
     assert stage.times() == ["12:00", "12:02", "15:30"]
+
+
+@pytest.mark.req("DECL-42")
+@staged
+async def test_a_failure_is_not_forgotten_with_the_rule_whose_occurrence_took_its_retrys_place(
+    stage: Stage,
+) -> None:
+    """Found by a life: the occurrence came during the run, so there is no retry; then its rule is gone."""
+    stage.failing.add("a")
+    stage.takes["a"] = 90 * SECOND
+    scheduler = await stage.started(stage.task(delay=HOUR))
+    stopping = asyncio.ensure_future(scheduler.stop())
+    await stage.passes(2 * MINUTE)
+    await stopping
+    stage.failing.clear()
+    await scheduler.initialize([stage.task(cron="0 0 1 1 *")])
+    await stage.passes(2 * MINUTE)
+    assert stage.times() == ["12:00", "12:02"]

@@ -20,7 +20,7 @@ CREATE TABLE attempts (
     error TEXT,
     reason TEXT NOT NULL,
     retries INTEGER NOT NULL,
-    losses INTEGER NOT NULL,
+    losses INTEGER NOT NULL, exit_code INTEGER,
     PRIMARY KEY (scheduled_for, job_no, request, number)
 ) WITHOUT ROWID;
 
@@ -79,6 +79,13 @@ CREATE TABLE skips (
     last_at INTEGER NOT NULL,
     reason TEXT NOT NULL,
     PRIMARY KEY (job_no, first_at, last_at)
+) WITHOUT ROWID;
+
+CREATE TABLE source_notes (
+    source TEXT PRIMARY KEY,
+    revision TEXT,
+    reconciled_at INTEGER,
+    status TEXT
 ) WITHOUT ROWID;
 
 CREATE TABLE sources (source TEXT PRIMARY KEY, revision TEXT NOT NULL) WITHOUT ROWID;

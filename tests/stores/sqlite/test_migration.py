@@ -6,12 +6,20 @@ import asyncio
 import sqlite3
 import sys
 from contextlib import closing
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
 
+from foliot.engine.plan_definition import plan_declared, plan_removed
 from foliot.errors import StoreError, StoreUnavailableError
+from foliot.model.attempt import Outcome
+from foliot.model.job import Action, Job
+from foliot.model.view import SourceView
+from foliot.protocols import Changes, RunQuery
+from foliot.schedules import Every
 from foliot.stores.sqlite import SqliteStore
+from foliot.stores.sqlite.connection import Synchronous, connect
 from foliot.stores.sqlite.migration import MAJOR, migrate, statements, steps
 from foliot.testing.clock import ManualClock
 
@@ -61,6 +69,45 @@ def test_an_old_file_becomes_what_a_new_one_is(tmp_path: Path) -> None:
             assert schema_of(connection) == SNAPSHOT.read_text()
 
 
+def test_what_an_older_program_has_written_is_read_as_it_is(tmp_path: Path) -> None:
+    """A run and two sources of the first step; it goes on writing beside us."""
+    path = tmp_path / "jobs.db"
+    clock = ManualClock()
+    job = Job(source="old", name="job", schedule=Every("1h"), action=Action(kind="k"))
+
+    async def declare(store: SqliteStore, revision: str) -> None:
+        base = await store.revision("old")
+        await store.reconcile(
+            "old", base, revision, Changes((job,)),
+            declared=lambda job, record: plan_declared(job, record, clock.now()),
+            removed=lambda record: plan_removed(record, clock.now()),
+        )  # fmt: skip
+
+    async def act() -> None:
+        async with SqliteStore(path, clock) as store:
+            await declare(store, "r1")
+        with closing(sqlite3.connect(path)) as connection, connection:
+            connection.executescript(
+                f"""
+                ALTER TABLE attempts DROP COLUMN exit_code; DROP TABLE source_notes;
+                PRAGMA user_version = {steps()[0].number};
+                INSERT INTO attempts (scheduled_for, job_no, request, number, ordinal, trigger, state, token,
+                    outcome, reason, retries, losses) VALUES (7, 1, '', 1, 0, 0, 3, 1, 2, 'due', 0, 0);
+                """  # noqa: S608 - a number of ours
+            )
+        async with SqliteStore(path, clock) as store:
+            (attempt,) = await store.runs(RunQuery())
+            assert (attempt.outcome, attempt.exit_code) == (Outcome.FAILED, None)
+            assert await store.sources() == (SourceView("old", "r1", 1, None),)
+            await declare(store, "r2")
+            assert await store.sources() == (SourceView("old", "r2", 1, clock.now()),)
+            with closing(sqlite3.connect(path)) as connection, connection:
+                connection.execute("INSERT OR REPLACE INTO sources VALUES ('old', 'r3')")
+            assert await store.sources() == (SourceView("old", "r3", 1, None),), "since when, nobody knows"
+
+    asyncio.run(act())
+
+
 def test_steps_have_numbers_of_their_own_and_begin_with_the_major_version() -> None:
     numbers = [step.number for step in steps()]
     assert len(set(numbers)) == len(numbers)
@@ -102,6 +149,22 @@ def test_several_may_open_a_new_file_at_once(tmp_path: Path, way: str) -> None:
     with closing(sqlite3.connect(path)) as connection:
         assert schema_of(connection) == SNAPSHOT.read_text()
         assert connection.execute("PRAGMA integrity_check").fetchone() == ("ok",)
+
+
+@pytest.mark.parametrize("moment", ["PRAGMA user_version", "PRAGMA application_id", "SELECT 1"])
+def test_whoever_makes_the_tables_while_we_look_is_no_stranger(tmp_path: Path, moment: str) -> None:
+    path = tmp_path / "jobs.db"
+
+    def make_tables(sql: str) -> None:
+        if sql.startswith(moment):
+            looking.set_trace_callback(None)
+            with closing(connect(path, timedelta(seconds=1), Synchronous.OFF)) as other:
+                migrate(other, lambda _: None)
+
+    with closing(connect(path, timedelta(seconds=1), Synchronous.OFF)) as looking:
+        looking.set_trace_callback(make_tables)
+        migrate(looking, lambda _: None)
+        assert schema_of(looking) == SNAPSHOT.read_text()
 
 
 # -- strangers -------------------------------------------------------------------------------------

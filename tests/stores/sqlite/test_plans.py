@@ -17,6 +17,7 @@ from foliot.testing.clock import ManualClock
 HOT = {
     "what is due": (statement.DUE, ["states_due", "jobs USING INTEGER PRIMARY KEY"]),
     "the next wake": (statement.NEXT_WAKE, ["states_due"]),
+    "the backlog": (statement.BACKLOG, ["states_due"]),
     "jobs by key": (statement.one_of(statement.BY_KEY, ["?"] * 8), ["sqlite_autoindex_jobs_1"]),
     "jobs by number": (statement.one_of(statement.BY_NUMBER, ["?"] * 8), ["jobs USING INTEGER PRIMARY KEY"]),
     "open attempts": (statement.one_of(statement.OPEN_OF_JOBS, ["?"] * 8), ["attempts_open"]),

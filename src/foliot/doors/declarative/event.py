@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
@@ -120,9 +120,10 @@ class TaskRetryPreempted(TaskEvent):
 class Translator:
     """What the engine tells, in the document's words. What the document has no word for is left out."""
 
-    def __init__(self, scheduler: str, namespace: str) -> None:
+    def __init__(self, scheduler: str, namespace: str, escaped: Mapping[str, str]) -> None:
         self._scheduler = scheduler
         self._prefix = f"{namespace}/"
+        self._escaped = escaped  # tasks by the names of their jobs, where those differ
 
     def translate(self, events: Sequence[Event]) -> Iterator[TaskEvent]:
         retries = {e.run_key: e.attempt for e in events if e.what is Happening.RETRY_PLANNED}
@@ -153,10 +154,11 @@ class Translator:
         return self._make(TaskRunFailed, event, attempt, error=attempt.error, pending_retry_until=until)
 
     def _make(self, kind: type[TaskEvent], event: Event, attempt: Attempt, **facts: object) -> TaskEvent:
+        name = event.job.removeprefix(self._prefix)
         return kind(
             scheduler=self._scheduler,
             at=event.at,
-            task=event.job.removeprefix(self._prefix),
+            task=self._escaped.get(name, name),
             run_key=attempt.run_key,
             attempt=attempt.number,
             scheduled_for=attempt.scheduled_for,

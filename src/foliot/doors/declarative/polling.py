@@ -17,22 +17,23 @@ from typing import Any, TypeGuard, TypeVar
 from uuid import uuid4
 
 from foliot.app.thread import LoopThread
-from foliot.doors.declarative.registration import Callback, Plan, action_kind
-from foliot.doors.declarative.task import sound
+from foliot.doors.declarative.agreement import Difference, compare, compare_again, settle
+from foliot.doors.declarative.errors import TaskTryDeserializeError
+from foliot.doors.declarative.registration import Callback, Plan
+from foliot.doors.declarative.roster import other_lists
 from foliot.engine.engine import Engine, Settings
-from foliot.engine.reconciler import reconcile
 from foliot.errors import InvalidStoreError, StaleRevisionError, StoreError
 from foliot.executors.python import JobRun, PythonExecutor, describe
 from foliot.model.decision import Event
+from foliot.model.state import Node
 from foliot.observability.log import LogListener
 from foliot.observability.log import tell as log
-from foliot.protocols import Clock, JobQuery, Listener, Monitor
+from foliot.protocols import Clock, Listener, Monitor
 from foliot.wiring import FullStore, check_url, open_store
 
 T = TypeVar("T")
 Tell = Callable[[Sequence[Event]], None]
 
-_PAGE = 1000
 _LEASE = timedelta(seconds=30)
 _SETTINGS = Settings(
     slots={"default": 1_000_000_000},  # the document knows no bound
@@ -97,6 +98,8 @@ class Polling:
         self._monitors: tuple[Monitor, ...] = (self._log, *filter(_is_monitor, listeners))
         self._store: FullStore | None = None
         self._engine: Engine | None = None
+        self._node: str | None = None  # that has joined, until the engine takes it over
+        self._agreed: tuple[frozenset[str], str | None] = frozenset(), None  # who else was there, and what
         self._life: asyncio.Future[None] | concurrent.futures.Future[None] | None = None
         self.step = "opening the store"
 
@@ -106,54 +109,76 @@ class Polling:
 
     async def _prepare(self, plan: Plan) -> None:
         self._store = store = await self._home.open()
+        # Who is about to declare tasks is seen before they are: nobody else drops them meanwhile.
+        self._node = self._new_node()
+        await store.join(Node(self._node, self._identifier, tuple(_SETTINGS.slots), plan.kinds))
+        while not await self._agree(store, plan):
+            pass  # another scheduler of this namespace was quicker; this is the later word
+        if not plan.jobs:
+            await self._leave()  # there is nothing to look after
+
+    async def _agree(self, store: FullStore, plan: Plan) -> bool:
+        """Make the store agree with what was registered; False if it has to be compared anew."""
         self.step = "reading the persisted tasks"
-        snapshot, there = plan.snapshot, await self._read_names(store)
-        if there != plan.callbacks.keys():
-            # What somebody has removed by hand must come back, though the registrations are the same.
-            snapshot = snapshot._replace(revision=f"{snapshot.revision}-{uuid4().hex[:8]}")
+        difference = await compare(store, self._namespace, plan, self._clock.now())
         self.step = "applying the registrations"
+        return await self._settle(store, difference)
+
+    async def _settle(self, store: FullStore, difference: Difference) -> bool:
+        try:
+            revision = await settle(store, self._namespace, difference, self._clock.now())
+        except StaleRevisionError:
+            return False
+        self._agreed = difference.others, revision
+        return True
+
+    async def _watch_others(self, store: FullStore, plan: Plan) -> None:
+        """When others with another list come or go, drop what nobody has any more, share the rest anew."""
         while True:
-            try:
-                await reconcile(store, self._namespace, snapshot, self._clock.now())
-            except StaleRevisionError:
-                continue  # another scheduler of this namespace was quicker; this is the later word
-            else:
-                return
+            await self._clock.wait(_LEASE)
+            with suppress(StoreError, TaskTryDeserializeError):  # told elsewhere; the next look may do better
+                others = other_lists(plan.kinds, await store.nodes())
+                if (others, await store.revision(self._namespace)) != self._agreed:
+                    difference = await compare_again(store, self._namespace, plan)
+                    if await self._settle(store, difference) and self._engine is not None:
+                        self._engine.wake()
 
-    async def _read_names(self, store: FullStore) -> set[str]:
-        """The tasks that are there. One that is damaged is an error: to declare it would overwrite it."""
-        names: set[str] = set()
-        after = ""
-        while page := await store.jobs(JobQuery(source=self._namespace, after=after, limit=_PAGE)):
-            names.update(sound(view, self._namespace).job.name for view in page)
-            after = page[-1].key
-        return names
-
-    def begin(self, callbacks: Mapping[str, Callback]) -> None:
+    def begin(self, plan: Plan) -> None:
         """Look after the tasks from now on."""
         assert self._store is not None  # noqa: S101 - `prepare` has opened it
-        kind = action_kind(self._namespace)
-        functions = {kind: describe(_dispatcher(callbacks))}
+        functions = dict.fromkeys(plan.kinds, describe(_dispatcher(plan.callbacks)))
+        executor = PythonExecutor(functions, jobs_loop=self._loop)
         self._engine = Engine(
             self._store,
-            {kind: PythonExecutor(functions, jobs_loop=self._loop)},
+            dict.fromkeys(functions, executor),
             clock=self._clock,
             settings=_SETTINGS,
-            new_id=lambda: f"{self._identifier}.{uuid4().hex}",
+            new_id=self._take_id,
             name=self._identifier,
             listeners=self._listeners,
             monitors=self._monitors,
             outputs=self._store,
         )
-        work = self._live(self._engine)
+        work = self._live(self._engine, self._watch_others(self._store, plan))
         self._life = self._thread.submit(work) if self._thread else asyncio.ensure_future(work)
 
-    async def _live(self, engine: Engine) -> None:
+    def _new_node(self) -> str:
+        return f"{self._identifier}.{uuid4().hex}"
+
+    def _take_id(self) -> str:
+        """An id for the engine: as which it has joined already, or a fresh one."""
+        node, self._node = self._node, None
+        return node or self._new_node()
+
+    async def _live(self, engine: Engine, beside: Coroutine[Any, Any, None]) -> None:
+        watch = asyncio.ensure_future(beside)
         try:
             await engine.run()
         except Exception as error:
             log("engine_failed", error, app=self._namespace, error=str(error))
             raise
+        finally:
+            watch.cancel()
 
     async def end(self) -> None:
         """Start nothing more, wait for what runs, and let go of everything."""
@@ -173,10 +198,20 @@ class Polling:
     async def close(self) -> None:
         """Let go of the store, and of the thread."""
         try:
-            await self._there(self._home.close())
+            await self._there(self._close())
         finally:
             if self._thread is not None:
                 self._thread.close()
+
+    async def _close(self) -> None:
+        await self._leave()
+        await self._home.close()
+
+    async def _leave(self) -> None:
+        node, self._node = self._node, None
+        if node is not None and self._store is not None:
+            with suppress(StoreError):  # its lease runs out by itself
+                await self._store.leave(node)
 
     async def _there(self, work: Coroutine[Any, Any, T]) -> T:
         """On the engine's loop."""
@@ -184,11 +219,8 @@ class Polling:
 
 
 def _dispatcher(callbacks: Mapping[str, Callback]) -> Callable[[JobRun], Coroutine[Any, Any, None]]:
-    async def dispatch(run: JobRun) -> None:
-        callback = callbacks.get(run.job)
-        if callback is None:
-            raise LookupError(f"task {run.job} is not registered with this scheduler")
-        await callback()
+    async def dispatch(run: JobRun, **_: object) -> None:
+        await callbacks[run.job]()
 
     return dispatch
 

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import hashlib
 import inspect
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any, NamedTuple, TypeGuard
 
 from foliot.doors.declarative.errors import (
@@ -16,11 +15,13 @@ from foliot.doors.declarative.errors import (
     RegistrationsNotArrayError,
     ScheduleDuplicateTaskError,
 )
-from foliot.errors import InvalidJobError
-from foliot.model.job import LONGEST_NAME, Action, Job
+from foliot.doors.declarative.naming import LONGEST_ESCAPED, escape, job_name
+from foliot.doors.declarative.roster import Kinds, kinds_of
+from foliot.errors import CronCalculationError, InvalidJobError
+from foliot.model.attempt import format_instant
+from foliot.model.job import Action, Job
 from foliot.model.policy import Policy
 from foliot.model.presets import DECLARATIVE
-from foliot.protocols import Snapshot
 from foliot.schedules import Cron
 
 Callback = Callable[[], Awaitable[object]]
@@ -32,27 +33,27 @@ _ANY = Cron("0 0 * * *")
 
 
 class Plan(NamedTuple):
-    """All that was registered: the jobs, and what each of them calls."""
+    """All that was registered, by the names of jobs: the jobs, and what each of them calls.
 
-    snapshot: Snapshot
+    `escaped` are the names of those tasks that a job cannot have.
+    """
+
+    kinds: Kinds
+    jobs: Mapping[str, Job]
     callbacks: Mapping[str, Callback]
-
-
-def action_kind(namespace: str) -> str:
-    """One kind for all tasks of a namespace: a million of them cost a node no more than one."""
-    return f"declarative:{namespace}"
+    escaped: Mapping[str, str]
 
 
 def check_namespace(namespace: str) -> None:
     """Refuse a name that no job could have as its source."""
-    Job(source=namespace, name="check", schedule=_ANY, action=Action(kind=action_kind(namespace)))
+    Job(source=namespace, name="check", schedule=_ANY, action=Action(kind="check"))
 
 
-def read_registrations(registrations: object, namespace: str) -> Plan:
+def read_registrations(registrations: object, namespace: str, now: datetime) -> Plan:
     """All that was registered, or the first error: by index, then by shape, name, cron, delay, duplicate."""
     if not isinstance(registrations, list | tuple):
         raise RegistrationsNotArrayError
-    reader = _Reader(namespace)
+    reader = _Reader(namespace, now)
     for index, registration in enumerate(registrations):
         reader.read(index, registration)
     return reader.plan()
@@ -61,31 +62,46 @@ def read_registrations(registrations: object, namespace: str) -> Plan:
 class _Reader:
     """Reads one registration after the other. Equal rules and delays are made once for all."""
 
-    def __init__(self, namespace: str) -> None:
+    def __init__(self, namespace: str, now: datetime) -> None:
         self._namespace = namespace
+        self._now = now
         self._rules: dict[str, Cron] = {}
         self._policies: dict[timedelta, Policy] = {}
-        self._jobs: list[Job] = []
+        self._jobs: dict[str, Job] = {}
         self._callbacks: dict[str, Callback] = {}
+        self._escaped: dict[str, str] = {}
         self._checked: set[int] = set()  # ids of callbacks; those that are kept are not used again
-        self._action = Action(kind=action_kind(namespace))
+        self._action = Action(kind=kinds_of(namespace, ()).shared)
 
     def read(self, index: int, registration: object) -> None:
-        name, cron, callback, delay = _shaped(index, registration, self._checked)
-        if not name or len(name) > LONGEST_NAME or not name.isprintable():
-            raise _bad_name(name)
+        task, cron, callback, delay = _shaped(index, registration, self._checked)
+        name, action = self._name(task)
         rule, policy = self._rule(cron), self._policy(delay)
         if name in self._callbacks:
-            raise ScheduleDuplicateTaskError(name)
+            raise ScheduleDuplicateTaskError(task)
         self._callbacks[name] = callback
         self._checked.add(id(callback))
-        self._jobs.append(
-            Job(source=self._namespace, name=name, schedule=rule, action=self._action, policy=policy)
-        )
+        self._jobs[name] = Job(source=self._namespace, name=name, schedule=rule, action=action, policy=policy)
+
+    def _name(self, task: str) -> tuple[str, Action]:
+        if not task:
+            raise InvalidRegistrationError("name", task, "must not be empty")
+        escaped = escape(task)
+        if escaped is None:
+            return task, self._action
+        if len(escaped) > LONGEST_ESCAPED:
+            raise InvalidRegistrationError("name", task, "is too long to be kept")
+        name = job_name(escaped)
+        self._escaped[name] = task
+        return name, Action(kind=self._action.kind, data={"task": escaped})
 
     def _rule(self, cron: str) -> Cron:
         if cron not in self._rules:
-            self._rules[cron] = Cron(cron, timezone="local", dialect="posix")
+            try:
+                self._rules[cron] = Cron(cron, timezone="local", dialect="posix")
+            except CronCalculationError as error:
+                cause, now = error.details["cause"], format_instant(self._now)
+                raise CronCalculationError(cron, cause, current_time=now, hint=error.hint) from cause
         return self._rules[cron]
 
     def _policy(self, delay: timedelta) -> Policy:
@@ -96,17 +112,8 @@ class _Reader:
         return self._policies[delay]
 
     def plan(self) -> Plan:
-        """The jobs in the order of their names: the same registrations are the same revision."""
-        self._jobs.sort(key=lambda job: job.name)
-        timezones = sorted({rule.timezone for rule in self._rules.values()})
-        texts = [repr((job.name, str(job.schedule), str(job.policy.retry.delay))) for job in self._jobs]
-        digest = hashlib.sha256("\n".join((repr(DECLARATIVE), *timezones, *texts)).encode())
-        return Plan(Snapshot(f"declarative-{digest.hexdigest()[:20]}", tuple(self._jobs)), self._callbacks)
-
-
-def _bad_name(name: str) -> InvalidRegistrationError:
-    reason = f"must be a printable text of 1 to {LONGEST_NAME} characters" if name else "must not be empty"
-    return InvalidRegistrationError("name", name, reason)
+        kinds = kinds_of(self._namespace, self._jobs)
+        return Plan(kinds, self._jobs, self._callbacks, self._escaped)
 
 
 def _policy(delay: timedelta) -> Policy:

@@ -52,6 +52,9 @@ class SchedulerState(StrEnum):
     STOPPED = "stopped"
 
 
+_ALIVE = (SchedulerState.INITIALIZING, SchedulerState.RUNNING, SchedulerState.STOPPING)
+
+
 class PollingState(StrEnum):
     """Whether tasks are looked after."""
 
@@ -89,6 +92,8 @@ class Scheduler:
         self._polling: Polling | None = None
         self._initialized = asyncio.Event()
         self._stopping: asyncio.Future[None] | None = None
+        self._calls = 0  # of `initialize`, that did not raise at once
+        self._call = 0  # the one that the present state is due to
 
     def __repr__(self) -> str:
         shown = f"{self._state}, polling {self._polls}"
@@ -104,12 +109,15 @@ class Scheduler:
         self._refuse_if_active()
         self._identifier = self._identifier or uuid4().hex[:12]
         plan = self._read(registrations)
+        self._calls += 1
+        call = self._calls
         while self._stopping is not None:
             await asyncio.shield(self._stopping)
             self._refuse_if_active()
+        polling = self._make_polling(plan)
         self._state, self._initialized = SchedulerState.INITIALIZING, asyncio.Event()
+        self._call = call
         self._tell(SchedulerInitializationStarted)
-        polling = self._make_polling()
         try:
             await polling.prepare(plan)
         except BaseException as error:  # noqa: BLE001 - a cancelled start leaves nothing behind, either
@@ -120,15 +128,21 @@ class Scheduler:
             self._initialized.set()
 
     async def stop(self) -> None:
-        """Start nothing more, and return when no callback runs any more. Does nothing if nothing does."""
-        while self._state is SchedulerState.INITIALIZING:
-            await self._initialized.wait()
-        if self._state is SchedulerState.RUNNING and self._polling is not None:
-            self._state = SchedulerState.STOPPING
-            self._tell(SchedulerStopRequested)
-            self._stopping = asyncio.ensure_future(self._stop(self._polling))
-        if self._stopping is not None:
-            await asyncio.shield(self._stopping)  # whoever stops waiting does not stop the stop
+        """Start nothing more, and return when no callback runs any more. Does nothing if nothing does.
+
+        An `initialize` that was called before, and waits for a stop that is under way, is stopped, too.
+        """
+        last = self._calls
+        while self._state in _ALIVE and self._call <= last:
+            if self._state is SchedulerState.INITIALIZING:
+                await self._initialized.wait()
+                continue
+            if self._stopping is None and self._polling is not None:
+                self._state = SchedulerState.STOPPING
+                self._tell(SchedulerStopRequested)
+                self._stopping = asyncio.ensure_future(self._stop(self._polling))
+            if self._stopping is not None:
+                await asyncio.shield(self._stopping)  # whoever stops waiting does not stop the stop
 
     # -- steps -------------------------------------------------------------------------------------
 
@@ -138,14 +152,14 @@ class Scheduler:
 
     def _read(self, registrations: object) -> Plan:
         try:
-            return read_registrations(registrations, self._namespace)
+            return read_registrations(registrations, self._namespace, self._clock.now())
         except FoliotError as error:
             self._tell(SchedulerInitializationStarted)
             self._tell(SchedulerInitializationFailed, error=error)
             raise
 
-    def _make_polling(self) -> Polling:
-        translator = Translator(self._identifier, self._namespace)
+    def _make_polling(self, plan: Plan) -> Polling:
+        translator = Translator(self._identifier, self._namespace, plan.escaped)
 
         def tell(events: Sequence[Event]) -> None:
             if self._listeners:  # a million events that nobody hears need not be made
@@ -167,7 +181,7 @@ class Scheduler:
         self._polling, self._state = polling, SchedulerState.RUNNING
         if plan.callbacks:
             self._polls = PollingState.ACTIVE
-            polling.begin(plan.callbacks)
+            polling.begin(plan)
             self._tell(PollingStarted)
         self._tell(SchedulerInitializationCompleted)
 

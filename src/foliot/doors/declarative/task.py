@@ -8,7 +8,9 @@ from enum import StrEnum
 from typing import Any
 
 from foliot.doors.declarative.damage import error_of
+from foliot.doors.declarative.naming import shown_name, task_name
 from foliot.model.attempt import AttemptState, Trigger, format_instant
+from foliot.model.damage import Damage
 from foliot.model.state import Record
 from foliot.protocols import JobQuery, JobView, Store
 
@@ -61,7 +63,8 @@ async def read_tasks(store: Store, namespace: str = "declarative") -> dict[str, 
     while page := await store.jobs(JobQuery(source=namespace, after=after, limit=_PAGE)):
         for view in page:
             record = sound(view, namespace)
-            tasks[record.job.name] = _task(record, view.last_success_at)
+            task = _task(record, view.last_success_at)
+            tasks[task.name] = task
         after = page[-1].key
     return tasks
 
@@ -69,7 +72,9 @@ async def read_tasks(store: Store, namespace: str = "declarative") -> dict[str, 
 def sound(view: JobView, namespace: str) -> Record:
     """The record of a job that can be read; the error that fits if it cannot."""
     if view.damage is not None or view.record is None:
-        raise error_of(view.key.removeprefix(f"{namespace}/"), view.damage or "it cannot be read")
+        raise error_of(
+            shown_name(view.key.removeprefix(f"{namespace}/")), view.damage or Damage("it cannot be read")
+        )
     return view.record
 
 
@@ -81,7 +86,7 @@ def _task(record: Record, last_success_at: datetime | None) -> Task:
     )
     stands = TaskState.AWAITING_RETRY if retry else TaskState.AWAITING_RUN
     return Task(
-        name=job.name,
+        name=task_name(job),
         cron=str(job.schedule),
         timezone=getattr(job.schedule, "timezone", "UTC"),
         retry_delay=job.policy.retry.delay,

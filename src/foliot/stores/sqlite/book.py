@@ -14,6 +14,7 @@ from typing import Any
 
 from foliot.errors import DamagedRecordError
 from foliot.model.attempt import Attempt, AttemptState
+from foliot.model.damage import Damage, damage_of
 from foliot.model.decision import Decision
 from foliot.model.job import Job
 from foliot.model.json_text import clean_text
@@ -21,6 +22,7 @@ from foliot.model.state import Record, Skip, State
 from foliot.stores.sqlite import chain, quick, statement
 from foliot.stores.sqlite.codes import EPOCH, UNREADABLE, micros
 from foliot.stores.sqlite.definition import Reader, Writer
+from foliot.stores.sqlite.flaw import find_flaw
 from foliot.stores.sqlite.rows import (
     ORDINAL,
     Row,
@@ -73,7 +75,8 @@ class Entry:
         self.job_no: int = row[0]
         self.key: str = row[1]
         self.newest: int | None = row[_NEWEST]
-        self.damage: str | None = row[_DAMAGE]
+        told: str | None = row[_DAMAGE]
+        self.damage = None if told is None else Damage(told)
         self.ordinal = -1
         self.record: Record | None = None
 
@@ -143,8 +146,10 @@ class Book:
             job = self.desk.reader.job(row[1], row[2], row[3], self.shelf.policy(row[4]))
             state = read_state(row[_STATE:])
             attempts = self._open_attempts(entry) if open_rows else ()
-        except (DamagedRecordError, *UNREADABLE) as error:
-            entry.damage = entry.damage or f"{type(error).__name__}: {error}"
+        except DamagedRecordError as error:
+            entry.damage = damage_of(error)
+        except UNREADABLE as error:
+            entry.damage = damage_of(find_flaw(row[_STATE:], open_rows, error))
         else:
             entry.record = Record(job, state, attempts)
         return entry
@@ -161,7 +166,7 @@ class Book:
         """Ask, and note the answer. A job that cannot be read or decided about is set aside."""
         record = entry.record
         if record is None:
-            self.set_aside(entry, entry.damage or "it cannot be read")
+            self.set_aside(entry, entry.damage or Damage("it cannot be read"))
             return None
         try:
             decision = decide(record)
@@ -169,15 +174,15 @@ class Book:
         except sqlite3.Error:
             raise
         except Exception as error:  # noqa: BLE001 - one bad job must not stop all good ones (rule 6)
-            self.set_aside(entry, f"{type(error).__name__}: {error}")
+            self.set_aside(entry, damage_of(error))
             return None
         return decision
 
-    def set_aside(self, entry: Entry, damage: str) -> None:
+    def set_aside(self, entry: Entry, damage: Damage) -> None:
         """Take a job out of service; it is shown with its damage until it is declared anew."""
         entry.damage = damage
         self.desk.kept.pop(entry.key, None)
-        self.connection.execute("UPDATE states SET damage = ? WHERE job_no = ?", (damage, entry.job_no))
+        self.connection.execute("UPDATE states SET damage = ? WHERE job_no = ?", (str(damage), entry.job_no))
 
     def note(self, entry: Entry, record: Record, decision: Decision) -> None:
         """Take a decision over into the entry, and note the rows that it writes."""

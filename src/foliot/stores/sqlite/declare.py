@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import datetime
 from typing import NamedTuple
 
 from foliot.errors import CommandRefusedError, JobNotFoundError, StaleRevisionError
@@ -10,6 +11,7 @@ from foliot.model.decision import Decision, Event
 from foliot.model.job import Job
 from foliot.model.state import Record
 from foliot.protocols import Changes, DecideCommand, DecideDeclared, DecideRemoved
+from foliot.stores.sqlite import origin
 from foliot.stores.sqlite.book import Book, Desk, Entry
 from foliot.stores.sqlite.rows import attempt_key
 
@@ -25,11 +27,12 @@ _OCCURRENCE = """
 
 
 class Step(NamedTuple):
-    """From which revision of a source to which."""
+    """From which revision of a source to which, and when."""
 
     source: str
     base: str | None
     revision: str
+    now: datetime
 
 
 def update(desk: Desk, job: str, decide: DecideCommand) -> Decision:
@@ -59,18 +62,12 @@ def _refuse_what_has_run(book: Book, entry: Entry, record: Record, decision: Dec
             raise CommandRefusedError(record.job.key, f"{attempt.run_key} has run already")
 
 
-def revision(desk: Desk, source: str) -> str | None:
-    """The revision that a source was last reconciled to."""
-    row = desk.connection.execute("SELECT revision FROM sources WHERE source = ?", (source,)).fetchone()
-    return None if row is None else str(row[0])
-
-
 def reconcile(
     desk: Desk, step: Step, changes: Changes, declared: DecideDeclared, removed: DecideRemoved
 ) -> tuple[Event, ...]:
     """Make the store agree with a source. Pages of jobs, so that memory does not grow with them."""
-    source, base, wanted = step
-    found = revision(desk, source)
+    source, base, wanted, now = step
+    found = origin.revision(desk, source)
     if found == wanted:
         return ()
     if found != base:
@@ -82,7 +79,7 @@ def reconcile(
         keys = [f"{source}/{name}" for name in changes.removed[start : start + _PAGE]]
         reconciler.remove(keys, removed)
     reconciler.end()
-    desk.connection.execute("INSERT OR REPLACE INTO sources VALUES (?, ?)", (source, wanted))
+    origin.note_revision(desk, source, wanted, now)
     return tuple(reconciler.events)
 
 

@@ -111,7 +111,9 @@ class Reader:
         source, _, name = key.partition("/")
         if source != empty.source:
             raise DamagedRecordError("source", empty.source, f"is not that of {key}")
-        return _filled(empty, name, {} if data == _NO_DATA else _read_data(data))
+        if data == _NO_DATA:
+            return _named(empty, name, empty.action)  # a herd without data shares it, too
+        return _named(empty, name, _acting(empty.action.kind, _read_data(data)))
 
 
 def _job_of(frame: Job, name: str, data: dict[str, Any]) -> Job:
@@ -130,16 +132,21 @@ def _job_of(frame: Job, name: str, data: dict[str, Any]) -> Job:
     )
 
 
-def _filled(frame: Job, name: str, data: dict[str, Any]) -> Job:
-    """The same without the checks, which the frame has passed and which cost more than all the rest."""
-    action, job = object.__new__(Action), object.__new__(Job)
-    _set_kind(action, frame.action.kind)
-    _set_data(action, freeze(data))
+def _named(frame: Job, name: str, action: Action) -> Job:
+    """A job of this frame, without the checks: the frame has passed them, and they cost the most."""
+    job = object.__new__(Job)
     _set_name(job, name)
     _set_action(job, action)
     for take, put in _FRAME_FIELDS:
         put(job, take(frame))
     return job
+
+
+def _acting(kind: str, data: dict[str, Any]) -> Action:
+    action = object.__new__(Action)
+    _set_kind(action, kind)
+    _set_data(action, freeze(data))
+    return action
 
 
 def _write_data(job: Job) -> str:
@@ -153,4 +160,7 @@ def _read_data(text: str) -> dict[str, Any]:
     try:
         return read_object(text)
     except MisfitError as error:
-        raise DamagedRecordError(error.within("action.data").path, error.value, error.reason) from error
+        field = error.within("action.data").path
+        raise DamagedRecordError(
+            field, error.value, error.reason, flaw=error.flaw, expected=error.expected
+        ) from error

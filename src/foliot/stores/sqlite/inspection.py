@@ -12,7 +12,7 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 
 from foliot.errors import StoreUnavailableError
-from foliot.protocols import Schema
+from foliot.model.view import Schema
 from foliot.stores.sqlite.connection import translated
 from foliot.stores.sqlite.migration import missing_steps, steps
 
@@ -38,7 +38,8 @@ def find_flaws(path: Path) -> tuple[str, ...]:
 @contextmanager
 def _opened(verb: str, path: Path) -> Iterator[sqlite3.Connection]:
     if not path.is_file():
-        raise StoreUnavailableError(verb, f"there is no file {path}")
+        hint = "whoever runs jobs makes it; name another with --store or FOLIOT_STORE"
+        raise StoreUnavailableError(verb, f"there is no file {path}", hint=hint)
     try:
         uri = f"{path.absolute().as_uri()}?mode=ro"
         with closing(sqlite3.connect(uri, timeout=_PATIENCE, uri=True)) as connection:

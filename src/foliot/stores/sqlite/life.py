@@ -9,7 +9,7 @@ from typing import NamedTuple
 from foliot.errors import NodeBuriedError
 from foliot.model.attempt import Attempt
 from foliot.model.state import Lease, Node
-from foliot.protocols import NodeView
+from foliot.model.view import NodeView
 from foliot.stores.sqlite import statement
 from foliot.stores.sqlite.book import Book, Desk
 from foliot.stores.sqlite.codes import UNREADABLE, an_instant, whole

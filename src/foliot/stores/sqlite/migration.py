@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from importlib.resources import files
 from typing import NamedTuple
 
@@ -70,8 +71,10 @@ def statements(script: str) -> Iterator[str]:
 
 def missing_steps(connection: sqlite3.Connection) -> list[Step]:
     """The steps that the file has not taken yet; StoreError if it is not ours, or newer than this program."""
-    (version,) = connection.execute("PRAGMA user_version").fetchone()
-    (application,) = connection.execute("PRAGMA application_id").fetchone()
+    with _at_one_moment(connection):
+        (version,) = connection.execute("PRAGMA user_version").fetchone()
+        (application,) = connection.execute("PRAGMA application_id").fetchone()
+        has_tables = connection.execute("SELECT 1 FROM sqlite_master LIMIT 1").fetchone() is not None
     if application not in (0, APPLICATION) or (version and not application):
         raise StoreError(
             "the file is the database of another program",
@@ -84,10 +87,19 @@ def missing_steps(connection: sqlite3.Connection) -> list[Step]:
             details={"found": version, "known": MAJOR},
             hint="a newer version of Foliot has written it: use that version, or a copy from before",
         )
-    if version == 0 and _has_tables(connection):
+    if version == 0 and has_tables:
         raise StoreError("the file is the database of another program", hint="give Foliot a file of its own")
     return [step for step in steps() if step.number > version]
 
 
-def _has_tables(connection: sqlite3.Connection) -> bool:
-    return connection.execute("SELECT 1 FROM sqlite_master LIMIT 1").fetchone() is not None
+@contextmanager
+def _at_one_moment(connection: sqlite3.Connection) -> Iterator[None]:
+    """What is read inside belongs together: another process may just be making the tables."""
+    is_ours = not connection.in_transaction
+    if is_ours:
+        connection.execute("BEGIN")
+    try:
+        yield
+    finally:
+        if is_ours and connection.in_transaction:
+            connection.execute("ROLLBACK")

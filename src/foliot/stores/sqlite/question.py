@@ -8,7 +8,8 @@ from typing import NamedTuple
 
 from foliot.model.attempt import Attempt, Outcome
 from foliot.model.state import Skip
-from foliot.protocols import JobQuery, JobView, Output, Overview, RunQuery
+from foliot.model.view import Overview
+from foliot.protocols import JobQuery, JobView, Output, RunQuery
 from foliot.stores.sqlite import chain, statement
 from foliot.stores.sqlite.book import Book, Desk, Entry
 from foliot.stores.sqlite.codes import OUTCOME_CODES, OUTCOMES, UNREADABLE, an_instant, instant, whole
@@ -178,6 +179,13 @@ def _first_wake(desk: Desk, lanes: Iterable[int]) -> Woken:
             except UNREADABLE:
                 damaged.append(job_no)
     return Woken(min(wakes, default=None), tuple(damaged))
+
+
+def backlog(desk: Desk, queues: Iterable[str], now: datetime, kinds: Collection[str] | None) -> int:
+    """How many jobs of these queues and kinds are due."""
+    lanes = [lane for queue in set(queues) for lane in desk.shelf.lanes(queue, kinds)]
+    counts = (desk.connection.execute(statement.BACKLOG, (lane, whole(now))).fetchone() for lane in lanes)
+    return sum(count for (count,) in counts)
 
 
 def overview(desk: Desk) -> tuple[Overview, tuple[int, ...]]:

@@ -34,7 +34,7 @@ def _note_start(book: Book, entry: Entry, record: Record, attempt: Attempt, stat
     """The first attempt at the newest occurrence: a new row, and a state that has moved on."""
     (
         _, number, trigger, attempt_state, scheduled_for, _, covers_from, _, node, token,
-        claimed_at, deadline_at, _, _, _, _, reason, _, _,
+        claimed_at, deadline_at, _, _, _, _, reason, _, _, _,
     ) = attempt  # fmt: skip
     before = record.state
     if (
@@ -77,6 +77,7 @@ def _note_end(book: Book, entry: Entry, record: Record, attempt: Attempt, state:
         or attempt.state is not _ENDED
         or attempt.outcome is not _SUCCEEDED
         or attempt.error is not None
+        or attempt.exit_code is not None
     ):
         return False
     held = record.attempts[0]

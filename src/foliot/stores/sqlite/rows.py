@@ -31,10 +31,10 @@ STATE_COLUMNS = (
 )
 ATTEMPT_COLUMNS = (
     "job_no, number, trigger, state, scheduled_for, request, covers_from, wake_at, node_no, token, "
-    "claimed_at, deadline_at, started_at, finished_at, outcome, error, reason, retries, losses"
+    "claimed_at, deadline_at, started_at, finished_at, outcome, error, reason, retries, losses, exit_code"
 )
-_ABSURD = 2**62  # what counts on from here would soon not fit into a row
-ORDINAL = 19  # stands behind the columns of an attempt where the order of opening matters
+ABSURD = 2**62  # what counts on from here would soon not fit into a row
+ORDINAL = 20  # stands behind the columns of an attempt where the order of opening matters
 
 
 def read_state(row: Row) -> State:
@@ -42,7 +42,7 @@ def read_state(row: Row) -> State:
     token, created_at, wake, served, next_, paused, removed, fired, failures, last, failure, run = row
     if type(token) is not int or type(fired) is not int or type(failures) is not int:
         raise TypeError("the state counts with something that is no number")
-    if not 0 <= token < _ABSURD or not 0 <= fired < _ABSURD or not 0 <= failures < _ABSURD:
+    if not 0 <= token < ABSURD or not 0 <= fired < ABSURD or not 0 <= failures < ABSURD:
         raise ValueError("the state counts beyond all bounds")
     if run is not None and type(run) is not str:
         raise TypeError("the state's last run is no text")
@@ -63,15 +63,18 @@ def state_row(state: State) -> Row:
 
 def read_attempt(row: Row, key: str, shelf: Shelf) -> Attempt:
     """An attempt of a job, of its columns."""
-    number, request, token = row[1], row[5], row[9]
+    number, request, token, exit_code = row[1], row[5], row[9], row[19]
     if type(number) is not int or type(token) is not int or type(request) is not str:
         raise TypeError("the attempt counts with something that is no number")
-    if number >= _ABSURD or token >= _ABSURD:
+    if exit_code is not None and type(exit_code) is not int:
+        raise TypeError("the attempt's exit code is no number")
+    if number >= ABSURD or token >= ABSURD:
         raise ValueError("the attempt counts beyond all bounds")
     return Attempt(
         key, number, TRIGGERS[row[2]], STATES[row[3]], an_instant(row[4]), request[1:] if request else None,
         instant(row[6]), instant(row[7]), shelf.node(row[8]), token, instant(row[10]), instant(row[11]),
         instant(row[12]), instant(row[13]), OUTCOMES[row[14]], row[15], row[16], row[17], row[18],
+        exit_code,
     )  # fmt: skip
 
 
@@ -90,10 +93,11 @@ def attempt_row(attempt: Attempt, shelf: Shelf) -> Row:
     (
         _, _, trigger, state, _, _, covers_from, wake_at, node, token,
         claimed_at, deadline_at, started_at, finished_at, outcome, error, reason, retries, losses,
+        exit_code,
     ) = attempt  # fmt: skip
     return (
         TRIGGER_CODES[trigger], STATE_CODES[state], micros(covers_from), micros(wake_at),
         shelf.node_number(node), token, micros(claimed_at), micros(deadline_at), micros(started_at),
         micros(finished_at), OUTCOME_CODES[outcome], None if error is None else clean_text(error),
-        reason if reason.isascii() else clean_text(reason), retries, losses,
+        reason if reason.isascii() else clean_text(reason), retries, losses, exit_code,
     )  # fmt: skip

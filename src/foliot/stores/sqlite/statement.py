@@ -14,7 +14,7 @@ from foliot.stores.sqlite.rows import ATTEMPT_COLUMNS, STATE_COLUMNS, Row
 _STATE_NAMES = STATE_COLUMNS.split(", ")
 _CHANGING = (
     "trigger, state, covers_from, wake_at, node_no, token, claimed_at, deadline_at, started_at, finished_at, "
-    "outcome, error, reason, retries, losses"
+    "outcome, error, reason, retries, losses, exit_code"
 )
 _ENTRY_COLUMNS = (
     "s.job_no, j.key, j.frame, j.data, j.policy_no, s.lane_no, s.newest_at, s.damage, "
@@ -30,6 +30,10 @@ DUE = f"""
 NEXT_WAKE = """
     SELECT wake_at, job_no FROM states INDEXED BY states_due
     WHERE lane_no = ? AND wake_at IS NOT NULL AND damage IS NULL ORDER BY wake_at LIMIT 1
+"""
+BACKLOG = """
+    SELECT count(*) FROM states INDEXED BY states_due
+    WHERE lane_no = ? AND wake_at <= ? AND wake_at IS NOT NULL AND damage IS NULL
 """
 BY_KEY = f"""
     SELECT {_ENTRY_COLUMNS} FROM jobs AS j CROSS JOIN states AS s ON s.job_no = j.job_no WHERE j.key IN

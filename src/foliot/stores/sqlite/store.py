@@ -16,6 +16,7 @@ from foliot.model.attempt import Attempt, Ending
 from foliot.model.decision import Decision, Event
 from foliot.model.json_text import clean_text
 from foliot.model.state import Lease, Node, Skip
+from foliot.model.view import NodeView, Overview, SourceView
 from foliot.protocols import (
     Changes,
     Claimed,
@@ -29,14 +30,12 @@ from foliot.protocols import (
     Finished,
     JobQuery,
     JobView,
-    NodeView,
     Output,
-    Overview,
     Pruned,
     Recovered,
     RunQuery,
 )
-from foliot.stores.sqlite import declare, life, prune, question, run
+from foliot.stores.sqlite import declare, life, origin, prune, question, run
 from foliot.stores.sqlite.book import Book, Desk
 from foliot.stores.sqlite.connection import Synchronous, connect
 from foliot.stores.sqlite.definition import Reader as JobReader
@@ -211,15 +210,21 @@ class SqliteStore:
         declared: DecideDeclared,
         removed: DecideRemoved,
     ) -> tuple[Event, ...]:
-        step = declare.Step(source, base, revision)
-
         def work(desk: Desk) -> tuple[Event, ...]:
+            step = declare.Step(source, base, revision, self._clock.now())
             return declare.reconcile(desk, step, changes, declared, removed)
 
         return await self._writer.call("reconcile", work)
 
     async def revision(self, source: str) -> str | None:
-        return await self._lookout.call("revision", lambda desk: declare.revision(desk, source))
+        return await self._lookout.call("revision", lambda desk: origin.revision(desk, source))
+
+    async def sources(self) -> tuple[SourceView, ...]:
+        return await self._reader.call("sources", origin.sources)
+
+    async def write_source_status(self, source: str, status: str) -> None:
+        text = clean_text(status)
+        await self._writer.call("write_source_status", lambda desk: origin.note_status(desk, source, text))
 
     # -- questions ---------------------------------------------------------------------------------
 
@@ -230,6 +235,12 @@ class SqliteStore:
             if not woken.damaged:
                 return woken.at
             await self._set_aside(woken.damaged)
+
+    async def backlog(
+        self, queues: Iterable[str], now: datetime, kinds: Collection[str] | None = None
+    ) -> int:
+        asked = tuple(queues)
+        return await self._reader.call("backlog", lambda desk: question.backlog(desk, asked, now, kinds))
 
     async def jobs(self, query: JobQuery) -> tuple[JobView, ...]:
         shown = await self._reader.call("jobs", lambda desk: question.jobs(desk, query))

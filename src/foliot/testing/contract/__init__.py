@@ -20,8 +20,9 @@ store; opened twice, it gives two handles of the same data. A store that lives i
 what the clock was moved by. No plugin of pytest is needed.
 
 The topics are classes of their own, for a store that is still being written: claims, finishes, leases,
-recovery, reconciling, commands, questions, history, damage. What attempts wrote, and who works on the
-store, are seams of their own: `class TestMyStore(StoreContract, OutputContract, NodeContract)`.
+recovery, reconciling, commands, questions, history, damage. What attempts wrote, who works on the store,
+and where its jobs come from are seams of their own: `class TestMyStore(StoreContract, OutputContract,
+NodeContract, SourceContract)`.
 
 Three ways to race are built in: claimers come alone, as four tasks, as four threads and as four processes
 (`crowd`); a meddler writes in the very middle of a decision (`meddler`); and a process is killed while it
@@ -42,7 +43,8 @@ pytest.register_assert_rewrite(
         f"{__name__}.{module}"
         for module in (
             "claim", "command", "damage", "finish", "finish_race", "history", "lease", "meddler",
-            "node", "order", "output", "process", "query", "reconcile", "recovery", "sample", "stage",
+            "node", "order", "output", "process", "query", "reconcile", "recovery", "sample", "source",
+            "stage",
         )
     )
 )  # fmt: skip
@@ -58,6 +60,7 @@ from foliot.testing.contract.output import OutputContract
 from foliot.testing.contract.query import QueryContract
 from foliot.testing.contract.reconcile import ReconcileContract
 from foliot.testing.contract.recovery import RecoveryContract
+from foliot.testing.contract.source import SourceContract
 from foliot.testing.contract.stage import Damage, OpenStore, Sharing
 
 __all__ = [
@@ -75,6 +78,7 @@ __all__ = [
     "ReconcileContract",
     "RecoveryContract",
     "Sharing",
+    "SourceContract",
     "StoreContract",
 ]
 

@@ -62,6 +62,31 @@ class FinishContract(FinishRaceContract):
         assert (await stage.record(KEY)).attempts == ()
         assert await stage.open_keys("a") == set()
 
+    @pytest.mark.parametrize(
+        ("outcome", "exit_code"),
+        [
+            (Outcome.SUCCEEDED, None),
+            (Outcome.SUCCEEDED, 0),
+            (Outcome.FAILED, None),
+            (Outcome.FAILED, 3),
+            (Outcome.TIMED_OUT, -15),
+            (Outcome.FAILED, 2**31),
+        ],
+    )
+    @scenario
+    async def test_an_exit_code_is_kept_if_there_was_one(
+        self, stage: Stage, outcome: Outcome, exit_code: int | None
+    ) -> None:
+        await stage.join("a")
+        await stage.plan(a_job())
+        await stage.advance(HOUR)
+        (attempt,) = await stage.claim("a", decide=plan_due)
+        assert attempt.exit_code is None
+        ending = stage.ending(attempt, outcome=outcome, exit_code=exit_code)
+        await stage.store.finish("a", [ending], stage.now, plan_ended)
+        assert [(a.outcome, a.exit_code) for a in await stage.runs()] == [(outcome, exit_code)]
+        assert [a.exit_code for a in await stage.runs(job=KEY)] == [exit_code]
+
     @scenario
     async def test_a_success_leaves_the_state_alone(self, stage: Stage) -> None:
         await stage.join("a")

@@ -7,7 +7,8 @@ from __future__ import annotations
 from typing import Any, cast
 
 from foliot.model.state import Node
-from foliot.protocols import NodeStore, NodeView
+from foliot.model.view import NodeView
+from foliot.protocols import NodeStore
 from foliot.testing.contract.sample import some_jobs
 from foliot.testing.contract.stage import Contract, Stage, scenario
 

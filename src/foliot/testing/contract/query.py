@@ -11,16 +11,19 @@ import pytest
 from foliot.model.attempt import Attempt, Outcome
 from foliot.model.job import Action
 from foliot.model.policy import Keep, Misfire, MisfireMode, Overlap, OverlapMode, Policy, Retry
-from foliot.protocols import JobQuery, Overview
+from foliot.model.view import Overview
+from foliot.protocols import JobQuery
 from foliot.schedules import Cron, Every, Once
 from foliot.testing.contract.sample import (
     HOUR,
     MINUTE,
     SECOND,
     SOURCE,
+    TICK,
     a_job,
     change,
     end,
+    forget,
     keys_of,
     open_pending,
     some_jobs,
@@ -289,6 +292,50 @@ class QueryContract(Contract):
         assert await stage.store.next_wake(["default"]) is None
         await stage.store.update(attempt.job, change(wake_at=stage.later(HOUR)))
         assert await stage.store.next_wake(["default"]) == stage.later(HOUR)
+
+    @scenario
+    async def test_the_backlog_is_what_is_due_in_the_queues_and_of_the_kinds_asked_for(
+        self, stage: Stage
+    ) -> None:
+        for number, (queue, kind, wait) in enumerate(
+            [
+                ("a", "shell", -HOUR),
+                ("a", "shell", timedelta(0)),
+                ("a", "python", -SECOND),
+                ("b", "python", -SECOND),
+                ("b", "python", TICK),
+            ]
+        ):
+            job = a_job(f"job-{number}", queue=queue, action=Action(kind=kind))
+            await stage.declare(job, wake_at=stage.later(wait))
+        backlog, now = stage.store.backlog, stage.now
+        assert await backlog(["a", "b"], now) == 4
+        assert await backlog((queue for queue in "aa"), now) == 3
+        assert await backlog(["a", "b"], now, ("shell",)) == 2
+        assert await backlog(["b"], now, ("python", "shell")) == 1
+        assert await backlog(["b"], now + TICK, ("python",)) == 2
+        assert await backlog(["a"], now, ()) == 0
+        assert await backlog(["other"], now) == await backlog([], now) == 0
+
+    @scenario
+    async def test_the_backlog_follows_what_happens(self, stage: Stage) -> None:
+        await stage.join("a")
+        await stage.declare(*some_jobs(5))
+
+        async def backlog() -> int:
+            return await stage.store.backlog(["default"], stage.now)
+
+        assert await backlog() == 5
+        (attempt,) = await stage.claim("a", {"default": 1})
+        assert await backlog() == 4
+        await stage.finish("a", attempt)
+        await stage.store.update(f"{SOURCE}/job-0001", change(paused_at=stage.now))
+        assert await backlog() == 4, "whether a job is due is its wake_at, and nothing else"
+        await stage.store.update(f"{SOURCE}/job-0001", change(wake_at=stage.later(HOUR)))
+        await stage.store.update(f"{SOURCE}/job-0002", forget)
+        assert await backlog() == 2
+        await stage.claim_all("a")
+        assert await backlog() == 0
 
     @scenario
     async def test_an_overview_counts_what_is_there(self, stage: Stage) -> None:

@@ -102,6 +102,7 @@ def end(record: Record, ending: Ending, now: datetime) -> Decision:
         started_at=ending.started_at,
         finished_at=ending.finished_at,
         error=ending.error,
+        exit_code=ending.exit_code,
     )
     return Decision(record.state, (ended,), events=(_event(Happening.ENDED, ended, now),))
 

@@ -15,7 +15,7 @@ from foliot.testing.simulation.world import Host, World
 
 _VERBS = (
     "join", "renew", "leave", "held", "claim", "finish", "recover", "update", "reconcile", "revision",
-    "next_wake", "jobs", "runs", "skips", "overview", "prune",
+    "next_wake", "backlog", "jobs", "runs", "skips", "overview", "nodes", "prune",
 )  # fmt: skip
 
 

@@ -53,6 +53,8 @@ class VirtualLoop(asyncio.AbstractEventLoop):
         self._ready.append(handle)
         return handle
 
+    call_soon_threadsafe = call_soon  # type: ignore[assignment] # there is one thread
+
     def call_later(  # type: ignore[override] # as above
         self, delay: float, callback: Callable[..., object], *args: Any, context: Context | None = None
     ) -> asyncio.TimerHandle:

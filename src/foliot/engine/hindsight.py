@@ -1,0 +1,101 @@
+"""What became of an occurrence, in words: its attempts, or why it was skipped and what was in the way."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+
+from foliot.engine.planner import OVERLAP
+from foliot.model.attempt import Attempt, format_instant
+from foliot.model.state import Skip
+from foliot.schedules import Schedule
+
+_MOST_TOLD = 5  # attempts of one run
+
+
+def attempts_for(at: datetime, runs: Sequence[Attempt], schedule: Schedule) -> list[Attempt]:
+    """The attempts at the run that served an occurrence, newest first; none if no run did."""
+    found = [
+        attempt
+        for attempt in runs
+        if attempt.request is None
+        and _is_among(at, attempt.covers_from or attempt.scheduled_for, attempt.scheduled_for, schedule)
+    ]
+    # A run of its own counts more than one that stood for several.
+    served = min((attempt.scheduled_for for attempt in found), default=at)
+    own = [attempt for attempt in found if attempt.scheduled_for == served]
+    return sorted(own, key=lambda attempt: attempt.number, reverse=True)
+
+
+def skip_of(at: datetime, skips: Sequence[Skip], schedule: Schedule) -> Skip | None:
+    """The skip that an occurrence is part of."""
+    return next((skip for skip in skips if _is_among(at, skip.first, skip.last, schedule)), None)
+
+
+def _is_among(at: datetime, first: datetime, last: datetime, schedule: Schedule) -> bool:
+    """Whether an instant is one of the occurrences of a range; those in between are the rule's."""
+    return at in (first, last) or (first < at < last and schedule.matches(at))
+
+
+def ran_words(attempts: Sequence[Attempt], at: datetime) -> str:
+    """What became of the attempts at a run, the newest first."""
+    for_several = "" if at == attempts[0].scheduled_for else _by_another(attempts[0])
+    told = [_attempt_words(attempt) for attempt in attempts[:_MOST_TOLD]]
+    if len(attempts) > _MOST_TOLD:
+        told.append(f"{len(attempts) - _MOST_TOLD} before")
+    return for_several + "; ".join(told)
+
+
+def _by_another(attempt: Attempt) -> str:
+    return f"served by the run of {format_instant(attempt.scheduled_for)}: "
+
+
+def _attempt_words(attempt: Attempt) -> str:
+    name = f"attempt {attempt.number}"
+    if attempt.is_running:
+        return f"{name} is {attempt.state} on node {attempt.node} since {moment(attempt.claimed_at)}"
+    if attempt.is_open:
+        return f"{name} waits until {moment(attempt.wake_at)}: {attempt.reason}"
+    if attempt.node is None:
+        return f"{name} never started: {attempt.reason}"
+    error = f": {attempt.error.splitlines()[0]}" if attempt.error else ""
+    outcome = str(attempt.outcome).replace("_", " ")
+    return f"{name} {outcome} on node {attempt.node}{_start_words(attempt)}{error}"
+
+
+def _start_words(attempt: Attempt) -> str:
+    """How late it was; a retry has no time of its own, and is told when it started."""
+    if attempt.started_at is None:
+        return ""
+    if attempt.number > 1:
+        return f", started at {moment(attempt.started_at)}"
+    late = (attempt.started_at - attempt.scheduled_for).total_seconds()
+    return f", started {late:.3f} s after its time"
+
+
+def skip_words(skip: Skip, runs: Sequence[Attempt], at: datetime) -> str:
+    """Why an occurrence was skipped, what else was, and which run was in the way."""
+    text = f"skipped: {skip.reason}"
+    if skip.reason == OVERLAP and (run := _in_the_way(runs, at)):
+        text = f"skipped: {run} was still open"
+    if skip.first < skip.last:
+        text += f"; so were all from {format_instant(skip.first)} to {format_instant(skip.last)}"
+    return text
+
+
+def _in_the_way(runs: Sequence[Attempt], at: datetime) -> str:
+    """The run that was open at an instant, with how long it was; one that waits for its retry is open too."""
+    for key in {attempt.run_key: None for attempt in runs}:
+        attempts = [attempt for attempt in runs if attempt.run_key == key]
+        begins = [attempt.claimed_at for attempt in attempts if attempt.claimed_at is not None]
+        ends = [attempt.finished_at for attempt in attempts if attempt.finished_at is not None]
+        is_open = any(attempt.is_open for attempt in attempts)
+        if begins and min(begins) <= at and (is_open or (ends and at <= max(ends))):
+            until = "until now" if is_open else f"until {moment(max(ends))}"
+            return f"{key} (from {moment(min(begins))} {until})"
+    return ""
+
+
+def moment(instant: datetime | None) -> str:
+    """When something was done or may be done, to the second; None: what waits for nothing but its job."""
+    return "its job is free" if instant is None else format_instant(instant.replace(microsecond=0))

@@ -1,0 +1,44 @@
+"""Damage: why a record is set aside, in facts that a program can use and a sentence that a person can."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Any, NamedTuple
+
+from foliot.errors import DamagedRecordError
+
+
+class Flaw(StrEnum):
+    """What is wrong with something that was stored."""
+
+    MISSING = "missing"  # a field that must be there is not
+    TYPE = "type"  # a field is of another type than it must be
+    VALUE = "value"  # a field has a value that cannot be right
+    STRUCTURE = "structure"  # the whole cannot be read, or not be understood
+
+
+class Damage(NamedTuple):
+    """What is wrong with a record, with which of its fields, and what was found there.
+
+    `expected` is the type that the field must have, if it has another. Of a record that can be read, but
+    not be decided about, there is only the sentence.
+    """
+
+    sentence: str
+    flaw: Flaw = Flaw.STRUCTURE
+    field: str | None = None
+    value: Any = None
+    reason: str | None = None
+    expected: str | None = None
+
+    def __str__(self) -> str:
+        return self.sentence
+
+
+def damage_of(error: Exception) -> Damage:
+    """The damage that an error tells of."""
+    sentence = f"{type(error).__name__}: {error}"
+    if not isinstance(error, DamagedRecordError):
+        return Damage(sentence)
+    facts = error.details
+    return Damage(sentence, Flaw(error.flaw), facts["field"], facts["value"], facts["reason"], error.expected)

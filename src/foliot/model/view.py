@@ -1,0 +1,56 @@
+"""What is shown of a store, beside its jobs and runs: nodes, sources, the whole at a glance, the schema."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import NamedTuple
+
+from foliot.model.state import Node
+
+
+class Overview(NamedTuple):
+    """The store at a glance."""
+
+    jobs: int = 0
+    damaged: int = 0
+    open_attempts: int = 0
+    nodes: tuple[str, ...] = ()
+    next_wake_at: datetime | None = None
+
+
+class NodeView(NamedTuple):
+    """A node as it is shown: what it serves, until when its lease lasts, and how much it holds."""
+
+    node: Node
+    until: datetime
+    open_count: int = 0
+
+
+class SourceView(NamedTuple):
+    """A source as it is shown: its revision, how many jobs it declares, and since when that is so.
+
+    `status` is a small JSON document of whoever reads the source: how the last reading went.
+    """
+
+    source: str
+    revision: str | None = None  # none if it was never reconciled
+    jobs: int = 0
+    reconciled_at: datetime | None = None
+    status: str | None = None
+
+
+class Schema(NamedTuple):
+    """The last step of its schema that a store has taken, 0 if none, and the last that there is."""
+
+    found: int
+    newest: int
+
+
+class SourceHealth(NamedTuple):
+    """How a source fares that is followed: tries in a row that failed, and what it declares now."""
+
+    source: str
+    failures: int
+    pulled_at: datetime | None
+    jobs: int
+    dropped: int = 0  # jobs that vanished at once, most of them: a mistake, perhaps

@@ -1,0 +1,95 @@
+"""Sources: which declare jobs is shown as it is, with how they fare. For stores that tell it."""
+
+# ruff: noqa: S101 - cases of a test suite: they assert
+
+from __future__ import annotations
+
+from typing import Any, cast
+
+import pytest
+
+from foliot.errors import StaleRevisionError
+from foliot.model.decision import Decision
+from foliot.model.view import SourceView
+from foliot.protocols import Changes, SourceStore
+from foliot.testing.contract.sample import HOUR, SOURCE, a_job, some_jobs
+from foliot.testing.contract.stage import Contract, Stage, scenario
+
+
+def seam(stage: Stage) -> SourceStore:
+    """The store, by its other seam."""
+    store: Any = stage.store
+    return cast("SourceStore", store)
+
+
+def _never(*_: object) -> Decision:
+    raise AssertionError("nothing is declared or removed, so nobody should ask")
+
+
+class SourceContract(Contract):
+    """A source is shown since it was first reconciled, or since somebody told how it fares."""
+
+    @scenario
+    async def test_a_store_without_sources_shows_none(self, stage: Stage) -> None:
+        assert await seam(stage).sources() == ()
+
+    @scenario
+    async def test_sources_are_shown_in_the_order_of_their_names(self, stage: Stage) -> None:
+        for name in ("b", "größe", "a", "a b"):
+            await stage.declare(a_job(source=name), source=name)
+        revisions = {name: await stage.store.revision(name) for name in ("a", "a b", "b", "größe")}
+        assert await seam(stage).sources() == tuple(
+            SourceView(name, revision, 1, stage.now) for name, revision in revisions.items()
+        )
+
+    @scenario
+    async def test_a_source_has_the_time_of_its_revision(self, stage: Stage) -> None:
+        await stage.declare(a_job())
+        first = stage.now
+        await stage.advance(HOUR)
+        (before,) = await seam(stage).sources()
+        await stage.declare(a_job("more"))
+        (after,) = await seam(stage).sources()
+        assert (before.reconciled_at, after.reconciled_at) == (first, stage.now)
+        assert before.revision != after.revision == await stage.store.revision(SOURCE)
+
+    @scenario
+    async def test_what_was_refused_leaves_the_time_alone(self, stage: Stage) -> None:
+        await stage.declare(a_job())
+        before = await seam(stage).sources()
+        await stage.advance(HOUR)
+        with pytest.raises(StaleRevisionError):
+            await stage.store.reconcile(
+                SOURCE, "no such revision", "another", Changes(), declared=_never, removed=_never
+            )
+        await stage.store.reconcile(
+            SOURCE, None, before[0].revision or "", Changes(), declared=_never, removed=_never
+        )
+        assert await seam(stage).sources() == before
+
+    @scenario
+    async def test_only_jobs_that_are_there_are_counted_and_only_the_sources_own(self, stage: Stage) -> None:
+        await stage.plan(*some_jobs(3), a_job("gone"))
+        await stage.plan(removed=("gone",))
+        for other in (f"{SOURCE}2", f"{SOURCE}-", SOURCE[:-1]):
+            await stage.declare(a_job(source=other), source=other)
+        counts = {view.source: view.jobs for view in await seam(stage).sources()}
+        assert counts == {SOURCE: 3, f"{SOURCE}2": 1, f"{SOURCE}-": 1, SOURCE[:-1]: 1}
+
+    @scenario
+    async def test_a_status_is_kept_until_the_next_one(self, stage: Stage) -> None:
+        await stage.declare(a_job())
+        (before,) = await seam(stage).sources()
+        for status in ('{"error": "größer"}', "{}"):
+            await seam(stage).write_source_status(SOURCE, status)
+            assert await seam(stage).sources() == (before._replace(status=status),)
+
+    @scenario
+    async def test_a_source_that_was_never_read_can_have_a_status(self, stage: Stage) -> None:
+        await seam(stage).write_source_status("git", '{"error": "no such host"}')
+        (shown,) = await seam(stage).sources()
+        assert shown == SourceView("git", None, 0, None, '{"error": "no such host"}')
+        assert await stage.store.revision("git") is None
+        await stage.declare(a_job(source="git"), source="git")
+        (shown,) = await seam(stage).sources()
+        assert (shown.status, shown.jobs) == ('{"error": "no such host"}', 1)
