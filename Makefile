@@ -15,8 +15,8 @@ help: ## show this list
 	@echo
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-run: $(STAMP) ## watch a small application run its jobs (Ctrl-C ends it; killed with -9, it goes on)
-	@$(PYTHON) examples/watch.py
+run: $(STAMP) ## follow a small git repository and run its jobs (Ctrl-C ends it); says what to try
+	@$(PYTHON) examples/follow.py
 
 test: $(STAMP) ## run all tests, with branch coverage
 	@$(PYTHON) -m coverage erase

@@ -12,7 +12,13 @@ from typing import Any
 import pytest
 
 from foliot import Cron, errors
-from foliot.errors import FoliotError, InvalidCronExpressionError, InvalidScheduleError, shorten
+from foliot.errors import (
+    ConfigProblem,
+    FoliotError,
+    InvalidCronExpressionError,
+    InvalidScheduleError,
+    shorten,
+)
 
 _SAMPLES: dict[str, Any] = {
     "message": "a message",
@@ -24,6 +30,9 @@ _SAMPLES: dict[str, Any] = {
     "cause": ValueError("a cause"),
     "days": "30",
     "months": "2",
+    "problems": [
+        ConfigProblem(file="a", line=1, column=1, job="b", field="c", message="is wrong", hint="write d")
+    ],
 }
 CLASSES = [
     cls

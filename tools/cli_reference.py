@@ -23,26 +23,35 @@ name no instant. Output carries no colours if it is not a terminal or if `NO_COL
 
 | command | its JSON document |
 |---|---|
+| `check` | `ok`, `file`, `jobs`: a list of `job`, `name`, `description`, `enabled`, `schedule`, `timezone`, \
+`explanation`, `run`, `timeout`, `concurrency`, `occurrences` as `cron next` has them, \
+`findings` as `cron check` has them; of a bad file an error with \
+[`details.problems`](rollcron-yaml.md#errors) |
 | `cron next` | `expression`, `dialect`, `timezone`, `from`, \
 `occurrences`: a list of `at`, `utc`, `in_seconds`, `second_pass` |
 | `cron explain` | `expression`, `dialect`, `timezone`, `explanation`, `canonical` |
 | `cron check` | as `cron explain`, and `ok`, `findings`: a list of `code`, `severity`, `message`, `times` |
-| `job list` | `jobs`: a list of `job`, `state` (a list of words), `damage`, `schedule`, `queue`, `action`, \
-`next_at`, `last_attempt_at`, `last_success_at`, `failures_in_row`, \
+| `job list` | `jobs`: a list of `job`, `state` (a list of words), `damage`, `schedule`, `timezone`, \
+`queue`, `action`, `next_at`, `last_attempt_at`, `last_success_at`, `failures_in_row`, \
 `open_runs`; `next`: the key for `--after`, or null |
 | `job show` | as one of `job list`, and `definition`, `explanation`, `stored_state`, `attempts`, \
-`skips`: a list of `first`, `last`, `reason` |
+`skips`: a list of `first`, `last`, `reason`; `source`, as one of `source list` |
 | `job next` | `job`, `schedule`, `occurrences` as `cron next` has them, `notes`: what is in the way |
-| `job why` | `job`, `asked`, `verdict`, `text`, `at`, `state`, `notes` |
+| `job why` | `job`, `asked`, `verdict`, `text`, `at`, `rule`, `revision`, \
+`revision_since`, `state`, `notes` |
 | `job pause`, `resume` | `job`, `changed`, `paused_at`, `next_at` |
-| `job trigger` | `job`, `run`, `new`; with `--wait` `job`, `run`, `outcome`, `error`, `attempts` |
+| `job trigger` | `job`, `run`, `new`; with `--wait` `job`, `run`, `outcome`, `error`, \
+`exit_code`, `attempts` |
 | `job backfill` | `job`, `runs`, `dry_run` |
-| `run list` | `attempts`: a list of `run` and the [fields of an attempt](attempts.md) |
+| `run list` | `attempts`: a list of `run`, the [fields of an attempt](attempts.md), and `signal`: the name \
+of the one that ended its process |
 | `run show` | `run`, `job`, `outcome`, `attempts` |
 | `run logs` | `run`, `attempt`, `text`, `dropped`: how many characters are missing in the middle |
 | `run cancel` | `run`, `attempt`, `state` |
 | `node list` | `nodes`: a list of `node`, `name`, `alive`, `lease_until`, `open_attempts`, `queues`, \
 `actions` (null: all), `version` |
+| `source list` | `sources`: a list of `source`, `revision`, `jobs`, `reconciled_at`, `status`: what its \
+reader wrote, or null |
 | `store check` | `ok`, `schema` (`found`, `newest`), `jobs`, `open_attempts`, `next_wake_at`, `nodes`, \
 `findings`: a list of `code`, `severity`, `message` |
 | `store migrate` | `from`, `to`, `created` |

@@ -16,6 +16,9 @@ FoliotError
 ├── IllegalTransitionError           an attempt cannot go from one state to another
 ├── CommandRefusedError              what was asked for cannot be done to that job
 ├── AppStateError                    an application object is not in the state for it
+├── ConfigInvalidError               a config file has errors; it carries all of them
+├── ConfigNotFoundError              there is no config file
+├── InvalidAppError                  what `--app` names is no application
 ├── InvalidStoreError                a store's URL cannot be right
 └── StoreError                       a store could not do its work
     ├── StoreUnavailableError        ... now; whether the write took effect is unknown
@@ -32,7 +35,7 @@ keys; `hint` says what would be right, and is attached as a note, so a traceback
 from __future__ import annotations
 
 from reprlib import Repr
-from typing import Any
+from typing import Any, NamedTuple
 
 _SHOWN = 200
 _KEPT = 1100
@@ -203,7 +206,17 @@ class InvalidPolicyError(InvalidJobError):
 
 
 class DamagedRecordError(InvalidJobError):
-    """A definition, as it was found in a store, cannot be read."""
+    """A record, as it was found in a store, cannot be read.
+
+    `flaw` is one of `model.damage.Flaw`; `expected` is the type that a field must have, if it has another.
+    """
+
+    def __init__(
+        self, field: str, value: object, reason: str, *, flaw: str = "value", expected: str | None = None
+    ) -> None:
+        super().__init__(field, value, reason)
+        self.flaw = flaw
+        self.expected = expected
 
 
 class IllegalTransitionError(FoliotError):
@@ -229,11 +242,55 @@ class AppStateError(FoliotError):
         super().__init__(f"{app}: {reason}", details={"app": app, "reason": reason}, hint=hint)
 
 
+class InvalidAppError(FoliotError, ValueError):
+    """What `--app` names cannot be loaded, or is no application."""
+
+    def __init__(self, name: str, reason: str, *, hint: str | None = None) -> None:
+        super().__init__(
+            f"The application {shorten(name)} {reason}", details={"name": name, "reason": reason}, hint=hint
+        )
+
+
+class ConfigProblem(NamedTuple):
+    """One error in a config file; line and column count from 1, `field` is a path: `schedule.cron`."""
+
+    file: str
+    line: int
+    column: int
+    job: str | None
+    field: str | None
+    message: str
+    hint: str | None
+
+    def __str__(self) -> str:
+        job = "" if self.job is None else f"job {shorten(self.job)}"
+        where = ", ".join(filter(None, (job, shorten(self.field or ""))))
+        return f"{self.file}:{self.line}:{self.column}: {where + ': ' if where else ''}{self.message}"
+
+
+class ConfigInvalidError(FoliotError, ValueError):
+    """A config file has errors. `problems` holds all of them; the sentence tells the first."""
+
+    def __init__(self, problems: list[ConfigProblem]) -> None:
+        first, more = problems[0], len(problems) - 1
+        counted = f" (and {more} more error{'s' if more > 1 else ''})" if more else ""
+        details = {"file": first.file, "problems": [problem._asdict() for problem in problems]}
+        super().__init__(f"{first}{counted}", details=details, hint=first.hint)
+        self.problems = tuple(problems)
+
+
+class ConfigNotFoundError(FoliotError):
+    """There is no config file where one was looked for."""
+
+    def __init__(self, file: str, *, hint: str | None = None) -> None:
+        super().__init__(f"there is no {shorten(file)}", details={"file": file}, hint=hint)
+
+
 class InvalidStoreError(FoliotError, ValueError):
     """The URL of a store cannot be right."""
 
     def __init__(self, url: str, reason: str, *, hint: str | None = None) -> None:
-        shown = _without_password(url)
+        shown = without_password(url)
         super().__init__(
             f"invalid store {shorten(shown)}: {reason}",
             details={"url": _kept(shown), "reason": reason},
@@ -248,8 +305,8 @@ class StoreError(FoliotError):
 class StoreUnavailableError(StoreError):
     """The store did not answer; whether what was asked took effect is unknown."""
 
-    def __init__(self, verb: str, reason: str) -> None:
-        super().__init__(f"{verb}: {reason}", details={"verb": verb, "reason": reason})
+    def __init__(self, verb: str, reason: str, *, hint: str | None = None) -> None:
+        super().__init__(f"{verb}: {reason}", details={"verb": verb, "reason": reason}, hint=hint)
 
 
 class NodeBuriedError(StoreError):
@@ -294,7 +351,7 @@ def _rebuild(kind: type[FoliotError], arguments: tuple[Any, ...], facts: dict[st
     return error
 
 
-def _without_password(url: str) -> str:
+def without_password(url: str) -> str:
     """No message carries a secret: who stands before the host, and all options, are left out.
 
     A password may hold a slash or an at sign that nobody has escaped, and a URL may lack its scheme. Only

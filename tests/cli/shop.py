@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -75,8 +76,9 @@ class Shop:
     async def declare(self, store: SqliteStore, jobs: tuple[Job, ...], removed: tuple[str, ...] = ()) -> None:
         source, now = jobs[0].source, self.clock.now()
         base = await store.revision(source)
+        revision = f"r{int((base or 'r0')[1:]) + 1}"
         await store.reconcile(
-            source, base, f"{base}+", Changes(jobs, removed),
+            source, base, revision, Changes(jobs, removed),
             declared=lambda job, record: plan_declared(job, record, now),
             removed=lambda record: plan_removed(record, now),
         )  # fmt: skip
@@ -86,13 +88,16 @@ class Shop:
         claimed = await store.claim("n1", now, {"default": 9, "night": 9}, plan_due, f"claim at {now}")
         return [attempt for _, attempt in claimed.attempts]
 
-    async def finish(self, store: SqliteStore, attempt: Attempt, error: str | None = None) -> None:
+    async def finish(
+        self, store: SqliteStore, attempt: Attempt, error: str | None = None, output: str = "", **facts: Any
+    ) -> None:
         now = self.clock.now()
         began = now - timedelta(seconds=2)
         outcome = Outcome.FAILED if error else Outcome.SUCCEEDED
         ending = Ending(attempt.job, *attempt.key, attempt.token, outcome, began, now, error)
-        await store.write_outputs([Output(attempt.job, *attempt.key, f"try {attempt.number}\n\x1b[1mdone\n")])
-        await store.finish("n1", [ending], now, plan_ended)
+        text = output or f"try {attempt.number}\n\x1b[1mdone\n"
+        await store.write_outputs([Output(attempt.job, *attempt.key, text)])
+        await store.finish("n1", [ending._replace(**facts)], now, plan_ended)
 
     async def pass_time(self, store: SqliteStore, duration: timedelta) -> None:
         await self.clock.advance(duration)

@@ -95,7 +95,7 @@ def test_an_expression_without_quotes_is_wrong_usage(name: str, words: tuple[str
         (("cron", "next", "--soon", "x"), "No such option"),
         (("cron", "next", "* * * * *", "--dialect", "quartz"), "Invalid value for '--dialect': 'quartz'"),
         (("cron", "next", "* * * * *", "-o", "yaml"), "Invalid value for '-o' / '--output': 'yaml'"),
-        (("serve",), "No such command 'serve'"),
+        (("surf",), "No such command 'surf'"),
     ],
 )
 def test_wrong_usage_says_what_and_where_to_read(words: tuple[str, ...], message: str) -> None:

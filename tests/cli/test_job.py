@@ -11,6 +11,7 @@ import pytest
 
 from cli.calls import Result
 from cli.shop import JOBS, Shop
+from foliot.schedules import Cron
 from foliot.stores.sqlite import SqliteStore
 
 
@@ -21,7 +22,10 @@ def test_the_list_shows_how_jobs_are_and_when_they_run(shop: Shop) -> None:
         "JOB", "billing/refresh", "billing/report", "billing/slow", "ops/once", "ops/report",
     ]  # fmt: skip
     _, refresh, report, slow, *_ = result.out.splitlines()
-    assert " ".join(refresh.split()[1:]) == "ok in 59 min 55 s 5 s ago 0 * * * * default python:refresh"
+    assert (
+        " ".join(refresh.split()[1:])
+        == "ok in 59 min 55 s 5 s ago 0 * * * * Europe/Berlin default python:refresh"
+    )
     assert "failing 2x  in 22 h 59 min  59 min 31 s ago" in report
     assert "running" in slow
 
@@ -34,6 +38,7 @@ def test_the_list_in_json(shop: Shop) -> None:
         "state": ["running"],
         "damage": None,
         "schedule": "0 8 * * *",
+        "timezone": "UTC",
         "queue": "default",
         "action": "python:slow",
         "next_at": "2026-03-03T08:00:00+00:00",
@@ -82,6 +87,7 @@ def test_all_of_a_job_is_shown(shop: Shop) -> None:
         'payload       {"to": "boss"}\n'
         "queue         default\n"
         "policy        retry.max=1, timeout=5m\n"
+        "revision      r1, since 2026-03-02T06:30:00Z (1 h 30 min ago)\n"
         "known since   2026-03-02T06:30:00Z (1 h 30 min ago)\n"
         "next run      2026-03-03T07:00:00Z (in 22 h 59 min)\n"
         "last run      billing/report@2026-03-02T07:00:00Z\n"
@@ -181,6 +187,53 @@ def test_why(shop: Shop, words: tuple[str, ...], verdict: str, text: str) -> Non
     assert document["verdict"] == verdict
     assert text in document["text"]
     assert document["text"] in shop.call("job", "why", *words).out
+
+
+def test_why_names_the_rule_and_the_revision_that_decided(shop: Shop) -> None:
+    words = ("job", "why", "refresh", "--at", "2026-03-02T07:00Z")
+    document = shop.call(*words, "-ojson").json()
+    assert (document["rule"], document["revision"]) == ("0 * * * * (Europe/Berlin)", "r1")
+    assert document["revision_since"] == "2026-03-02T06:30:00+00:00"
+    assert shop.call(*words).out.endswith(
+        "\nrule: 0 * * * * (Europe/Berlin) of revision r1, since 2026-03-02T06:30:00Z (1 h 30 min ago)\n"
+    )
+
+    async def change(store: SqliteStore) -> None:
+        await shop.declare(store, (replace(JOBS[0], revision="abc"),))
+
+    shop.act(change)
+    assert shop.call(*words).out.endswith(
+        "\nrule: 0 * * * * (Europe/Berlin) of revision abc (an earlier revision may have decided)\n"
+    )
+    assert "revision      abc\n" in shop.call("job", "show", "refresh").out
+    assert shop.call("job", "show", "refresh", "-ojson").json()["source"]["revision"] == "r2"
+
+
+def test_why_knows_the_hour_that_the_clocks_leave_out(shop: Shop) -> None:
+    out = shop.call("job", "why", "refresh", "--at", "2026-03-29T02:00").out
+    assert out.startswith("billing/refresh: 2026-03-29T01:00:00Z is an occurrence"), (
+        "an hourly rule goes on: it is 3:00"
+    )
+
+    async def declare(store: SqliteStore) -> None:
+        at_two = replace(JOBS[0], name="at-two", schedule=Cron("30 2 * * *", timezone="Europe/Berlin"))
+        await shop.declare(store, (at_two,))
+
+    shop.act(declare)
+    assert shop.call("job", "why", "at-two", "--at", "2026-03-29T02:30").out.startswith(
+        "billing/at-two: 02:30 of 2026-03-29 does not exist in Europe/Berlin: its clocks go forward;"
+        " the next one after it is 2026-03-30T00:30:00Z\n"
+    )
+
+
+def test_what_has_come_and_was_not_met_is_due(shop: Shop) -> None:
+    shop.wait(timedelta(hours=3))
+    heading, refresh, *_ = shop.call("job", "list").out.splitlines()
+    assert refresh[heading.index("NEXT") :].startswith("due ")
+    assert (
+        "next run      2026-03-02T09:00:00Z (due, and not met yet)\n"
+        in shop.call("job", "show", "refresh").out
+    )
 
 
 def test_why_tells_that_no_node_can_run_it(shop: Shop) -> None:

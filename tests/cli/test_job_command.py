@@ -10,9 +10,10 @@ from pathlib import Path
 import pytest
 
 from cli.calls import PATIENCE, call, command, run, start
-from cli.shop import Shop
+from cli.shop import START, Shop
 from foliot import Cron, Foliot, Retry
-from foliot.model.attempt import Trigger
+from foliot.engine.plan_command import Cancel, plan_command
+from foliot.model.attempt import Outcome, Trigger
 from foliot.protocols import RunQuery
 from foliot.stores.sqlite import SqliteStore
 
@@ -33,7 +34,11 @@ def test_pause_and_resume(shop: Shop) -> None:
     }
     assert shop.call("job", "resume", "refresh").out == "ok: billing/refresh was not paused\n"
     why = shop.call("job", "why", "refresh", "--at", "2026-03-02T09:00Z")
-    assert why.out == "billing/refresh: skipped: the job was paused\n"
+    assert why.out == (
+        "billing/refresh: skipped: the job was paused;"
+        " so were all from 2026-03-02T09:00:00Z to 2026-03-02T10:00:00Z\n"
+        "rule: 0 * * * * (Europe/Berlin) of revision r1, since 2026-03-02T06:30:00Z (3 h 30 min ago)\n"
+    )
 
 
 def test_trigger_asks_for_a_run_once(shop: Shop) -> None:
@@ -82,6 +87,43 @@ def test_trigger_waits_for_the_run_and_passes_its_failure_on(url: str) -> None:
     assert [attempt["outcome"] for attempt in served.json()["attempts"]] == ["failed", "failed"]
 
 
+@pytest.mark.parametrize(
+    ("outcome", "exit_code", "passed_on"),
+    [
+        (Outcome.SUCCEEDED, 0, 0),
+        (Outcome.SUCCEEDED, None, 0),
+        (Outcome.FAILED, 1, 1),
+        (Outcome.FAILED, 3, 3),
+        (Outcome.FAILED, 255, 255),
+        (Outcome.FAILED, -9, 137),
+        (Outcome.FAILED, -15, 143),
+        (Outcome.FAILED, None, 8),
+        (Outcome.FAILED, 0, 8),
+        (Outcome.FAILED, 256, 8),
+        (Outcome.FAILED, -200, 8),
+        (Outcome.TIMED_OUT, -15, 8),
+        (Outcome.CANCELLED, 3, 8),
+        (Outcome.INTERRUPTED, -15, 8),
+        (Outcome.LOST, None, 8),
+    ],
+)
+def test_whoever_waits_exits_as_the_command_did(
+    shop: Shop, outcome: Outcome, exit_code: int | None, passed_on: int
+) -> None:
+    words = ("job", "trigger", "refresh", "--request", "r")
+    shop.call(*words)
+
+    async def run_it(store: SqliteStore) -> None:
+        (attempt,) = await shop.claim(store)
+        await store.update(attempt.job, lambda record: plan_command(record, Cancel(attempt.run_key), START))
+        await shop.finish(store, attempt, outcome=outcome, exit_code=exit_code)
+
+    shop.act(run_it)
+    assert shop.call(*words, "--wait").code == passed_on
+    document = shop.call(*words, "--wait", "-ojson")
+    assert (document.code, document.json()["exit_code"]) == (passed_on, exit_code)
+
+
 def test_whoever_waits_for_nobody_can_set_a_limit_or_leave(shop: Shop) -> None:
     words = command("foliot", "job", "trigger", "once", "--wait", "--store", shop.url)
     result = run([*words, "--timeout", "1s"])
@@ -118,6 +160,7 @@ def test_backfill_runs_nothing_again_unless_told_to(shop: Shop) -> None:
     refused = shop.call(*span)
     assert refused.code == 1
     assert "has run already" in refused.err
+    assert "--rerun" in refused.err
     assert shop.call(*span, "--rerun").out.endswith("ok: asked for: 2\n")
 
 

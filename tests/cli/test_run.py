@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from datetime import timedelta
 
 import pytest
@@ -38,6 +39,12 @@ def test_runs_can_be_narrowed(shop: Shop, words: tuple[str, ...], runs: list[tup
     assert (shop.call("run", "list", *words).out == "No runs.\n") == (not runs)
 
 
+def test_a_duration_that_cannot_be_read_says_how_to_write_one(shop: Shop) -> None:
+    result = shop.call("run", "list", "--since", "5")
+    assert result.code == 2
+    assert 'such as "30s", "5m" or "1h30m"' in result.err
+
+
 def test_a_run_is_shown_with_its_attempts(shop: Shop) -> None:
     assert shop.call("run", "show", REPORT).out.splitlines() == [
         "run            billing/report@2026-03-02T07:00:00Z",
@@ -70,6 +77,33 @@ def test_an_error_of_many_lines_is_shown_whole_and_escaped(shop: Shop) -> None:
     out = shop.call("run", "show", SLOW).out
     assert "error          ValueError: bad \\x1b[31mfigures\n" in out
     assert out.endswith("\n\n  File x\n  \\x07beep\n")
+
+
+@pytest.mark.parametrize(
+    ("code", "word", "words", "signal"),
+    [
+        (3, "3", "exit code 3", None),
+        (-15, "SIGTERM", "killed by SIGTERM", "SIGTERM"),
+        (-9, "SIGKILL", "killed by SIGKILL", "SIGKILL"),
+        (-77, "signal 77", "killed by signal 77", "signal 77"),
+    ],
+)
+def test_what_a_process_ended_with_is_shown(
+    shop: Shop, code: int, word: str, words: str, signal: str | None
+) -> None:
+    async def fail(store: SqliteStore) -> None:
+        (attempt,) = await store.held("n1")
+        await shop.finish(store, attempt, "it failed", exit_code=code)
+
+    shop.act(fail)
+    shown = shop.call("run", "show", SLOW).out
+    assert f"ended with     {words}\n" in shown
+    assert re.search(rf"^#1 +failed +{word} +schedule", shown, re.MULTILINE)
+    heading, first, *_ = shop.call("run", "list").out.splitlines()
+    assert heading.split()[:4] == ["RUN", "TRY", "STATE", "EXIT"]
+    assert first.startswith(f"{SLOW}     #1   failed     {word}")
+    facts = shop.call("run", "list", "-ojson").json()["attempts"]
+    assert [(fact["exit_code"], fact["signal"]) for fact in facts[:2]] == [(code, signal), (None, None)]
 
 
 def test_the_key_of_a_run_may_name_the_job_alone(shop: Shop) -> None:
@@ -114,6 +148,22 @@ def test_who_wrote_nothing_has_no_logs_and_who_was_not_there_is_not_found(shop: 
     missing = shop.call("run", "logs", REPORT, "--attempt", "3")
     assert missing.code == 4
     assert missing.err == f"error: there is no attempt 3 of {REPORT}\nhint: its attempts are 1, 2\n"
+
+
+def test_a_run_that_waits_to_be_tried_again_shows_what_its_last_try_said(shop: Shop) -> None:
+    async def fail_once(store: SqliteStore) -> None:
+        await shop.pass_time(store, timedelta(hours=23))
+        (attempt,) = [a for a in await shop.claim(store) if a.job == "billing/report"]
+        await shop.finish(store, attempt, "ValueError: once\n  more")
+
+    shop.act(fail_once)
+    run = "billing/report@2026-03-03T07:00:00Z"
+    assert shop.call("run", "logs", run).out == "try 1\n\x1b[1mdone\n"
+    assert shop.call("run", "logs", run, "--attempt", "2").err == "note: attempt 2 wrote nothing so far\n"
+    shown = shop.call("run", "show", run).out
+    assert "state          pending\n" in shown
+    assert "error          ValueError: once\n" in shown
+    assert shown.endswith("\n\n  more\n")
 
 
 def test_a_run_that_runs_is_asked_to_end(shop: Shop) -> None:

@@ -9,16 +9,17 @@ from pathlib import Path
 
 import pytest
 
-import foliot.cli.store
 from cli.calls import Result, call, command, run
 from cli.shop import Shop
-from foliot.protocols import Schema
+from foliot.stores.sqlite.migration import APPLICATION, steps
 
+NEWEST = steps()[-1].number
 QUESTIONS = [
     ("job", "list"), ("job", "show", "x"), ("job", "next", "x"), ("job", "why", "x"), ("job", "pause", "x"),
     ("job", "resume", "x"), ("job", "trigger", "x"), ("run", "list"), ("run", "show", "x@y"),
     ("job", "backfill", "x", "--from", "2026-01-01", "--to", "2026-01-02"),
-    ("run", "logs", "x@y"), ("run", "cancel", "x@y"), ("node", "list"), ("store", "check"),
+    ("run", "logs", "x@y"), ("run", "cancel", "x@y"), ("node", "list"), ("source", "list"),
+    ("store", "check"),
 ]  # fmt: skip
 
 
@@ -29,7 +30,8 @@ def named(words: tuple[str, ...]) -> str:
 @pytest.mark.parametrize("words", QUESTIONS, ids=named)
 def test_a_question_creates_no_store(tmp_path: Path, words: tuple[str, ...]) -> None:
     result = call(*words, "--store", f"sqlite:///{tmp_path}/jobs.db")
-    assert result == Result(6, "", f"error: open: there is no file {tmp_path}/jobs.db\n")
+    hint = "hint: whoever runs jobs makes it; name another with --store or FOLIOT_STORE"
+    assert result == Result(6, "", f"error: open: there is no file {tmp_path}/jobs.db\n{hint}\n")
     assert list(tmp_path.iterdir()) == []
 
 
@@ -48,13 +50,14 @@ def test_the_database_of_another_program_is_left_as_it_is(tmp_path: Path, words:
 
 
 @pytest.mark.parametrize("words", [*QUESTIONS, ("store", "migrate")], ids=named)
-def test_every_command_needs_a_store_from_an_option_or_the_environment(
+def test_without_an_option_or_a_variable_the_store_is_that_of_the_daemon(
     tmp_path: Path, words: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("FOLIOT_STORE", raising=False)
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
     result = call(*words)
-    assert result.code == 2
-    assert "Missing option '--store' (env var: 'FOLIOT_STORE')" in result.err
+    assert result.code in (3, 6)
+    assert f"{tmp_path}/foliot" in result.err
     monkeypatch.setenv("FOLIOT_STORE", f"sqlite:///{tmp_path}/no/jobs.db")
     assert call(*words).code in (3, 6)
 
@@ -93,11 +96,11 @@ def test_a_store_in_memory_cannot_be_asked_from_outside() -> None:
 def test_a_sound_store(shop: Shop) -> None:
     result = shop.call("store", "check")
     assert result == Result(
-        0, "ok: no damage was found\njobs: 5, open attempts: 1, nodes alive: 1, schema: 1001\n", ""
+        0, "ok: no damage was found\njobs: 5, open attempts: 1, nodes alive: 1, schema: 1002\n", ""
     )
     document = shop.call("store", "check", "-ojson").json()
     assert (document["ok"], document["findings"]) == (True, [])
-    assert document["schema"] == {"found": 1001, "newest": 1001}
+    assert document["schema"] == {"found": NEWEST, "newest": NEWEST}
     assert [node["node"] for node in document["nodes"]] == ["n1"]
 
 
@@ -149,28 +152,35 @@ def test_what_is_no_store_is_a_finding_for_check_and_an_error_for_others(
 
 def test_migrate_creates_a_store_and_then_leaves_it(tmp_path: Path) -> None:
     words = ("store", "migrate", "--store", f"sqlite:///{tmp_path}/jobs.db")
-    assert call(*words).out == "ok: the store was created, with schema 1001\n"
-    assert call(*words).out == "ok: the schema is 1001, the newest already\n"
-    assert call(*words, "-ojson").json() == {"from": 1001, "to": 1001, "created": False}
+    assert call(*words).out == "ok: the store was created, with schema 1002\n"
+    assert call(*words).out == "ok: the schema is 1002, the newest already\n"
+    assert call(*words, "-ojson").json() == {"from": NEWEST, "to": NEWEST, "created": False}
     assert call("job", "list", *words[2:]).out == "No jobs.\n"
     lost = call("store", "migrate", "--store", f"sqlite:///{tmp_path}/no/jobs.db")
     assert lost.code == 3
     assert "there is no folder" in lost.err
 
 
-def test_an_older_schema_is_told_and_migrated_only_when_asked(
-    shop: Shop, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    schema = Schema(1001, 1002)
-    monkeypatch.setattr(foliot.cli.session, "schema_of", lambda _: schema)
-    refused = shop.call("job", "list")
+def test_an_older_schema_is_told_and_migrated_only_when_asked(tmp_path: Path) -> None:
+    path = tmp_path / "jobs.db"
+    first = steps()[0]
+    with closing(sqlite3.connect(path)) as connection:
+        connection.executescript(
+            f"{first.script}; PRAGMA user_version = {first.number}; PRAGMA application_id = {APPLICATION}"
+        )
+    where = ("--store", f"sqlite:///{path}")
+    refused = call("job", "list", *where)
     assert refused.code == 1
     assert refused.err == (
-        "error: the store has schema 1001, and this version of Foliot needs 1002\n"
+        f"error: the store has schema 1001, and this version of Foliot needs {NEWEST}\n"
         "hint: foliot store migrate\n"
     )
-    monkeypatch.setattr(foliot.cli.store, "schema_of", lambda _: Schema(1002, 1002))
-    assert shop.call("store", "migrate").out == "ok: the schema went from 1001 to 1002\n"
+    check = call("store", "check", *where)
+    assert (check.code, check.out) == (
+        9, f"warning: the schema is 1001, and the newest is {NEWEST}: foliot store migrate\n"
+    )  # fmt: skip
+    assert call("store", "migrate", *where).out == f"ok: the schema went from 1001 to {NEWEST}\n"
+    assert call("job", "list", *where).out == "No jobs.\n"
 
 
 def test_a_store_that_is_locked_is_unreachable(shop: Shop) -> None:

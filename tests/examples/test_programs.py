@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import signal
 import sqlite3
+import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -156,9 +157,27 @@ def test_on_a_terminal_the_watched_application_is_a_table(tmp_path: Path) -> Non
         assert "Traceback" not in screen.written
 
 
+def test_a_push_to_the_followed_repository_is_picked_up(tmp_path: Path) -> None:
+    with example(tmp_path, "follow.py") as program:
+        told = program.read_until("commit -am").strip()
+        program.read_until('"event": "source_followed"')
+        program.read_until('"event": "run_succeeded", "name": "Heartbeat"')
+        config = tmp_path / ".run/checkout/rollcron.yaml"
+        config.write_text(config.read_text().replace('"Heartbeat"', '"Pulse"'))
+        assert told == 'git -C .run/checkout commit -am "a change" && git -C .run/checkout push'
+        git = "git -c user.name=You -c user.email=you@example.org -C"
+        push = told.replace("git -C", git)
+        subprocess.run(["bash", "-c", push], cwd=tmp_path, check=True, capture_output=True)  # noqa: S603, S607 - what the page tells to type
+        program.read_until('"event": "source_moved"')
+        program.read_until('"event": "run_succeeded", "name": "Pulse"')
+        assert program.end(signal.SIGINT) == 0
+    with example(tmp_path, "follow.py") as program:  # what is there already is left as it is
+        program.read_until('"name": "Pulse"')
+
+
 def test_make_run_starts_it() -> None:
     makefile = (EXAMPLES.parent / "Makefile").read_text()
-    assert "\n\t@$(PYTHON) examples/watch.py\n" in makefile
+    assert "\n\t@$(PYTHON) examples/follow.py\n" in makefile
 
 
 # -- answers ---------------------------------------------------------------------------------------

@@ -113,7 +113,7 @@ def test_a_coroutine_may_clean_up_when_it_is_asked_to_end() -> None:
         ask = stage.start(a_run())
         await asyncio.to_thread(began.wait, PATIENCE)
         ask()
-        assert await stage.result() == (Outcome.CANCELLED, None, "cleaned up\n", 0)
+        assert await stage.result() == Result(Outcome.CANCELLED, None, "cleaned up\n")
 
     play(work, scene)
 

@@ -17,6 +17,7 @@ from types import MappingProxyType
 from typing import Any
 
 from foliot.errors import FoliotError
+from foliot.model.damage import damage_of
 from foliot.protocols import Clock, Store
 from foliot.stores.memory import MemoryStore
 
@@ -56,7 +57,7 @@ class FileStore:
     async def damage(self, job: str) -> None:
         before = self._path.read_bytes()
         store = self._unpacked(before)
-        store.set_aside(job, "it was damaged on purpose")
+        store.set_aside(job, damage_of(ValueError("it was damaged on purpose")))
         assert self._put(before, self._packed(store))
 
     def _unpacked(self, data: bytes) -> MemoryStore:

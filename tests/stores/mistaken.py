@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime, timedelta
 from typing import Any
@@ -247,6 +247,33 @@ class StopsAtDamage(MemoryStore):
     async def jobs(self, query: JobQuery) -> tuple[JobView, ...]:
         views = await super().jobs(query)
         return views if not any(view.damage for view in views) else ()
+
+
+class ForgetsExitCodes(MemoryStore):
+    """Keeps how attempts ended, and not what their processes ended with."""
+
+    def _write(self, job: Job, decision: Decision) -> None:
+        attempts = tuple(attempt._replace(exit_code=None) for attempt in decision.attempts)
+        super()._write(job, decision._replace(attempts=attempts))
+
+
+class CountsTheWholeQueue(MemoryStore):
+    """Takes what waits for its time for what is due."""
+
+    async def backlog(
+        self, queues: Iterable[str], now: datetime, kinds: Collection[str] | None = None
+    ) -> int:
+        return await super().backlog(queues, now + timedelta(days=1), kinds)
+
+
+class CountsWhatMoved(MemoryStore):
+    """Counts what was due once, whatever became of it."""
+
+    async def backlog(
+        self, queues: Iterable[str], now: datetime, kinds: Collection[str] | None = None
+    ) -> int:
+        del now, kinds
+        return sum(record.job.queue in set(queues) for record in self._records.values())
 
 
 class LastWriteWins(FileStore):

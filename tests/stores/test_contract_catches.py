@@ -12,6 +12,8 @@ from typing import Any
 import pytest
 
 from foliot.errors import FoliotError
+from foliot.model.attempt import Outcome
+from foliot.model.damage import damage_of
 from foliot.protocols import Store
 from foliot.stores.memory import MemoryStore
 from foliot.testing.clock import ManualClock
@@ -47,6 +49,12 @@ CASES: list[tuple[type[MemoryStore | FileStore], str]] = [
     (mistaken.CountsWhatWaits, "test_a_heartbeat_counts_what_the_node_holds"),
     (mistaken.PrunesTheLastRun, "test_the_last_run_is_kept_however_old"),
     (mistaken.DropsUnknownFields, "test_fields_that_this_version_does_not_know_survive"),
+    (mistaken.ForgetsExitCodes, "test_an_exit_code_is_kept_if_there_was_one"),
+    (
+        mistaken.CountsTheWholeQueue,
+        "test_the_backlog_is_what_is_due_in_the_queues_and_of_the_kinds_asked_for",
+    ),
+    (mistaken.CountsWhatMoved, "test_the_backlog_follows_what_happens"),
     (mistaken.StopsAtDamage, "test_the_damaged_is_shown_with_its_damage"),
     (mistaken.LastWriteWins, "test_two_who_decide_at_once_do_not_both_win"),
     (mistaken.LastWriteWins, "test_a_pause_in_the_middle_of_a_claim_is_not_overwritten"),
@@ -60,12 +68,13 @@ CASES: list[tuple[type[MemoryStore | FileStore], str]] = [
     (mistaken.ComparesTokensOnly, "test_the_last_of_two_that_end_at_once_knows_that_it_is_the_last"),
 ]
 EXTRAS: dict[str, dict[str, object]] = {
-    "test_a_decision_that_fails_leaves_everything_as_it_was": {"failing": "declared"}
+    "test_an_exit_code_is_kept_if_there_was_one": {"outcome": Outcome.FAILED, "exit_code": 3},
+    "test_a_decision_that_fails_leaves_everything_as_it_was": {"failing": "declared"},
 }
 
 
 async def damage(store: Any, key: str) -> None:
-    store.set_aside(key, "it was damaged on purpose")
+    store.set_aside(key, damage_of(ValueError("it was damaged on purpose")))
 
 
 def play(made: type[MemoryStore | FileStore], case: str, path: Path) -> None:

@@ -8,6 +8,7 @@ from typing import cast
 
 import pytest
 
+from foliot.model.damage import damage_of
 from foliot.protocols import Store
 from foliot.stores.memory import MemoryStore
 from foliot.testing.clock import ManualClock
@@ -15,7 +16,7 @@ from foliot.testing.contract import Damage, OpenStore, OutputContract, StoreCont
 
 
 async def set_aside(store: Store, key: str) -> None:
-    cast("MemoryStore", store).set_aside(key, "it was damaged on purpose")
+    cast("MemoryStore", store).set_aside(key, damage_of(ValueError("it was damaged on purpose")))
 
 
 class TestMemoryStore(StoreContract, OutputContract):

@@ -11,7 +11,7 @@ from typing import Any, Protocol
 from uuid import uuid4
 
 from foliot.app.options import as_duration
-from foliot.engine.foresight import Why, foresee
+from foliot.engine.foresight import Why, foresee, look_back
 from foliot.engine.plan_command import Cancel, Command, Pause, Resume, RunNow, plan_command
 from foliot.engine.plan_definition import plan_declared, plan_removed
 from foliot.errors import (
@@ -24,15 +24,20 @@ from foliot.errors import (
 from foliot.model.attempt import Attempt
 from foliot.model.decision import Event
 from foliot.model.job import Job
+from foliot.model.view import SourceHealth
 from foliot.protocols import Changes, Clock, JobQuery, JobView, Listener, Monitor, RunQuery
 from foliot.wiring import FullStore, open_store
 
 _PAGE = 1000
-_LOOK_BACK = 1000
+_MOST_RUNS = 1_000_000  # of one job, that an answer is looked for in
 
 
 class Watcher(Listener, Monitor, Protocol):
-    """Is told both what happens to jobs and how the node fares: metrics."""
+    """Is told what happens to jobs, how the node fares, and how sources that are followed do: metrics."""
+
+    def on_source(self, health: SourceHealth) -> None:
+        """A source was looked at."""
+        ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,7 +92,7 @@ class Core:
         self.settings = settings
         self.listeners: list[Callable[[Event], None]] = []
         self.heed: Callable[[Sequence[Event]], None] = _heed_not  # the engine's, while one runs
-        self._url = url
+        self.url = url
         self._open = AsyncExitStack()
         self._store: FullStore | None = None
         self._opening = asyncio.Lock()
@@ -100,7 +105,7 @@ class Core:
             if self._store is None:
                 lease = as_duration("lease", self.settings.lease)
                 self._store = await self._open.enter_async_context(
-                    open_store(self._url, self.clock, lease=lease)
+                    open_store(self.url, self.clock, lease=lease)
                 )
             return self._store
 
@@ -244,10 +249,11 @@ class Core:
     async def why(self, name: str, at: datetime | None, kinds: frozenset[str]) -> Why:
         """What is to be said about a job, at an instant."""
         view, store = await self._view(name), await self.store()
-        since = None if at is None else at - timedelta(days=1)
-        runs = await store.runs(RunQuery(job=view.key, since=since, limit=_LOOK_BACK))
-        skips = await store.skips(view.key)
-        return foresee(view, runs, skips, kinds=kinds, now=self.clock.now(), at=at)
+        since = None if at is None else look_back(at)
+        runs = await store.runs(RunQuery(job=view.key, since=since, limit=_MOST_RUNS)) if at else ()
+        skips, revision = await store.skips(view.key), await store.revision(view.key.partition("/")[0])
+        now = self.clock.now()
+        return foresee(view, runs, skips, kinds=kinds, now=now, at=at, revision=revision)
 
 
 def _heed_not(_: Sequence[Event]) -> None:

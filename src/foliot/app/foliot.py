@@ -18,6 +18,7 @@ from typing import Any, Self, TypeVar, Unpack
 
 from foliot.app.core import Core, make_settings
 from foliot.app.options import JobOptions, Template, make_schedule
+from foliot.app.part import Part
 from foliot.app.registry import Registry
 from foliot.app.runtime import Runtime
 from foliot.app.status import JobStatus, status_of
@@ -54,6 +55,7 @@ class Foliot:
         self.name = name
         self._registry = Registry()
         self._core = Core(store, name, clock or SystemClock(), make_settings(settings))
+        self._parts: list[Part] = []
         self._runtime: Runtime | None = None
         self._thread: LoopThread | None = None
         self._check_name()
@@ -93,6 +95,19 @@ class Foliot:
             return function
 
         return register if function is None else register(function)
+
+    def attach(self, part: Part) -> None:
+        """Have the engine carry out the jobs of another source, too, such as a git repository's."""
+        if self._runtime is not None:
+            raise AppStateError(self.name, "it is running", hint="attach it before")
+        self._parts.append(part)
+
+    def use_store(self, store: str) -> None:
+        """Keep the jobs elsewhere than the code says: for whoever runs it, not for whoever wrote it."""
+        check_url(store)
+        if self._runtime is not None or self._thread is not None:
+            raise AppStateError(self.name, "its store is open", hint="say so before it is used")
+        self._core.url = store
 
     def _announce(self, kind: str) -> None:
         """What is registered while the engine runs is declared at once."""
@@ -177,6 +192,16 @@ class Foliot:
         """Why a job runs, ran or did not run at an instant; without one, what is next."""
         return await self._call(self._core.why(name, at, frozenset(self._registry.functions)))
 
+    @property
+    def store(self) -> str:
+        """The URL of the store, with its password, if it has one."""
+        return self._core.url
+
+    @property
+    def metrics(self) -> Any:
+        """What counts and measures, if something does."""
+        return self._core.settings.metrics
+
     def listen(self, listener: Callable[[Event], None]) -> Callable[[Event], None]:
         """Have a function told of every event, on the engine's thread, so it must be quick."""
         self._core.listeners.append(listener)
@@ -186,15 +211,18 @@ class Foliot:
 
     async def run(self) -> None:
         """Run until SIGTERM or Ctrl-C: then drain. A second signal ends what runs at once."""
-        runtime = await self._begin(asyncio.get_running_loop())
+        runtime = self._make_runtime(asyncio.get_running_loop())
         with runtime.heeding_signals() as asked:
+            beginning = asyncio.ensure_future(self._begin(runtime))
+            if not await _begins_before(asked, beginning):
+                return
             try:
                 await runtime.until(asked)
             finally:
                 await self._finish()
 
     async def __aenter__(self) -> Self:
-        await self._begin(asyncio.get_running_loop())
+        await self._begin(self._make_runtime(asyncio.get_running_loop()))
         return self
 
     async def __aexit__(
@@ -206,7 +234,8 @@ class Foliot:
         """Run in the background, from a program without an event loop. Coroutines get a loop of their own."""
         jobs_thread = LoopThread(f"foliot-{self.name}-jobs")
         try:
-            self._engine_thread().submit(self._begin(jobs_thread.loop, jobs_thread)).result()
+            runtime = self._make_runtime(jobs_thread.loop, jobs_thread)
+            self._engine_thread().submit(self._begin(runtime)).result()
         except BaseException:
             jobs_thread.close()
             raise
@@ -243,23 +272,26 @@ class Foliot:
 
     # -- inside ------------------------------------------------------------------------------------
 
-    async def _begin(
+    def _make_runtime(
         self, jobs_loop: asyncio.AbstractEventLoop, jobs_thread: LoopThread | None = None
     ) -> Runtime:
         if self._runtime is not None:
             raise AppStateError(self.name, "it is running already")
-        runtime = self._runtime = Runtime(self._core, self._registry, jobs_loop, jobs_thread)
-        beginning = asyncio.ensure_future(self._call(runtime.begin()))
+        self._runtime = Runtime(self._core, self._registry, jobs_loop, jobs_thread, self._parts)
+        return self._runtime
+
+    async def _begin(self, runtime: Runtime) -> None:
+        beginning = asyncio.ensure_future(self._on_engine(runtime.begin()))
         try:
             await asyncio.shield(beginning)
         except asyncio.CancelledError:  # what has begun by then is ended: nobody else knows of it
+            runtime.hurry()
             await asyncio.wait((beginning,))
             await self._finish()
             raise
         except BaseException:
             self._runtime = None
             raise
-        return runtime
 
     async def _finish(self) -> None:
         runtime = self._runtime
@@ -301,6 +333,21 @@ class Foliot:
         if self._runtime is not None:
             await self._runtime.declared()
         return await work
+
+
+async def _begins_before(asked: asyncio.Event, beginning: asyncio.Future[None]) -> bool:
+    """Whether it has begun before it was asked to stop; if not, it no longer does. Raises what went wrong."""
+    stopping = asyncio.ensure_future(asked.wait())
+    try:
+        await asyncio.wait((beginning, stopping), return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        stopping.cancel()
+        if is_late := not beginning.done():
+            beginning.cancel()
+            await asyncio.wait((beginning,))
+    if not is_late:
+        beginning.result()
+    return not is_late
 
 
 async def _each(jobs: Iterable[Scheduled] | AsyncIterable[Scheduled]) -> AsyncIterable[Scheduled]:

@@ -46,6 +46,11 @@ class Registry:
     def __contains__(self, name: str) -> bool:
         return name in self._jobs
 
+    @property
+    def has_jobs(self) -> bool:
+        """Whether the code declares any."""
+        return bool(self._jobs)
+
     def action(self, action: Callable[..., Any] | str, payload: Mapping[str, Any] | None) -> Action:
         """The action of a function with its arguments, which must fit."""
         kind = PREFIX + action if isinstance(action, str) else self._kinds.get(action)

@@ -12,6 +12,7 @@ from typing import cast
 from uuid import uuid4
 
 from foliot.app.core import Core
+from foliot.app.part import Host, Part
 from foliot.app.registry import Registry
 from foliot.app.thread import LoopThread
 from foliot.engine.engine import Engine, Settings
@@ -19,6 +20,7 @@ from foliot.engine.reconciler import reconcile
 from foliot.errors import StaleRevisionError, StoreError, StoreUnavailableError
 from foliot.executors.python import PythonExecutor
 from foliot.model.decision import Event
+from foliot.model.view import SourceHealth
 from foliot.observability.log import LogListener, tell
 from foliot.protocols import Executor
 
@@ -34,8 +36,10 @@ class Runtime:
         registry: Registry,
         jobs_loop: asyncio.AbstractEventLoop,
         jobs_thread: LoopThread | None,
+        parts: Sequence[Part] = (),
     ) -> None:
         self.jobs_thread = jobs_thread
+        self._parts = tuple(parts)
         self._core = core
         self._registry = registry
         self._jobs_loop = jobs_loop
@@ -44,18 +48,29 @@ class Runtime:
         self._ended: concurrent.futures.Future[None] = concurrent.futures.Future()
         self._engine: Engine | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
+        self._beginning: asyncio.Task[None] | None = None
         self._later: set[asyncio.Task[None]] = set()
         self._tries: set[asyncio.Future[None]] = set()
-        self._log = LogListener()
+        self._log = LogListener(self._title)
 
     # -- on the engine's loop ----------------------------------------------------------------------
 
     async def begin(self) -> None:
-        """Declare what the code declares, and let an engine live."""
+        """Declare what the code and the parts declare, and let an engine live."""
         self._loop = asyncio.get_running_loop()
+        self._beginning = asyncio.current_task()
         store = await self._core.store()
-        await self._declare(mark=await self._mark_of_damage())
+        if self._registry.has_jobs or not self._parts or await store.revision(self._core.name):
+            await self._declare(mark=await self._mark_of_damage())
         self._executors |= dict.fromkeys(self._registry.functions, self._python)
+        lease = cast("timedelta", self._core.settings.lease)
+        host = Host(store, self._core.clock, lease, self._heed, self._watch)
+        try:
+            for part in self._parts:
+                self._executors |= await part.begin(host)
+        except BaseException:
+            await self._close_parts()
+            raise
         metrics = self._core.settings.metrics
         watchers = () if metrics is None else (metrics,)
         self._engine = Engine(
@@ -71,6 +86,23 @@ class Runtime:
         )
         self._core.heed = self._heed
         asyncio.ensure_future(self._engine.run()).add_done_callback(self._note_end)
+        for part in self._parts:
+            self._keep(asyncio.ensure_future(part.live()))
+
+    def _keep(self, task: asyncio.Task[None]) -> None:
+        self._later.add(task)  # the loop itself would let go of it
+        task.add_done_callback(self._later.discard)
+
+    def _title(self, job: str) -> str | None:
+        return next((title for part in self._parts if (title := part.title(job))), None)
+
+    def _watch(self, health: SourceHealth) -> None:
+        if self._core.settings.metrics is not None:
+            self._core.settings.metrics.on_source(health)
+
+    async def _close_parts(self) -> None:
+        for part in self._parts:
+            await part.close()
 
     def _settings(self) -> Settings:
         settings = self._core.settings
@@ -125,7 +157,10 @@ class Runtime:
             task.cancel()
         if self._engine is not None:
             self._engine.stop()
-            await asyncio.shield(asyncio.wrap_future(self._ended))
+            try:
+                await asyncio.shield(asyncio.wrap_future(self._ended))
+            finally:
+                await self._close_parts()
 
     # -- from anywhere -----------------------------------------------------------------------------
 
@@ -141,9 +176,7 @@ class Runtime:
         tried: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._tries.add(tried)
         tried.add_done_callback(self._tries.discard)
-        task = asyncio.ensure_future(self._declare_at_last(tried))
-        self._later.add(task)
-        task.add_done_callback(self._later.discard)
+        self._keep(asyncio.ensure_future(self._declare_at_last(tried)))
 
     async def _declare_at_last(self, tried: asyncio.Future[None]) -> None:
         """A store that is busy is asked again: nobody would declare it a second time."""
@@ -208,9 +241,15 @@ class Runtime:
             ended.cancel()
 
     def hurry(self) -> None:
-        """Drain no longer: end what runs, now."""
-        if self._loop is not None and self._engine is not None:
-            self._loop.call_soon_threadsafe(self._engine.hurry)
+        """Drain no longer: end what runs, now; and what has not yet begun does not begin."""
+        if self._loop is not None:
+            self._loop.call_soon_threadsafe(self._hurry)
+
+    def _hurry(self) -> None:
+        if self._engine is not None:
+            self._engine.hurry()
+        elif self._beginning is not None:
+            self._beginning.cancel()
 
 
 async def _until(future: concurrent.futures.Future[None]) -> bool:

@@ -28,10 +28,10 @@ def status_of(view: JobView, kinds: Collection[str]) -> JobStatus:
     if view.record is None:
         return JobStatus(
             name, "", None, is_paused=False, is_running=False, failures_in_row=0,
-            last_success_at=view.last_success_at, problem=view.damage,
+            last_success_at=view.last_success_at, problem=view.problem,
         )  # fmt: skip
     job, state, attempts = view.record
-    problem = view.damage
+    problem = view.problem
     if problem is None and job.action.kind not in kinds:
         problem = f"its action {job.action.kind} is not registered in this program"
     return JobStatus(

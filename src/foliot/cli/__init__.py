@@ -2,6 +2,8 @@
 
     main.py          the group `foliot`, and the way from an error to an exit code
     group.py         how a group of commands is made, and what stands under its help
+    check.py         `foliot check`: a rollcron.yaml, before it is committed
+    check_report.py  what it tells of errors and of jobs
     cron.py          `foliot cron next | explain | check`
     cron_options.py  what these commands take, and how it becomes a rule and a start
     cron_report.py   what they tell: facts for JSON, rows for a table

@@ -27,7 +27,7 @@ def takes_rule(command: Command) -> Command:
     @_EXPRESSION
     @_TIMEZONE
     @_DIALECT
-    @_OUTPUT
+    @output_option
     @wraps(command)
     def read_rule(
         *, expression: str, timezone: str, dialect: Dialect, output: str, **options: object
@@ -94,7 +94,7 @@ _DIALECT = click.option(
     metavar="DIALECT",
     help="The cron language: standard, seconds (which may lead with a seconds field) or posix (strict).",
 )
-_OUTPUT = click.option(
+output_option = click.option(
     "-o",
     "--output",
     type=click.Choice(("table", "json")),

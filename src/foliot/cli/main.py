@@ -16,6 +16,8 @@ from foliot.errors import FoliotError, shorten
 _EPILOG = """
 \b
 Examples:
+  foliot serve
+  foliot check
   foliot cron next "*/5 9-17 * * MON-FRI" --tz Europe/Berlin
   foliot cron explain "@every 90s"
   foliot cron check "30 2 * * *" --tz Europe/Berlin
@@ -27,8 +29,8 @@ Exit codes:
   0  all is well               6  the store cannot be reached
   1  an error                  8  the run failed, with --wait
   2  wrong usage               9  findings
-  3  invalid rule or store   130  interrupted
-  4  no such job or run
+  3  invalid file or rule    130  interrupted
+  4  no such job, run, file
 
 \b
 Shell completion (bash; also zsh_source, fish_source):
@@ -41,7 +43,7 @@ class Groups(click.Group):
 
     def list_commands(self, _: click.Context) -> list[str]:
         """Their names, those first that one begins with."""
-        return ["cron", "job", "run", "node", "store"]
+        return ["serve", "check", "cron", "job", "run", "node", "source", "store"]
 
     def get_command(self, context: click.Context, name: str) -> click.Command | None:
         """A group, from the module of its name."""
@@ -68,10 +70,15 @@ def cli(context: click.Context) -> None:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command; the exit code is the answer."""
-    given = list(sys.argv[1:] if arguments is None else arguments)
+    return run_command(cli, sys.argv[1:] if arguments is None else arguments)
+
+
+def run_command(command: click.Command, arguments: Sequence[str]) -> int:
+    """Run what was called for, and tell what is wrong if it cannot be done."""
+    given = list(arguments)
     prepare_streams()
     try:
-        return cli.main(given, prog_name="foliot", standalone_mode=False) or ExitCode.OK
+        return command.main(given, prog_name=command.name, standalone_mode=False) or ExitCode.OK
     except click.UsageError as error:
         _refuse(error, as_json=_asks_for_json(given))
         return ExitCode.USAGE

@@ -1,16 +1,41 @@
-"""The command `rollcron`: for now, an honest answer."""
+"""The command `rollcron`, as those who know it call it: `rollcron [OPTIONS] [REPO]`."""
 
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
+from datetime import timedelta
 
-MESSAGE = """\
-rollcron: this version of Foliot has no rollcron daemon yet; it comes with a later version.
-What is here: `foliot cron --help` reads, explains and checks cron expressions."""
+import click
+
+from foliot.cli.exit_code import ExitCode
+from foliot.cli.main import run_command
+from foliot.cli.serve import run_daemon
+from foliot.daemon.serve import Serving
+from foliot.observability.log_format import configure_logging
 
 
-def main() -> int:
-    """Say that there is no daemon yet; only a call for help is a success."""
-    asks_for_help = not {"-h", "--help"}.isdisjoint(sys.argv[1:])
-    print(MESSAGE, file=sys.stdout if asks_for_help else sys.stderr)
-    return 0 if asks_for_help else 1
+@click.command(name="rollcron", context_settings={"help_option_names": ["-h", "--help"]})
+@click.argument("repository", metavar="[REPO]", default=".")
+@click.option(
+    "-i",
+    "--interval",
+    type=click.IntRange(min=1),
+    metavar="SECONDS",
+    default=60,
+    show_default=True,
+    help="Pull interval.",
+)
+def rollcron(*, repository: str, interval: int) -> ExitCode:
+    """Follow a git repository and run the jobs of its rollcron.yaml.
+
+    REPO is a path to a local repository, or a remote URL.  [default: .]
+    """
+    configure_logging()
+    serving = Serving(repository=repository, interval=timedelta(seconds=interval), program="rollcron")
+    return run_daemon(serving)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command; the exit code is the answer."""
+    return run_command(rollcron, sys.argv[1:] if arguments is None else arguments)

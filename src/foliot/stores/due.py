@@ -37,6 +37,18 @@ class DueIndex:
         wakes = (heap[0][0] for queue in queues for heap in self._current(queue, kinds))
         return min(wakes, default=None)
 
+    def count(self, queues: Collection[str], kinds: Collection[str] | None, now: datetime) -> int:
+        """How many records are due."""
+        due = {
+            key
+            for queue in queues
+            for kind, heap in self._heaps.get(queue, {}).items()
+            if kinds is None or kind in kinds
+            for wake_at, key in _up_to(now, heap)
+            if self._holds(queue, kind, wake_at, key)
+        }
+        return len(due)
+
     def _current(self, queue: str, kinds: Collection[str] | None) -> Iterator[_Heap]:
         """The heaps that have an entry, with one on top that still holds."""
         for kind, heap in self._heaps.get(queue, {}).items():
@@ -54,3 +66,13 @@ class DueIndex:
             return False
         job = record.job
         return record.state.wake_at == wake_at and job.queue == queue and job.action.kind == kind
+
+
+def _up_to(now: datetime, heap: _Heap) -> Iterator[tuple[datetime, str]]:
+    """The entries up to an instant, in no order; of what comes later, no more than the edge is looked at."""
+    places = [0]
+    while places:
+        place = places.pop()
+        if place < len(heap) and heap[place][0] <= now:
+            yield heap[place]
+            places += (2 * place + 1, 2 * place + 2)

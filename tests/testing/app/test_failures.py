@@ -41,7 +41,7 @@ async def give_up() -> None:
     [
         (fail, LookupError, "no such customer", 0),
         (fail_later, LookupError, "no such customer", 1),
-        (hang, TimeoutError, "did not end within 0:05:00", 5),
+        (hang, TimeoutError, "did not end within 5m", 5),
         (leave, RuntimeError, "SystemExit: 3", 0),
         (give_up, RuntimeError, "the job cancelled itself", 0),
     ],

@@ -43,7 +43,7 @@ def drop_the_fence(monkeypatch: pytest.MonkeyPatch) -> MakeStore:
     def living(store: MemoryStore, node: str) -> Any:
         return store._nodes.get(node) or next(iter(store._nodes.values()))
 
-    monkeypatch.setattr(memory, "_is_held", is_held)
+    monkeypatch.setattr(memory, "is_held", is_held)
     monkeypatch.setattr(MemoryStore, "_living", living)
     real = planner.plan_ended
 

@@ -1,0 +1,49 @@
+"""Parts: what brings jobs of its own to an application's engine, such as a git repository that is followed.
+
+A part lives on the engine's loop, from before the engine's first claim to after its last report. It has a
+source, or several, and the executors for their actions; scheduling is the engine's alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from datetime import timedelta
+from typing import NamedTuple, Protocol
+
+from foliot.model.decision import Event
+from foliot.model.view import SourceHealth
+from foliot.protocols import Clock, Executor
+from foliot.wiring import FullStore
+
+
+class Host(NamedTuple):
+    """What an application gives to its parts.
+
+    `heed`: tell everybody, and have the engine look again. `watch`: tell the metrics how a source fares.
+    """
+
+    store: FullStore
+    clock: Clock
+    lease: timedelta
+    heed: Callable[[Sequence[Event]], None]
+    watch: Callable[[SourceHealth], None]
+
+
+class Part(Protocol):
+    """Something that is attached to an application."""
+
+    async def begin(self, host: Host) -> Mapping[str, Executor]:
+        """Declare what there is; the executors for it, by the kind of their actions. May raise."""
+        ...
+
+    async def live(self) -> None:
+        """Do what there is to do while the engine works, until cancelled. Does not raise."""
+        ...
+
+    async def close(self) -> None:
+        """Let go of everything; nothing runs any more. Called after a `begin` that failed, too."""
+        ...
+
+    def title(self, job: str) -> str | None:
+        """What people call a job, if it is one of this part's: its runs are then told of in the log."""
+        ...

@@ -1,0 +1,108 @@
+"""`foliot check`: all errors of a rollcron.yaml, or what its jobs will do."""
+
+from __future__ import annotations
+
+import sys
+from datetime import datetime
+from pathlib import Path
+
+import click
+
+from foliot.cli.check_report import look_at, problem_lines, report_facts, told
+from foliot.cli.cron_options import output_option, takes_start
+from foliot.cli.exit_code import ExitCode, exit_code_of
+from foliot.cli.output import labelled, write, write_error, write_json
+from foliot.cli.table import write_facts
+from foliot.clock import SystemClock
+from foliot.doors.rollcron import FILE, read_config
+from foliot.doors.rollcron.report import split_lines
+from foliot.doors.rollcron.yaml_tree import LARGEST_FILE
+from foliot.errors import ConfigInvalidError, ConfigNotFoundError, FoliotError
+from foliot.schedules.phrase import counted
+
+_MOST_OCCURRENCES = 100
+_NO_JOBS = "the file declares no job: whoever follows this repository will run nothing"
+
+
+@click.command(
+    name="check",
+    short_help="Check a rollcron.yaml before it is committed.",
+    epilog="""
+\b
+Examples:
+  foliot check
+  foliot check ~/jobs -n 5
+  foliot check jobs/rollcron.yaml --strict -o json
+
+\b
+Exit codes:
+  0  all is well      3  the file has errors
+  1  an error         4  there is no such file
+  2  wrong usage      9  a warning, with --strict
+""",
+)
+@click.argument("path", default=".", metavar="[PATH]", type=click.Path(path_type=Path))
+@click.option(
+    "-n",
+    "--count",
+    type=click.IntRange(1, _MOST_OCCURRENCES),
+    default=3,
+    show_default=True,
+    metavar="N",
+    help="How many occurrences of each job to show.",
+)
+@click.option("--strict", is_flag=True, help="Exit with 9 if there is a warning.")
+@takes_start("Start after this time (ISO 8601); without an offset it is in each job's zone.  [default: now]")
+@output_option
+def check(path: Path, *, count: int, strict: bool, start: datetime | None, output: str) -> ExitCode:
+    """Check a rollcron.yaml, and show what its jobs will do.
+
+    PATH is the file, or the directory that it lies in; the file is read as it is, committed or not. All
+    errors are shown, each with its place and what would be right. Of a good file each job is shown with
+    its next runs, and with warnings of what may surprise.
+    """
+    file = path / FILE if path.is_dir() else path
+    data = _read(file)
+    try:
+        jobs = read_config(data, source="rollcron", file=str(file))
+    except ConfigInvalidError as error:
+        # Handled before it reaches `main`: only here is the text of the file known.
+        _write_problems(error, data, as_json=output == "json")
+        return exit_code_of(error)
+    reports = look_at(jobs, start or SystemClock().now(), count)
+    has_warning = not jobs or any(report.has_warning for report in reports)
+    if output == "json":
+        write_json({"ok": True, "file": str(file), "jobs": [report_facts(report) for report in reports]})
+    else:
+        write(labelled("ok", f"{file} has {counted(len(jobs), 'job')}", sys.stdout), sys.stdout)
+        for report in reports:
+            write("", sys.stdout)
+            write_facts(told(report))
+            for finding in report.findings:
+                write(labelled(finding.severity, finding.message, sys.stdout), sys.stdout)
+        if not jobs:
+            write(labelled("warning", _NO_JOBS, sys.stdout), sys.stdout)
+    return ExitCode.FINDINGS if strict and has_warning else ExitCode.OK
+
+
+def _read(file: Path) -> bytes:
+    """As much of a file as it may have, and a byte more."""
+    try:
+        with file.open("rb") as stream:
+            return stream.read(LARGEST_FILE + 1)
+    except FileNotFoundError:
+        hint = f"give the directory that has a {FILE}, or the file"
+        raise ConfigNotFoundError(str(file), hint=hint) from None
+    except OSError as error:
+        raise FoliotError(f"{file} cannot be read: {error.strerror}") from error
+
+
+def _write_problems(error: ConfigInvalidError, data: bytes, *, as_json: bool) -> None:
+    """All errors: for people on stderr, for programs on stdout."""
+    if as_json:
+        write_error(error, None, as_json=True)
+        return
+    lines = split_lines(data.decode(errors="replace").removeprefix("\ufeff"))
+    shown = [problem_lines(problem, lines) for problem in error.problems]
+    write("\n\n".join("\n".join(each) for each in shown), sys.stderr)
+    write(f"\n{error.problems[0].file} has {counted(len(shown), 'error')}", sys.stderr)

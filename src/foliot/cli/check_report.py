@@ -1,0 +1,121 @@
+"""What `foliot check` tells: an error with its line, or a job with its next runs."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from datetime import datetime
+from itertools import chain, repeat
+from typing import Any, NamedTuple
+
+from foliot.cli.caret import draw_caret
+from foliot.cli.cron_report import Shown, finding_facts, occurrence_facts, occurrence_rows, occurrences_after
+from foliot.cli.moment import in_zone, zone_of
+from foliot.cli.output import labelled
+from foliot.cli.table import Cell
+from foliot.errors import ConfigProblem
+from foliot.model.job import Job
+from foliot.model.policy import MisfireMode, Policy
+from foliot.schedules import Schedule
+from foliot.schedules.duration import format_duration
+from foliot.schedules.explain import explain
+from foliot.schedules.lint import Finding, lint
+
+Fact = tuple[str, Cell | str | None]
+
+
+class Report(NamedTuple):
+    """A job, and what will become of it from an instant on."""
+
+    job: Job
+    begin: datetime
+    occurrences: list[Shown]
+    findings: list[Finding]
+
+    @property
+    def has_warning(self) -> bool:
+        """Whether a finding is more than a note."""
+        return any(finding.severity == "warning" for finding in self.findings)
+
+
+def look_at(jobs: Sequence[Job], start: datetime, count: int) -> list[Report]:
+    """A report on each job. Jobs that share a rule share what is found about it."""
+    seen: dict[Schedule, Report] = {}
+    reports = []
+    for job in jobs:
+        if job.schedule not in seen:
+            begin = in_zone(start, zone_of(job.schedule))
+            occurrences = occurrences_after(job.schedule, begin, count)
+            seen[job.schedule] = Report(job, begin, occurrences, lint(job.schedule, begin))
+        reports.append(seen[job.schedule]._replace(job=job))
+    return reports
+
+
+def problem_lines(problem: ConfigProblem, lines: Sequence[str]) -> list[str]:
+    """An error for people: what, its line with a caret, and what would be right."""
+    line = lines[problem.line - 1] if problem.line <= len(lines) else ""
+    encoding = getattr(sys.stderr, "encoding", None) or "ascii"
+    shown = [labelled("error", str(problem), sys.stderr)]
+    if line:
+        shown += (f"  {part}" for part in draw_caret(line, problem.column - 1, encoding=encoding))
+    return [*shown, labelled("hint", problem.hint, sys.stderr)] if problem.hint else shown
+
+
+def told(report: Report) -> list[Fact]:
+    """A job for people: labels and values."""
+    job, data = report.job, report.job.action.data
+    facts: list[Fact] = [
+        ("job", Cell(job.name, "heading")),
+        ("name", data["name"] if data["name"] != job.name else None),
+        ("about", _first_line(data.get("description", ""))),
+        ("state", None if job.enabled else Cell("disabled: it does not run by its schedule", "yellow")),
+        ("schedule", str(job.schedule)),
+        ("meaning", explain(job.schedule)),
+        ("zone", _timezone(job)),
+        ("command", _first_line(data["run"])),
+        ("policy", ", ".join(policy_words(job.policy))),
+    ]
+    rows = occurrence_rows(report.occurrences, report.begin) if job.enabled else []
+    runs = (f"{at} ({wait}{note and f', {note}'})" for at, _, wait, note in rows)
+    return facts + list(zip(chain(["next"], repeat("")), runs, strict=False))
+
+
+def report_facts(report: Report) -> dict[str, Any]:
+    """A job for JSON."""
+    job = report.job
+    return {
+        "job": job.name,
+        "name": job.action.data["name"],
+        "description": job.action.data.get("description"),
+        "enabled": job.enabled,
+        "schedule": str(job.schedule),
+        "timezone": _timezone(job),
+        "explanation": explain(job.schedule),
+        "run": job.action.data["run"],
+        "timeout": format_duration(job.policy.timeout) if job.policy.timeout else None,
+        "concurrency": str(job.policy.overlap.mode),
+        "occurrences": [occurrence_facts(shown, report.begin) for shown in report.occurrences],
+        "findings": [finding_facts(finding) for finding in report.findings],
+    }
+
+
+def policy_words(policy: Policy) -> list[str]:
+    """How a job behaves, in the words of rollcron.yaml."""
+    words = [f"timeout {format_duration(policy.timeout)}"] if policy.timeout else []
+    words.append(f"concurrency {policy.overlap.mode}")
+    if policy.retry.max:
+        words.append(f"retry up to {policy.retry.max}x after {format_duration(policy.retry.delay)}")
+    if policy.misfire.mode is not MisfireMode.SKIP:
+        most = f" up to {policy.misfire.limit}" if policy.misfire.mode is MisfireMode.ALL else ""
+        words.append(f"misfire {policy.misfire.mode}{most}")
+    return words
+
+
+def _timezone(job: Job) -> str:
+    name: str = getattr(job.schedule, "timezone", "UTC")
+    return name
+
+
+def _first_line(text: str) -> str:
+    first, *more = text.strip().split("\n")
+    return f"{first} …" if more else first

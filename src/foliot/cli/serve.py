@@ -1,0 +1,114 @@
+"""`foliot serve`: the daemon, in the foreground; whoever wants it in the background has a service manager."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from datetime import timedelta
+from pathlib import Path
+
+import click
+
+from foliot.cli.check_report import problem_lines
+from foliot.cli.exit_code import ExitCode, exit_code_of
+from foliot.cli.output import write
+from foliot.daemon.serve import Serving
+from foliot.daemon.serve import serve as serve_until_stopped
+from foliot.errors import ConfigInvalidError, InvalidDurationError
+from foliot.observability.log_format import FORMATS, configure_logging
+from foliot.schedules.duration import parse_duration
+
+_LAST_PORT = 65_535
+_LEVELS = ("debug", "info", "warning", "error")
+
+_EPILOG = """
+\b
+Examples:
+  foliot serve                                follow the repository you are in
+  foliot serve https://git.example.org/ops.git -i 30
+  foliot serve --app billing.jobs:app         run an application of yours
+
+\b
+Exit codes:
+  0  stopped in order    3  no good rollcron.yaml; invalid REPO, store or app
+  1  an error            4  no rollcron.yaml in the repository
+  2  wrong usage         6  store unreachable
+"""
+
+
+@click.command(name="serve", short_help="Run the daemon.", epilog=_EPILOG)
+@click.argument("repository", metavar="[REPO]", required=False)
+@click.option(
+    "-i",
+    "--interval",
+    type=click.IntRange(min=1),
+    metavar="SECONDS",
+    default=60,
+    show_default=True,
+    help="How often to pull.",
+)
+@click.option("--store", metavar="URL", envvar="FOLIOT_STORE", help="Where jobs and runs are kept.")
+@click.option("--app", metavar="MODULE:NAME", help="An application of yours, such as billing.jobs:app.")
+@click.option("--follow-rewrites", is_flag=True, help="Follow a branch whose history was rewritten.")
+@click.option("--cache", type=click.Path(path_type=Path), metavar="DIR", help="Where clones are kept.")
+@click.option("--drain", metavar="DURATION", default="30s", show_default=True, help="How long runs may end.")
+@click.option("--metrics", metavar="[HOST:]PORT", help="Serve metrics for Prometheus there.")
+@click.option("--log-format", type=click.Choice(FORMATS), default="auto", show_default=True)
+@click.option("--log-level", type=click.Choice(_LEVELS), default="info", show_default=True)
+def serve(  # noqa: PLR0913 - one for each option
+    *,
+    repository: str | None,
+    interval: int,
+    store: str | None,
+    app: str | None,
+    follow_rewrites: bool,
+    cache: Path | None,
+    drain: str,
+    metrics: str | None,
+    log_format: str,
+    log_level: str,
+) -> ExitCode:
+    """Follow a git repository and run the jobs of its rollcron.yaml.
+
+    REPO is a path or a URL; without one, the repository you are in (or none, with --app). Jobs, runs and
+    their output are kept in the store: without --store, in a file of your state directory, which the
+    other commands look into, too. SIGHUP pulls now; SIGTERM or Ctrl-C lets runs end, twice ends them at once.
+    """
+    configure_logging(log_format, level=log_level)
+    serving = Serving(
+        repository=repository or (None if app else "."),
+        interval=timedelta(seconds=interval),
+        store=store,
+        app=app,
+        follow_rewrites=follow_rewrites,
+        cache=cache.absolute() if cache else None,
+        drain=_duration(drain),
+        metrics=None if metrics is None else _address(metrics),
+    )
+    return run_daemon(serving)
+
+
+def run_daemon(serving: Serving) -> ExitCode:
+    """Serve until stopped. If there is no good config to begin with, all that is wrong with it is shown."""
+    try:
+        asyncio.run(serve_until_stopped(serving))
+    except ConfigInvalidError as error:
+        for problem in error.problems:
+            write("\n".join(problem_lines(problem, ())), sys.stderr)
+        return exit_code_of(error)
+    return ExitCode.OK
+
+
+def _duration(text: str) -> timedelta:
+    try:
+        return parse_duration(text)
+    except InvalidDurationError as error:
+        raise click.BadParameter(error.message, param_hint="--drain") from error
+
+
+def _address(text: str) -> tuple[str, int]:
+    """Loopback, unless a host is named: metrics tell a lot."""
+    host, _, port = text.rpartition(":")
+    if not port.isdecimal() or not 0 < int(port) <= _LAST_PORT:
+        raise click.BadParameter(f"{text!r} is no port, and no host and port", param_hint="--metrics")
+    return host.strip("[]") or "127.0.0.1", int(port)

@@ -1,0 +1,117 @@
+"""One life of the daemon: an application, the repository that it follows, and the signals it heeds.
+
+SIGHUP pulls now. SIGTERM and Ctrl-C drain: no more is claimed, and what runs may end; a second one ends it
+at once. After a kill -9 nothing of it runs on, and the next start goes on where it was.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from datetime import timedelta
+from importlib.metadata import version
+from pathlib import Path
+
+from prometheus_client import start_http_server
+
+from foliot.app import Foliot
+from foliot.daemon.load import load_app
+from foliot.daemon.places import cache_directory, default_store, state_directory
+from foliot.daemon.systemd import Systemd
+from foliot.doors.rollcron.door import Rollcron
+from foliot.errors import InvalidAppError, without_password
+from foliot.observability import Metrics
+from foliot.observability.log import tell
+
+USUAL_INTERVAL = timedelta(seconds=60)
+USUAL_DRAIN = timedelta(seconds=30)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Serving:
+    """What a daemon is told. `program` is the command's name, and names its cache."""
+
+    repository: str | None = "."
+    interval: timedelta = USUAL_INTERVAL
+    store: str | None = None
+    app: str | None = None
+    program: str = "foliot"
+    follow_rewrites: bool = False
+    cache: Path | None = None
+    drain: timedelta = USUAL_DRAIN
+    metrics: tuple[str, int] | None = None  # where to serve them
+    environment: Mapping[str, str] = field(default_factory=lambda: dict(os.environ))
+
+
+async def serve(serving: Serving) -> None:
+    """Serve until told to stop; when this returns, nothing runs any more."""
+    app, door = _application(serving), None
+    if serving.repository is not None:
+        door = _follow(serving, serving.repository)
+        app.attach(door)
+    app.attach(Systemd(serving.environment, os.getpid()))
+    tell("serving", version=version("foliot"), store=without_password(app.store), process=os.getpid())
+    with _pulling_at_hangup(door), _serving_metrics(serving, app):
+        try:
+            await app.run()
+        finally:
+            app.close()
+
+
+def _application(serving: Serving) -> Foliot:
+    """The user's own, or one without jobs of its own."""
+    if serving.app is not None:
+        app = load_app(serving.app)
+        if serving.store is not None:
+            app.use_store(serving.store)
+        return app
+    store = serving.store
+    if store is None:
+        store = default_store(serving.environment)
+        state_directory(serving.environment).mkdir(mode=0o700, parents=True, exist_ok=True)
+    metrics = None if serving.metrics is None else Metrics()
+    return Foliot(store, name=serving.program, drain=serving.drain, metrics=metrics)
+
+
+def _follow(serving: Serving, repository: str) -> Rollcron:
+    return Rollcron(
+        repository,
+        cache=serving.cache or cache_directory(serving.environment, serving.program),
+        interval=serving.interval,
+        follow_rewrites=serving.follow_rewrites,
+        environment=serving.environment,
+    )
+
+
+@contextmanager
+def _pulling_at_hangup(door: Rollcron | None) -> Iterator[None]:
+    """Without a repository there is nothing to pull, and a hangup ends no daemon."""
+    loop = asyncio.get_running_loop()
+    loop.add_signal_handler(signal.SIGHUP, door.pull_now if door else lambda: None)
+    try:
+        yield
+    finally:
+        loop.remove_signal_handler(signal.SIGHUP)
+
+
+@contextmanager
+def _serving_metrics(serving: Serving, app: Foliot) -> Iterator[None]:
+    """On a thread of its own; scraping delays no job."""
+    if serving.metrics is None:
+        yield
+        return
+    if not isinstance(app.metrics, Metrics):
+        hint = "give it metrics=Metrics() of foliot.observability"
+        raise InvalidAppError(serving.app or app.name, "has no metrics to be served", hint=hint)
+    host, port = serving.metrics
+    server, thread = start_http_server(port, host, app.metrics.registry)
+    try:
+        yield
+    finally:
+        server.shutdown()
+        server.server_close()
+        thread.join()

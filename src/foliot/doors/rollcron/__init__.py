@@ -1,0 +1,21 @@
+"""rollcron: jobs in a file of a git repository.
+
+    door.py         `Rollcron`: a repository that is followed, as a part of an application
+    tidings.py      what the log and the store are told about it
+    live_output.py  what runs have written so far, for whoever follows them
+    config.py       `read_config`: from the text of `rollcron.yaml` to jobs, or to all of its errors
+    value.py        what the value of a field may be, and what would be right
+    yaml_tree.py    YAML as nodes with their places; the only user of the YAML library
+    report.py       the errors of a file, in the order of its lines
+
+A file is good as a whole or not at all: one error, and no job of it is declared, so that whoever follows
+the repository keeps what was there before. A job's policies are those of `presets.ROLLCRON`, changed by
+what its fields say; its action is data for the shell executor.
+
+What is read comes from outside. It is bounded in size, depth, number of values and number of errors, and
+nothing of it becomes a path, a command or a variable before it has been checked.
+"""
+
+from foliot.doors.rollcron.config import FILE, read_config
+
+__all__ = ["FILE", "read_config"]

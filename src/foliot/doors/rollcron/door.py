@@ -1,0 +1,223 @@
+"""The door itself: a repository that is followed, as a part of an application.
+
+    every interval, or when asked:   what does the store have? ─▶ pull ─▶ parse ─▶ snapshots ─▶ declare
+
+Scheduling is the engine's; this declares jobs, brings their executor, and says how the source fares.
+Whatever fails, what was declared last stays, and it is tried again at the next interval.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import os
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from datetime import timedelta
+from pathlib import Path
+
+from foliot.app.part import Host
+from foliot.doors.rollcron.config import read_config
+from foliot.doors.rollcron.live_output import LiveOutput
+from foliot.doors.rollcron.tidings import short, tell_dropped, tell_failure, tell_next_runs, written
+from foliot.engine.reconciler import names_of, reconcile
+from foliot.errors import FoliotError, StaleRevisionError, StoreError
+from foliot.executors.shell.executor import ShellExecutor
+from foliot.executors.shell.warden.spawn import SHELL
+from foliot.model.codec import encode_job
+from foliot.model.job import Job
+from foliot.model.view import SourceHealth
+from foliot.observability.log import tell
+from foliot.protocols import Executor, Snapshot
+from foliot.sources.git.follow import GitSource
+
+
+class Rollcron:
+    """Follows a repository, and runs the jobs of its `rollcron.yaml`."""
+
+    def __init__(
+        self,
+        repository: str,
+        *,
+        cache: Path,
+        interval: timedelta = timedelta(seconds=60),
+        follow_rewrites: bool = False,
+        environment: Mapping[str, str] | None = None,
+    ) -> None:
+        self._repository = repository
+        self._cache = cache
+        self._interval = interval
+        self._follow_rewrites = follow_rewrites
+        self._environment = environment
+        self._titles: dict[str, str] = {}
+        self._life: _Following | None = None
+
+    async def begin(self, host: Host) -> dict[str, Executor]:
+        """Clone or pull, declare what is there, and be ready to run it."""
+        if not os.access(SHELL, os.X_OK):
+            raise FoliotError(f"there is no {SHELL} that could run commands", hint="install a shell")
+        source = GitSource(
+            self._repository,
+            self._cache,
+            self._parse,
+            clock=host.clock,
+            follow_rewrites=self._follow_rewrites,
+        )
+        self._life = life = _Following(source, host, self._interval, self._environment)
+        await life.begin()
+        return {f"shell:{source.name}": life.executor}
+
+    def _parse(self, text: bytes, revision: str) -> Sequence[Job]:
+        assert self._life is not None  # noqa: S101 - `begin` has made it
+        jobs = read_config(text, source=self._life.name, revision=revision)
+        self._titles |= {job.key: job.action.data["name"] for job in jobs}
+        return jobs
+
+    async def live(self) -> None:
+        """Follow, until cancelled."""
+        if self._life is not None:
+            await self._life.live()
+
+    def pull_now(self) -> None:
+        """Do not wait for the interval to pass; from any thread."""
+        if self._life is not None:
+            self._life.pull_now()
+
+    async def close(self) -> None:
+        """Let go of everything."""
+        if self._life is not None:
+            await self._life.close()
+            self._life = None
+
+    def title(self, job: str) -> str | None:
+        """The display name of a job."""
+        return self._titles.get(job)
+
+
+class _Following:
+    """One stay with a host, on the engine's loop."""
+
+    def __init__(
+        self, source: GitSource, host: Host, interval: timedelta, environment: Mapping[str, str] | None
+    ) -> None:
+        self._source = source
+        self._host = host
+        self._interval = interval
+        self._loop = asyncio.get_running_loop()
+        self._asked = asyncio.Event()
+        self._outputs = LiveOutput(source.snapshots)
+        self._snapshot = Snapshot("", ())
+        self._was_failing = False
+        self._dropped = 0
+        self.executor = ShellExecutor(
+            self._outputs,
+            publish=self._outputs.publish,
+            environment=environment,
+            leash=host.lease
+            / 2,  # the last heartbeat may lie a third of the lease back, and ending takes 5 s
+        )
+
+    @property
+    def name(self) -> str:
+        """The name of the source."""
+        return self._source.name
+
+    # -- the cycle ---------------------------------------------------------------------------------
+
+    async def begin(self) -> None:
+        """Take the newest revision; if it cannot be had, the last that was good."""
+        known = await self._host.store.revision(self.name)
+        self._snapshot = await self._source.start()
+        status = self._source.status
+        tell(
+            "source_followed",
+            source=self.name,
+            repository=status.repository,
+            revision=short(self._snapshot.revision),
+            jobs=len(self._snapshot.jobs),
+        )
+        if status.error is None:
+            await self._declare(known)
+        else:
+            tell_failure(self.name, status, status.error)
+            if known is None:  # nobody knows better than the cache
+                await self._declare(known)
+        self._was_failing = status.error is not None
+        tell_next_runs(self._snapshot.jobs, self._host.clock.now())
+        await self._write_status()
+
+    async def live(self) -> None:
+        """Follow, until cancelled; beside it, what runs write is brought to the store."""
+        writing = asyncio.ensure_future(self._outputs.write_on(self._host.store, self._host.clock))
+        try:
+            while True:
+                await self._host.clock.wait(self._interval, self._asked)
+                self._asked.clear()
+                await self._turn()
+        finally:
+            writing.cancel()
+
+    async def _turn(self) -> None:
+        try:
+            # Asked before the pull: what is pulled after that is at least as new as what the store has.
+            known = await self._host.store.revision(self.name)
+            moved = await self._source.refresh()
+            self._snapshot = moved or self._snapshot
+            await self._declare(known)
+        except FoliotError as error:
+            self._was_failing = True
+            tell_failure(self.name, self._source.status, error)
+        except Exception as error:  # noqa: BLE001 - a fault of ours must not end the following for good
+            tell("source_failed", error, source=self.name, error=f"{type(error).__name__}: {error}")
+        else:
+            if self._was_failing:
+                tell("source_answers", source=self.name, revision=short(self._snapshot.revision))
+            self._was_failing = False
+        await self._write_status()
+
+    async def _declare(self, known: str | None) -> None:
+        """Make the store agree, unless it does; if somebody else has just changed it, the next turn sees."""
+        revision = _revision_of(self._snapshot)
+        if known == revision:
+            return
+        host, declared = self._host, {job.name for job in self._snapshot.jobs}
+        before = await names_of(host.store, self.name)
+        with suppress(StaleRevisionError):
+            events = await reconcile(
+                host.store,
+                self.name,
+                self._snapshot._replace(revision=revision),
+                host.clock.now(),
+                base=known,
+            )
+            gone = [name for name in before if name not in declared]
+            if len(gone) * 2 > len(before):
+                tell_dropped(self.name, gone, len(before))
+                self._dropped = len(gone)
+            if known is not None:
+                tell("source_moved", source=self.name, revision=short(revision), jobs=len(declared))
+                tell_next_runs(self._snapshot.jobs, host.clock.now())
+            host.heed(events)
+
+    async def _write_status(self) -> None:
+        """Say how the source fares, to the metrics and to whoever asks the store."""
+        status, dropped, self._dropped = self._source.status, self._dropped, 0
+        jobs = len(self._snapshot.jobs)
+        self._host.watch(SourceHealth(self.name, status.failures, status.pulled_at, jobs, dropped))
+        with suppress(StoreError):  # the engine tells of a store that is away
+            await self._host.store.write_source_status(self.name, written(self._source.status))
+
+    # -- from outside ------------------------------------------------------------------------------
+
+    def pull_now(self) -> None:
+        self._loop.call_soon_threadsafe(self._asked.set)
+
+    async def close(self) -> None:
+        await self.executor.close()
+        await self._source.close()
+
+
+def _revision_of(snapshot: Snapshot) -> str:
+    """The commit, and a sign of what its jobs say: `local` may mean another zone on the next start."""
+    said = hashlib.sha256("\n".join(encode_job(job) for job in snapshot.jobs).encode())
+    return f"{snapshot.revision}+{said.hexdigest()[:8]}"

@@ -1,0 +1,66 @@
+"""What the log, and whoever asks the store, get to know about a repository that is followed."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from datetime import datetime
+
+from foliot.errors import FoliotError
+from foliot.model.attempt import format_instant
+from foliot.model.job import Job
+from foliot.observability.log import tell
+from foliot.sources.git.follow import SourceStatus
+
+_SHOWN = 5
+
+
+def tell_next_runs(jobs: Sequence[Job], now: datetime) -> None:
+    """The next few runs, soonest first, by the names that people gave to their jobs."""
+    upcoming = [(job.schedule.next_after(now), job) for job in jobs if job.enabled]
+    soonest = sorted((at, job.name, job) for at, job in upcoming if at is not None)
+    for at, _, job in soonest[:_SHOWN]:
+        tell("next_run", name=job.action.data["name"], due=at.isoformat(timespec="seconds"))
+
+
+def tell_failure(source: str, status: SourceStatus, error: FoliotError) -> None:
+    """Of failures in a row the 1st, 2nd, 4th, 8th … is told: a remote may be away for days."""
+    count = status.failures
+    if count & (count - 1) == 0:
+        tell(
+            "source_failed",
+            source=source,
+            error=str(error),
+            hint=error.hint,
+            failures=count,
+            since=status.failing_since,
+            in_effect=short(status.revision),
+        )
+
+
+def tell_dropped(source: str, names: Sequence[str], before: int) -> None:
+    """A file that loses most of its jobs is more often a mistake than a wish."""
+    shown = ", ".join(sorted(names)[:_SHOWN])
+    tell("jobs_dropped", source=source, dropped=len(names), of=before, jobs=shown)
+
+
+def written(status: SourceStatus) -> str:
+    """A status as it is kept in the store."""
+    facts = {
+        "repository": status.repository,
+        "revision": status.revision,
+        "pulled_at": _instant(status.pulled_at),
+        "error": None if status.error is None else str(status.error),
+        "failing_since": _instant(status.failing_since),
+        "failures": status.failures,
+    }
+    return json.dumps({name: value for name, value in facts.items() if value is not None})
+
+
+def short(revision: str | None) -> str | None:
+    """A revision as people write it."""
+    return None if revision is None else revision[:12]
+
+
+def _instant(instant: datetime | None) -> str | None:
+    return None if instant is None else format_instant(instant.replace(microsecond=0))

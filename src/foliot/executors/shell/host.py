@@ -1,0 +1,25 @@
+"""What a host must have for shell jobs: otherwise something might outlive its run, and nobody would know."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+from foliot.errors import FoliotError
+
+_PROC = Path("/proc/self/stat")
+
+
+def check_host() -> None:
+    """Refuse a host on which trees of processes cannot be followed and ended."""
+    if sys.platform != "linux":
+        raise FoliotError(f"shell jobs need Linux, not {sys.platform}", hint="Python jobs run everywhere")
+    if not _PROC.exists():
+        raise FoliotError("shell jobs need /proc", hint="mount it: mount -t proc proc /proc")
+    try:
+        os.close(os.pidfd_open(os.getpid()))
+    except OSError as error:
+        raise FoliotError(
+            f"shell jobs need pidfd_open: {error}", hint="it takes Linux 5.3, and a container that allows it"
+        ) from error

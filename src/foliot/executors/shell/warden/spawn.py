@@ -1,0 +1,119 @@
+"""Starting a command: what it gets from the warden, and what it does not.
+
+It gets a session of its own, its directory and environment, /dev/null to read from, two pipes to write to;
+every signal as it is by default and none blocked; the umask and the limits that the daemon has. Every
+descriptor of the warden closes itself at the exec.
+
+Two things are put on for the moment of the spawn, because children inherit them and nothing else reaches
+every one of them. *The mark*: a soft limit on real-time CPU time of some 35 years, a different one for each
+tree. It limits nobody, and survives `setsid`, `env -i` and double forks: whose orphan is this? *Appetite*:
+an OOM score somewhat higher than the daemon's, so that out of memory the job ends, and not the scheduler.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import resource
+import signal
+from collections.abc import Mapping
+from typing import NamedTuple
+
+SHELL = "/bin/sh"
+_MARKS = 1 << 50
+_HUNGRIER = 100
+_MOST_HUNGRY = 1000
+_KEPT_BACK = 16
+_SIGNALS = tuple(signal.valid_signals() - {signal.SIGKILL, signal.SIGSTOP})
+
+
+class Command(NamedTuple):
+    """What is to be started; the number is the daemon's, and never comes again."""
+
+    number: int
+    text: str
+    folder: str
+    environment: Mapping[str, str]
+
+
+class Spawner:
+    """Starts commands, each with a mark of its own."""
+
+    def __init__(self) -> None:
+        self._null = os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC)
+        self._files, most_files = resource.getrlimit(resource.RLIMIT_NOFILE)
+        self._own_files = (most_files, most_files)  # two pipes for each command at a time
+        self._child_files = (self._files, most_files)
+        resource.setrlimit(resource.RLIMIT_NOFILE, self._own_files)
+        self._can_mark = resource.getrlimit(resource.RLIMIT_RTTIME)[1] == resource.RLIM_INFINITY
+        self._appetite = _Appetite()
+
+    def check_files(self, highest: int) -> None:
+        """Keep some descriptors back: a warden that can open none is blind, and could end nothing."""
+        if highest >= resource.getrlimit(resource.RLIMIT_NOFILE)[0] - _KEPT_BACK:
+            raise OSError(errno.EMFILE, os.strerror(errno.EMFILE))
+
+    def mark(self, number: int) -> int | None:
+        """How the tree of that number is marked; None: this host does not allow it."""
+        return _MARKS + number if self._can_mark else None
+
+    def spawn(self, command: Command, out: int, err: int) -> int:
+        """The pid of the shell. OSError or ValueError if it cannot be started; nothing is left then."""
+        # A text that begins with a dash would be read as an option.
+        text = f" {command.text}" if command.text[:1] in ("-", "+") else command.text
+        os.chdir(command.folder)
+        try:
+            self._put_on(command.number)
+            return os.posix_spawn(
+                SHELL,
+                ["sh", "-c", text],
+                command.environment,
+                file_actions=[
+                    (os.POSIX_SPAWN_DUP2, self._null, 0),
+                    (os.POSIX_SPAWN_DUP2, out, 1),
+                    (os.POSIX_SPAWN_DUP2, err, 2),
+                ],
+                setsid=True,
+                setsigmask=(),
+                setsigdef=_SIGNALS,
+            )
+        finally:
+            self._take_off()
+            os.chdir("/")
+
+    def _put_on(self, number: int) -> None:
+        resource.setrlimit(resource.RLIMIT_NOFILE, self._child_files)
+        if self._can_mark:
+            resource.setrlimit(resource.RLIMIT_RTTIME, (_MARKS + number, resource.RLIM_INFINITY))
+        self._appetite.grow()
+
+    def _take_off(self) -> None:
+        self._appetite.shrink()  # the mark may stay on: nobody asks for the warden's own
+        resource.setrlimit(resource.RLIMIT_NOFILE, self._own_files)
+
+
+class _Appetite:
+    """The OOM score of this process, for a moment higher than usual. Not every host has one to change."""
+
+    def __init__(self) -> None:
+        self._file = -1
+        try:
+            self._file = os.open("/proc/self/oom_score_adj", os.O_RDWR | os.O_CLOEXEC)
+            usual = int(os.read(self._file, 16))
+        except (OSError, ValueError):
+            usual = 0
+        self._usual = str(usual).encode()
+        self._grown = str(min(usual + _HUNGRIER, _MOST_HUNGRY)).encode()
+
+    def grow(self) -> None:
+        self._set(self._grown)
+
+    def shrink(self) -> None:
+        self._set(self._usual)
+
+    def _set(self, score: bytes) -> None:
+        if self._file >= 0:
+            try:
+                os.pwrite(self._file, score, 0)
+            except OSError:
+                self._file = -1

@@ -1,0 +1,186 @@
+"""A repository as a source of jobs: pull, read the config, make snapshots, swap.
+
+Whatever fails, the last good one stays in effect.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from base64 import b64decode
+from collections.abc import Awaitable, Callable, Sequence
+from contextlib import suppress
+from copy import copy
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Any, NamedTuple, TypeVar
+
+from foliot.errors import FoliotError
+from foliot.model.job import Job
+from foliot.protocols import Clock, Snapshot
+from foliot.sources.git.address import parse_address
+from foliot.sources.git.errand import Errands
+from foliot.sources.git.errors import GitError, TreeRefusedError
+from foliot.sources.git.layout import Layout
+from foliot.sources.git.snapshots import Snapshots
+from foliot.sources.git.tree import Limits
+
+Parse = Callable[[bytes, str], Sequence[Job]]
+T = TypeVar("T")
+_IN_MIND = 2  # sets: the current one, and the one before
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SourceStatus:
+    """How a source fares: what is in effect, and since when trying for something newer has failed.
+
+    `error` is the last attempt's, `failures` counts attempts in a row that failed, from `failing_since` on.
+    """
+
+    repository: str
+    revision: str | None = None
+    pulled_at: datetime | None = None
+    error: FoliotError | None = None
+    failing_since: datetime | None = None
+    failures: int = 0
+
+
+class _Refused(NamedTuple):
+    """A revision that can never be taken, and why: there is no use in trying it again and again."""
+
+    revision: str
+    error: FoliotError
+
+
+class GitSource:
+    """Follows one repository. `snapshots` is where its runs find their files.
+
+    `parse` makes jobs of the config file's bytes and the revision; it raises a FoliotError if it cannot.
+    """
+
+    def __init__(  # noqa: PLR0913 - what to follow, where to, and how; each with its usual value
+        self,
+        repository: str,
+        cache: Path,
+        parse: Parse,
+        *,
+        clock: Clock,
+        file: str = "rollcron.yaml",
+        follow_rewrites: bool = False,
+        timeout: timedelta = timedelta(minutes=5),
+        limits: Limits | None = None,
+    ) -> None:
+        address = parse_address(repository)
+        self.name = address.slug
+        self.layout = Layout(cache.expanduser().absolute(), address.slug)
+        self.snapshots = Snapshots(address.shown, self.layout)
+        self.status = SourceStatus(repository=address.shown)
+        self._errands = Errands(address, self.layout.root, timeout, limits or Limits())
+        self._parse = parse
+        self._clock = clock
+        self._file = file
+        self._follow_rewrites = follow_rewrites
+        self._busy = asyncio.Lock()
+        self._refused: _Refused | None = None
+        self._tidying: asyncio.Task[None] | None = None
+
+    async def start(self) -> Snapshot:
+        """What to begin with: the newest if it is good, else the last good one that is in the cache.
+
+        Which of the two, `status` tells. The error, if there is neither.
+        """
+        async with self._busy:
+            try:
+                return await self._noted(self._newest())
+            except FoliotError:
+                with suppress(FoliotError):
+                    return await self._take(await self._errands.do("recall"))
+                raise
+
+    async def refresh(self) -> Snapshot | None:
+        """Pull; what is to be declared now, or None if nothing has moved.
+
+        A FoliotError says what failed: the remote, the config or the snapshots. What was in effect stays.
+        """
+        async with self._busy:
+            return await self._noted(self._moved())
+
+    async def close(self) -> None:
+        """Stop what goes on in the background, and let go of all snapshots."""
+        if self._tidying is not None:
+            self._tidying.cancel()
+            await asyncio.wait([self._tidying])
+        self.snapshots.close()
+
+    async def _newest(self) -> Snapshot:
+        return await self._take(await self._pull(known=None))
+
+    async def _moved(self) -> Snapshot | None:
+        is_whole = await asyncio.to_thread(self.snapshots.is_whole)
+        current = self.snapshots.revision if is_whole else None
+        refused = self._refused
+        pulled = await self._pull(known=refused.revision if refused is not None else current)
+        if refused is not None and refused.revision == pulled["revision"]:
+            raise copy(refused.error)
+        if current is not None and current == pulled["revision"]:
+            if await asyncio.to_thread(self._is_littered):
+                self._tidy(current)
+            return None
+        return await self._take(pulled)
+
+    async def _pull(self, known: str | None) -> dict[str, Any]:
+        """The newest revision, and its config file unless the revision is known."""
+        facts = {"file": self._file, "follow_rewrites": self._follow_rewrites, "known": known}
+        pulled = await self._errands.do("pull", **facts)
+        self.status = replace(self.status, pulled_at=self._clock.now())
+        return pulled
+
+    async def _take(self, pulled: dict[str, Any]) -> Snapshot:
+        """Make what was pulled the one in effect, from the config to the swap."""
+        revision = str(pulled["revision"])
+        try:
+            jobs = await asyncio.to_thread(self._parse, b64decode(pulled["config"]), revision)
+            snapshot = Snapshot(revision, tuple(jobs))
+            await self._build(snapshot, pulled["config"])
+        except FoliotError as error:
+            if isinstance(error, TreeRefusedError) or not isinstance(error, GitError):
+                self._refused = _Refused(revision, error)
+            raise
+        self._refused = None
+        self.status = replace(self.status, revision=revision)
+        self._tidy(revision)
+        return snapshot
+
+    async def _build(self, snapshot: Snapshot, config: str) -> None:
+        facts = {
+            "revision": snapshot.revision,
+            "jobs": [job.name for job in snapshot.jobs],
+            "config": config,
+            "follow_rewrites": self._follow_rewrites,
+        }
+        async with self._errands.held("build", **facts) as built:
+            await asyncio.to_thread(self.snapshots.adopt, self.layout.set_of(built["set"]), snapshot)
+
+    async def _noted(self, work: Awaitable[T]) -> T:
+        """Do it, and keep the status in step."""
+        try:
+            done = await work
+        except FoliotError as error:
+            since = self.status.failing_since or self._clock.now()
+            failures = self.status.failures + 1
+            self.status = replace(self.status, error=error, failing_since=since, failures=failures)
+            raise
+        self.status = replace(self.status, error=None, failing_since=None, failures=0)
+        return done
+
+    def _is_littered(self) -> bool:
+        return sum(1 for _ in self.layout.sets.iterdir()) > _IN_MIND
+
+    def _tidy(self, revision: str) -> None:
+        """In the background: it may take as long as making the snapshots did."""
+        if self._tidying is None or self._tidying.done():
+            self._tidying = asyncio.create_task(self._swept(revision))
+
+    async def _swept(self, revision: str) -> None:
+        with suppress(FoliotError):  # the next one will do it
+            await self._errands.do("tidy", revision=revision)

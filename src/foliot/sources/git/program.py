@@ -1,0 +1,212 @@
+"""The git program: called by ourselves, with everything off that asks, runs something else, or has no bound.
+
+Only the commands that talk to a remote read the user's own git configuration (credential helpers, proxies,
+an ssh command); all others read that of the clone alone, so that no filter or hook of the host takes part.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from threading import Thread
+from typing import IO
+
+from foliot.errors import shorten
+from foliot.sources.git.address import SCHEMES, Address
+from foliot.sources.git.errors import GitError, GitMissingError
+
+_KEPT = 20_000
+_MOST = 1 << 20
+_TELLING = re.compile(r"(?:fatal|error|ERROR|ssh): ")
+_SSH_FAILED = "Could not read from remote repository."
+_LET_IN = "put a user and a token before the host, or set up a git credential helper for the daemon's user"
+_HINTS = {
+    "terminal prompts disabled": _LET_IN,
+    "Authentication failed": _LET_IN,
+    "Permission denied (": "give the server the ssh key of the daemon's user; no password is ever typed",
+    "Host key verification failed": "add the server to the known_hosts of the daemon's user",
+    "dubious ownership": "as the daemon's user: git config --global --add safe.directory PATH",
+}
+_SSH = "ssh -oBatchMode=yes -oConnectTimeout=20 -oServerAliveInterval=15 -oServerAliveCountMax=3"
+_MAY_PASS = ("GIT_SSH", "GIT_SSH_COMMAND", "GIT_SSH_VARIANT", "GIT_SSL_CAINFO", "GIT_SSL_CAPATH")
+# Faults of old tools that real histories hold, in texts that nobody reads: no reason to refuse them.
+_HARMLESS = (
+    "badDate",
+    "badEmail",
+    "badName",
+    "badTimezone",
+    "missingEmail",
+    "missingNameBeforeEmail",
+    "missingSpaceBeforeDate",
+    "missingSpaceBeforeEmail",
+    "multipleAuthors",
+    "zeroPaddedDate",
+    "zeroPaddedFilemode",
+)
+_OPTIONS = (
+    "core.hooksPath=/dev/null",
+    "core.fsmonitor=false",
+    "core.askPass=",
+    "core.bigFileThreshold=32m",
+    "transfer.fsckObjects=true",
+    "fetch.fsckObjects=true",
+    "fetch.recurseSubmodules=false",
+    "submodule.recurse=false",
+    "gc.autoDetach=false",
+    "maintenance.auto=false",
+    "http.lowSpeedLimit=1000",
+    "http.lowSpeedTime=30",
+    *(f"fetch.fsck.{fault}=ignore" for fault in _HARMLESS),
+)
+
+
+class CommandFailedError(Exception):
+    """A git command ended with an error; `said` is what it wrote about it, within a bound."""
+
+    def __init__(self, command: str, code: int, said: str) -> None:
+        super().__init__(f"git {command} ended with {code}: {said}")
+        self.code = code
+        self.said = said
+
+    @property
+    def reason(self) -> str:
+        """The line that tells most, on one line."""
+        lines = [line.strip() for line in self.said.splitlines() if line.strip()]
+        telling = [line for line in lines if _TELLING.match(line)] or lines[-1:]
+        if lines and telling[0].endswith(_SSH_FAILED):  # the line before is ssh's own
+            telling = lines[:1]
+        return shorten(_TELLING.sub("", telling[0]) if telling else f"git ended with {self.code}")
+
+    @property
+    def hint(self) -> str | None:
+        """What a person can do about it, if that is known."""
+        return next((hint for words, hint in _HINTS.items() if words in self.said), None)
+
+
+class GitProgram:
+    """Runs git for one repository. All calls block: this is for the process that does errands."""
+
+    def __init__(self, address: Address, home: Path, inherited: Mapping[str, str]) -> None:
+        self._address = address
+        self._home = home
+        self._offline = _environment(inherited, home) | {"GIT_CONFIG_GLOBAL": "/dev/null"}
+        self._online = _environment(inherited, home) | _credentials(address)
+        if "GIT_SSH" not in inherited and "GIT_SSH_COMMAND" not in inherited and not self._has_ssh_command():
+            self._online["GIT_SSH_COMMAND"] = _SSH
+
+    def run(
+        self, *arguments: str, repository: Path | None = None, online: bool = False, most: int = _MOST
+    ) -> bytes:
+        """What a command writes. CommandFailedError if it fails; GitError if it writes more than so much."""
+        with self._started(arguments, repository, online=online) as process:
+            written = _pipe(process.stdout).read(most + 1)
+            if len(written) > most:
+                process.kill()
+                raise GitError(self._address.shown, f"git {arguments[0]} wrote more than {most} bytes")
+        return written
+
+    @contextmanager
+    def stream(self, *arguments: str, repository: Path) -> Iterator[IO[bytes]]:
+        """A command's output while it is written; when it was not read to its end, the command is killed."""
+        with self._started(arguments, repository, online=False) as process:
+            pipe = _pipe(process.stdout)
+            try:
+                yield pipe
+            except BaseException:
+                process.kill()
+                raise
+
+    @contextmanager
+    def _started(
+        self, arguments: tuple[str, ...], repository: Path | None, *, online: bool
+    ) -> Iterator[subprocess.Popen[bytes]]:
+        where = [f"--git-dir={repository}"] if repository else []
+        options = [word for option in _OPTIONS for word in ("-c", option)]
+        try:
+            process = subprocess.Popen(  # noqa: S603 - an address was checked; no shell is asked
+                ["git", *where, *options, *arguments],  # noqa: S607 - the git that is on the PATH
+                cwd=self._home,
+                env=self._online if online else self._offline,
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+            )
+        except OSError as error:
+            hint = "install git and see that it is on the PATH"
+            raise GitMissingError(
+                self._address.shown, f"the git program does not start ({error.strerror})", hint=hint
+            ) from error
+        ears = _Ears(_pipe(process.stderr))
+        with process:
+            yield process
+            ears.join()
+        if process.returncode:
+            raise CommandFailedError(arguments[0], process.returncode, ears.heard())
+
+    def _has_ssh_command(self) -> bool:
+        if self._address.is_local or self._address.url.startswith(("http", "git://")):
+            return True  # none is needed
+        try:
+            return bool(self.run("config", "--get", "core.sshCommand", online=True).strip())
+        except CommandFailedError:
+            return False
+
+
+class _Ears(Thread):
+    """Listens to all that a program complains, and remembers the beginning and the end of it."""
+
+    def __init__(self, pipe: IO[bytes]) -> None:
+        super().__init__(daemon=True)
+        self._pipe = pipe
+        self._head = self._tail = b""
+        self.start()
+
+    def run(self) -> None:
+        while piece := self._pipe.read1(4096):  # type: ignore[attr-defined]  # a pipe's reader is buffered
+            room = _KEPT - len(self._head)
+            self._head += piece[:room]
+            self._tail = (self._tail + piece[room:])[-_KEPT:] if len(piece) > room else self._tail
+
+    def heard(self) -> str:
+        """What was said, within a bound."""
+        return (self._head + self._tail).decode(errors="replace")
+
+
+def _pipe(pipe: IO[bytes] | None) -> IO[bytes]:
+    if pipe is None:  # pragma: no cover - both pipes are always asked for
+        raise RuntimeError
+    return pipe
+
+
+def _environment(inherited: Mapping[str, str], home: Path) -> dict[str, str]:
+    """The host's, without what a git that has called us says about its own repository."""
+    kept = {k: v for k, v in inherited.items() if not k.startswith("GIT_") or k in _MAY_PASS}
+    return kept | {
+        "LC_ALL": "C",
+        "LANGUAGE": "",
+        "GIT_TERMINAL_PROMPT": "0",
+        "GIT_ASKPASS": "",
+        "SSH_ASKPASS": "",
+        "SSH_ASKPASS_REQUIRE": "never",
+        "GIT_CONFIG_NOSYSTEM": "1",
+        "GIT_ALLOW_PROTOCOL": ":".join(SCHEMES),
+        "GIT_NO_REPLACE_OBJECTS": "1",
+        "GIT_LFS_SKIP_SMUDGE": "1",
+        "GIT_CEILING_DIRECTORIES": os.fspath(home.parent),
+    }
+
+
+def _credentials(address: Address) -> dict[str, str]:
+    """By the environment: what stands among a program's arguments, every user of the host can read."""
+    if address.authorization is None:
+        return {}
+    scheme, _, rest = address.url.partition("://")
+    return {
+        "GIT_CONFIG_COUNT": "1",
+        "GIT_CONFIG_KEY_0": f"http.{scheme}://{rest.partition('/')[0]}/.extraHeader",
+        "GIT_CONFIG_VALUE_0": f"Authorization: {address.authorization}",
+    }

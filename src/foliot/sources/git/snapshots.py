@@ -1,0 +1,152 @@
+"""Where runs find their files: the sets that this process has in mind, and the runs that are in them.
+
+A set in mind is locked, and so is a snapshot with a run in it: nobody removes them, in whatever process. Two
+sets are kept in mind, the current one and the one before, so that a run whose definition came just before
+a reload gets the files that belong to it.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from threading import Lock
+from typing import NamedTuple
+
+from foliot.model.frozen import is_alike
+from foliot.model.job import Job
+from foliot.protocols import Run, Snapshot
+from foliot.sources.git.errors import SnapshotError
+from foliot.sources.git.layout import Layout, SnapshotSet, take_shared
+
+_KEPT = 2
+
+
+class Place(NamedTuple):
+    """Where a run works, and which revision's files are there."""
+
+    path: Path
+    revision: str
+
+
+class _Known(NamedTuple):
+    files: SnapshotSet
+    revision: str
+    jobs: Mapping[str, Job]
+    lock: int
+
+
+class _Pin:
+    """A snapshot that runs are in; one lock for all of them."""
+
+    def __init__(self, path: Path, file: int) -> None:
+        self.path = path
+        self.file = file
+        self.runs = 0
+
+
+class Snapshots:
+    """The workplace of shell jobs. `enter` and `leave` are quick, and any thread may call them."""
+
+    def __init__(self, repository: str, layout: Layout | None = None) -> None:
+        self._repository = repository
+        self._layout = layout
+        self._guard = Lock()
+        self._known: list[_Known] = []
+        self._pins: dict[Path, _Pin] = {}
+        self._runs: dict[tuple[str, int, int], _Pin] = {}
+
+    @property
+    def revision(self) -> str | None:
+        """What the current set is at."""
+        with self._guard:
+            return self._known[0].revision if self._known else None
+
+    def is_whole(self) -> bool:
+        """Whether all snapshots of the current set are still there; caches get emptied by others."""
+        with self._guard:
+            current = self._known[0] if self._known else None
+        return current is not None and current.files.holds(current.jobs)
+
+    def adopt(self, files: SnapshotSet, snapshot: Snapshot) -> None:
+        """Runs that begin from now on find the files of this set."""
+        lock = take_shared(files.lock)
+        if lock is None:
+            raise SnapshotError(self._repository, f"the snapshots of {snapshot.revision[:12]} are gone")
+        with self._guard:
+            jobs = {job.name: job for job in snapshot.jobs}
+            if self._known and self._known[0].files == files:
+                os.close(self._known.pop(0).lock)
+            self._known.insert(0, _Known(files, snapshot.revision, jobs, lock))
+            for old in self._known[_KEPT:]:
+                os.close(old.lock)
+            del self._known[_KEPT:]
+
+    def enter(self, run: Run) -> Place:
+        """The snapshot for a run, which stays as long as the run is in it. SnapshotError if there is none."""
+        with self._guard:
+            files, revision = self._choose(run.job)
+            path = files.job(run.job.name)
+            pin = self._pins.get(path) or self._pinned(files, run.job.name)
+            pin.runs += 1
+            self._pins[path] = pin
+            self._runs[_key(run)] = pin
+            return Place(path, revision)
+
+    def leave(self, run: Run) -> None:
+        """The run is over."""
+        with self._guard:
+            pin = self._runs.pop(_key(run), None)
+            if pin is None:
+                return
+            pin.runs -= 1
+            if not pin.runs:
+                del self._pins[pin.path]
+                os.close(pin.file)
+
+    def close(self) -> None:
+        """Let go of everything, as the end of the process would."""
+        with self._guard:
+            for file in (*(known.lock for known in self._known), *(pin.file for pin in self._pins.values())):
+                os.close(file)
+            self._known.clear()
+            self._pins.clear()
+            self._runs.clear()
+
+    def _choose(self, job: Job) -> tuple[SnapshotSet, str]:
+        """The newest set that defines the job alike; else one of another process; else what has it at all."""
+        having = [known for known in self._known if job.name in known.jobs]
+        for known in having:
+            if is_alike(known.jobs[job.name].action.data, job.action.data):
+                return known.files, known.revision
+        if found := self._of_another(job.name):
+            return found
+        if not having:
+            raise SnapshotError(
+                self._repository,
+                f"there is no snapshot for the job {job.name}",
+                hint="it may have left the repository; the next pull tells",
+            )
+        return having[0].files, having[0].revision
+
+    def _of_another(self, job: str) -> tuple[SnapshotSet, str] | None:
+        """Who has declared a job that we have not heard of has pulled before us, and made the current set."""
+        current = self._layout.current_set() if self._layout else None
+        if current is None or not current.holds((job,)):
+            return None
+        revision = current.note().get("revision")
+        return (current, str(revision)) if revision else None
+
+    def _pinned(self, files: SnapshotSet, job: str) -> _Pin:
+        file = take_shared(files.pin(job)) if files.job(job).is_dir() else None
+        if file is None:
+            raise SnapshotError(
+                self._repository,
+                f"the snapshot of the job {job} is gone",
+                hint="the next pull makes it again",
+            )
+        return _Pin(files.job(job), file)
+
+
+def _key(run: Run) -> tuple[str, int, int]:
+    return run.attempt.run_key, run.attempt.number, run.attempt.token

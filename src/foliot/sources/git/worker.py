@@ -1,0 +1,160 @@
+"""A process that does one errand for the daemon: pull, recall, build, or tidy up.
+
+Nothing of git, of archives or of many files happens in the daemon itself: not its loop, nor its interpreter
+is ever held up by them. The errand comes as a line of JSON on standard input, stages and the answer go as
+lines to standard output. The process leads a session of its own, and git runs in it; when the daemon dies,
+standard input ends, and the whole session is killed. After the answer, the end of standard input is leave
+to go; until then the set that was built is held, so that nobody removes it before the daemon has it.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import resource
+import signal
+import sys
+from base64 import b64decode, b64encode
+from contextlib import suppress
+from pathlib import Path
+from threading import Event, Thread
+from typing import Any
+
+from foliot.errors import FoliotError, shorten
+from foliot.sources.git.address import Address
+from foliot.sources.git.build import Builder
+from foliot.sources.git.clone import Clone
+from foliot.sources.git.errors import GitError, SnapshotError, write_error
+from foliot.sources.git.layout import Layout, alone_with
+from foliot.sources.git.program import CommandFailedError, GitProgram
+from foliot.sources.git.tree import Limits
+
+_LARGEST_FILE = 4 << 30
+_Facts = dict[str, Any]
+
+
+class Worker:
+    """The errands, one method each; an errand gets facts and gives facts."""
+
+    def __init__(self, request: _Facts) -> None:
+        self._address = Address(**request["address"])
+        self._layout = Layout(Path(request["root"]), self._address.slug)
+        self._layout.make()
+        git = GitProgram(self._address, self._layout.work, os.environ)
+        self._clone = Clone(self._layout, self._address, git, say)
+        limits = Limits(*request["limits"])
+        self._builder = Builder(self._layout, self._clone, self._address.shown, limits=limits, say=say)
+
+    def pull(self, facts: _Facts) -> _Facts:
+        """Bring the clone up to date; which revision, and what its config file says, if that is not known."""
+        rewrites = bool(facts["follow_rewrites"])
+        say("waiting for another process that uses the cache")
+        with alone_with(self._layout.lock):
+            self._builder.clear()
+            revision = self._clone.pull(follow_rewrites=rewrites)
+            if revision == facts["known"]:
+                return {"revision": revision}
+            try:
+                config = self._clone.config(revision, facts["file"])
+            except CommandFailedError:
+                revision = self._clone.renew(follow_rewrites=rewrites)
+                config = self._clone.config(revision, facts["file"])
+        return {"revision": revision, "config": b64encode(config).decode()}
+
+    def recall(self, _facts: _Facts) -> _Facts:
+        """Which revision was good last, and what its config file said; without any remote."""
+        found = self._layout.current_set()
+        with suppress(OSError, KeyError):
+            if found is not None:
+                config = b64encode(found.config.read_bytes()).decode()
+                return {"revision": str(found.note()["revision"]), "config": config}
+        raise SnapshotError(self._address.shown, "nothing good of it is in the cache")
+
+    def build(self, facts: _Facts) -> _Facts:
+        """Make the snapshots of a revision and show them, unless they are there."""
+        revision, jobs, config = facts["revision"], facts["jobs"], b64decode(facts["config"])
+        say("waiting for another process that uses the cache")
+        with alone_with(self._layout.lock):
+            self._builder.clear()
+            made = self._builder.find(revision, jobs, config)
+            if made is None:
+                try:
+                    made = self._builder.build(revision, jobs, config)
+                except CommandFailedError:
+                    self._clone.renew(follow_rewrites=bool(facts["follow_rewrites"]))
+                    made = self._builder.build(revision, jobs, config)
+            else:
+                self._builder.hold(made)
+            self._builder.show(made, jobs)
+        return {"set": made.identity}
+
+    def tidy(self, facts: _Facts) -> _Facts:
+        """Show a revision in the clone's work tree, pack, and remove what nobody uses any more."""
+        with alone_with(self._layout.lock):
+            self._clone.tidy(facts["revision"])
+        self._builder.sweep()
+        return {}
+
+
+_ERRANDS = {"pull": Worker.pull, "recall": Worker.recall, "build": Worker.build, "tidy": Worker.tidy}
+
+
+def say(stage: str) -> None:
+    """Tell how far the errand is; a daemon that loses its patience can then say so."""
+    _write({"stage": stage})
+
+
+def _write(facts: _Facts) -> None:
+    sys.stdout.write(json.dumps(facts) + "\n")
+    sys.stdout.flush()
+
+
+def _answer(request: _Facts) -> _Facts:
+    shown = str(request["address"]["shown"])
+    try:
+        errand = _ERRANDS[request["errand"]]
+        return {"done": errand(Worker(request), request["facts"])}
+    except FoliotError as error:
+        return {"error": write_error(error)}
+    except CommandFailedError as error:
+        return {"error": write_error(GitError(shown, error.reason))}
+    except OSError as error:
+        hint = f"is there room in {request['root']}, and may it be written?"
+        return {"error": write_error(SnapshotError(shown, shorten(error), hint=hint))}
+
+
+class _Leash(Thread):
+    """Waits for the end of standard input: the daemon's death before the answer, leave to go after it."""
+
+    def __init__(self) -> None:
+        super().__init__(daemon=True)
+        self.has_answered = False
+        self.may_go = Event()
+
+    def run(self) -> None:
+        while os.read(0, 4096):
+            pass
+        if not self.has_answered and os.getpgrp() == os.getpid():
+            os.killpg(0, signal.SIGKILL)
+        self.may_go.set()
+
+
+def main() -> None:
+    """Do one errand."""
+    request = json.loads(sys.stdin.buffer.readline())
+    leash = _Leash()
+    leash.start()
+    os.umask(0o022)
+    os.nice(10)
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    if soft == resource.RLIM_INFINITY or soft > _LARGEST_FILE:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (_LARGEST_FILE, hard))
+    answer = _answer(request)
+    leash.has_answered = True
+    _write(answer)
+    leash.may_go.wait()
+    sys.stdout.close()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,210 @@
+"""What a good rollcron.yaml becomes."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from doors.rollcron.files import SEED, job_of, jobs_of, with_field
+from foliot import Cron
+from foliot.doors.rollcron.value import LONGEST_ARGUMENT
+from foliot.model.frozen import thaw
+from foliot.model.policy import Misfire, MisfireMode, Overlap, OverlapMode, Retry
+from foliot.model.presets import ROLLCRON
+from foliot.schedules.zone import resolve_timezone
+
+WAIT = Overlap(mode=OverlapMode.WAIT)
+LOCAL = resolve_timezone("local")
+
+
+@pytest.mark.req("ROLL-02")
+def test_the_example_of_the_seed_is_read_with_its_defaults() -> None:
+    build, health = jobs_of(SEED, revision="abc")
+
+    assert (build.source, build.name, build.key, build.revision) == ("repo", "build", "repo/build", "abc")
+    assert build.schedule == Cron("0 * * * *", timezone="local")
+    assert build.action.kind == "shell:repo"
+    assert thaw(build.action.data) == {"name": "Build Project", "run": "cargo build --release"}
+    assert build.policy == replace(ROLLCRON, timeout=timedelta(minutes=5), overlap=WAIT)
+
+    assert thaw(health.action.data) == {"name": "health-check", "run": "curl -f http://localhost/health"}
+    assert health.policy == ROLLCRON
+    assert health.policy.timeout == timedelta(seconds=10)
+    assert health.policy.overlap.mode is OverlapMode.SKIP
+    assert build.enabled
+    assert health.enabled
+
+
+def test_jobs_come_in_the_order_of_the_file() -> None:
+    job = '{schedule: "@daily", run: x}'
+    assert [each.name for each in jobs_of(f"jobs: {{b: {job}, a: {job}, 10: {job}}}")] == ["b", "a", "10"]
+
+
+def test_a_file_may_say_that_there_are_no_jobs() -> None:
+    assert jobs_of("jobs: {}") == ()
+
+
+@pytest.mark.req("ROLL-03")
+@pytest.mark.parametrize(
+    ("text", "seconds"),
+    [("30s", 30), ("5m", 300), ("1h", 3600), ("1s", 1), ("05m", 300), ('"90s"', 90), ("876600h", 3155760000)],
+)
+def test_durations_are_seconds_minutes_or_hours(text: str, seconds: int) -> None:
+    assert job_of(f"timeout: {text}").policy.timeout == timedelta(seconds=seconds)
+
+
+@pytest.mark.req("ROLL-04")
+@pytest.mark.parametrize(
+    "expression",
+    [
+        "*/5 * * * *",
+        "0 2 * * *",
+        "0 0 * * 0",
+        "0,30 9-17 * * 1-5",
+        "1-59/2 */3 1,15 1-6 *",
+        "@daily",
+        "@every 90s",
+    ],
+)
+@pytest.mark.parametrize("shape", ['{{cron: "{}"}}', '"{}"', "\n      cron: '{}'"])
+def test_a_schedule_is_a_cron_expression_plain_or_under_cron(expression: str, shape: str) -> None:
+    (job,) = jobs_of(f"jobs:\n  a:\n    run: x\n    schedule: {shape.format(expression)}\n")
+
+    assert job.schedule == Cron(expression, timezone="local", dialect="standard")
+
+
+@pytest.mark.parametrize(
+    ("text", "zone"),
+    [
+        ('schedule: "0 2 * * *"', LOCAL),
+        ('schedule: "0 2 * * *"\n    timezone: Europe/Berlin', "Europe/Berlin"),
+        ('schedule: {cron: "0 2 * * *", timezone: Asia/Tokyo}', "Asia/Tokyo"),
+        ('timezone: Asia/Tokyo\n    schedule: {cron: "0 2 * * *"}', "Asia/Tokyo"),
+        ('timezone: local\n    schedule: {cron: "0 2 * * *"}', LOCAL),
+        ('schedule: "CRON_TZ=Asia/Tokyo 0 2 * * *"', "Asia/Tokyo"),
+    ],
+)
+def test_the_zone_is_the_hosts_unless_it_is_given(text: str, zone: str) -> None:
+    (job,) = jobs_of(f"jobs:\n  a:\n    run: x\n    {text}\n")
+
+    assert isinstance(job.schedule, Cron)
+    assert job.schedule.timezone == zone
+
+
+@pytest.mark.parametrize("mode", OverlapMode)
+def test_every_strategy_of_concurrency_is_a_policy(mode: OverlapMode) -> None:
+    assert job_of(f"concurrency: {mode}").policy.overlap == Overlap(mode=mode)
+
+
+@pytest.mark.parametrize(
+    ("text", "retry"),
+    [
+        ("{max: 3}", Retry(3)),
+        ("{max: 0}", Retry(0)),
+        ("{max: 3, delay: 30s}", Retry(3, "30s")),
+        ("{max: 3, delay: 1m, backoff: 2, jitter: 0.5}", Retry(3, "1m", backoff=2, jitter=0.5)),
+        ("{max: 3, backoff: 1.5, jitter: .25}", Retry(3, backoff=1.5, jitter=0.25)),
+    ],
+)
+def test_retries(text: str, retry: Retry) -> None:
+    assert job_of(f"retry: {text}").policy == replace(ROLLCRON, retry=retry)
+
+
+@pytest.mark.parametrize(
+    ("text", "misfire"),
+    [
+        ("skip", Misfire(mode=MisfireMode.SKIP)),
+        ("once", Misfire(mode=MisfireMode.ONCE)),
+        ("all", Misfire(mode=MisfireMode.ALL)),
+        ("{mode: once}", Misfire(mode=MisfireMode.ONCE)),
+        (
+            "{mode: all, limit: 24, grace: 5m}",
+            Misfire(mode=MisfireMode.ALL, limit=24, grace=timedelta(minutes=5)),
+        ),
+    ],
+)
+def test_misfires(text: str, misfire: Misfire) -> None:
+    assert job_of(f"misfire: {text}").policy == replace(ROLLCRON, misfire=misfire)
+
+
+@pytest.mark.parametrize(
+    ("text", "enabled"), [("true", True), ("false", False), ("True", True), ("FALSE", False)]
+)
+def test_a_job_can_be_switched_off(text: str, enabled: bool) -> None:  # noqa: FBT001 - a column of the table
+    assert job_of(f"enabled: {text}").enabled is enabled
+
+
+@pytest.mark.parametrize(
+    ("lines", "data"),
+    [
+        ("description: What it does.", {"description": "What it does."}),
+        ("description: |\n  One.\n  Two.", {"description": "One.\nTwo.\n"}),
+        ("working_dir: tools/nightly", {"working_dir": "tools/nightly"}),
+        ("working_dir: .", {"working_dir": "."}),
+        ("working_dir: ...", {"working_dir": "..."}),
+        ("env_file: config/.env", {"env_file": "config/.env"}),
+        ("env: {}", {"env": {}}),
+        ("env: {A: b, _C1: d e}", {"env": {"A": "b", "_C1": "d e"}}),
+        ('env: {A: "", B: 010, C: on, D: 1.10, E: true, F: 12:30}',
+         {"env": {"A": "", "B": "010", "C": "on", "D": "1.10", "E": "true", "F": "12:30"}}),
+        ("name: Größe 日本", {"name": "Größe 日本"}),
+        ('name: "010"', {"name": "010"}),
+        ("name: on", {"name": "on"}),
+        ("name: yes", {"name": "yes"}),
+        ("name: 12:30", {"name": "12:30"}),
+        ("name: 2026-11-15", {"name": "2026-11-15"}),
+        ("name: 1_000", {"name": "1_000"}),
+        ("name: build # the rest is a comment", {"name": "build"}),
+    ],
+)  # fmt: skip
+def test_what_the_command_is_given(lines: str, data: dict[str, Any]) -> None:
+    assert thaw(job_of(lines).action.data) == {"name": "build", "run": "make"} | data
+
+
+@pytest.mark.parametrize(
+    ("text", "command"),
+    [
+        ("make all", "make all"),
+        ("'a: b'", "a: b"),
+        ('"tab\\tnewline\\n"', "tab\tnewline\n"),
+        ("|\n      a\n      b", "a\nb\n"),
+        (">-\n      a\n      b", "a b"),
+        ('"true"', "true"),
+        ("x" * LONGEST_ARGUMENT, "x" * LONGEST_ARGUMENT),
+    ],
+)
+def test_a_command_is_taken_as_it_is(text: str, command: str) -> None:
+    (job,) = jobs_of(f'jobs:\n  a:\n    schedule: "@daily"\n    run: {text}\n')
+
+    assert job.action.data["run"] == command
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
+@pytest.mark.parametrize("mark", ["", "\ufeff"])
+def test_line_ends_and_a_byte_order_mark_say_nothing(end: str, mark: str) -> None:
+    text = mark + SEED.replace("\n", end)
+
+    assert jobs_of(text) == jobs_of(text.encode()) == jobs_of(SEED)
+
+
+def test_a_file_may_declare_that_it_is_yaml_1_2() -> None:
+    assert jobs_of(f"%YAML 1.2\n---\n{SEED}...\n") == jobs_of(SEED)
+
+
+def test_jobs_that_say_the_same_share_their_rules_and_policies() -> None:
+    body = '{schedule: "@daily", run: x, timeout: 1m, retry: {max: 1}}'
+    one, other = jobs_of(f"jobs: {{a: {body}, b: {body}}}")
+
+    assert one.schedule is other.schedule
+    assert one.policy is other.policy
+
+
+def test_the_same_file_says_the_same_at_another_revision() -> None:
+    text = with_field("env: {A: b}")
+    (one,), (other,) = jobs_of(text, revision="1"), jobs_of(text, revision="2")
+
+    assert one.says_the_same(other)
+    assert other.revision == "2"
