@@ -107,7 +107,8 @@ WORDS: dict[type[StrEnum], dict[Any, str]] = {
         OverlapMode.PARALLEL: "it runs beside the others, up to `overlap.limit`",
     },
     OnLost: {
-        OnLost.RESTART: "another attempt starts, unless ten in a row have taken their node along",
+        OnLost.RESTART: "another attempt starts, unless ten in a row have taken their node along "
+        "(without limit for a job that is retried for ever)",
         OnLost.GIVE_UP: "nothing; the run stays lost",
     },
 }

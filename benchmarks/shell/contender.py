@@ -210,12 +210,12 @@ def burst(count: int) -> list[float]:
     return asyncio.run(_burst(count))
 
 
-BARE = Contender("bare loop", "posix_spawn and a pidfd, one process; reads nothing, ends nothing", race_bare)
+BARE = Contender("bare loop", "posix_spawn + pidfd in one process; reads nothing", race_bare)
 OURS = Contender("Foliot", "ShellExecutor, as the daemon has it", race_ours)
 CONTENDERS = (
     BARE,
-    Contender("bare loop, two pipes", "the same, output is read", race_bare_with_pipes),
+    Contender("bare loop, two pipes", "the same, and output is read", race_bare_with_pipes),
     OURS,
     Contender("Foliot, 1 GB daemon", "the same, in a process that holds 1 GB", race_ours_in_a_large_daemon),
-    Contender("asyncio", "create_subprocess_exec with pipes", race_asyncio),
+    Contender("asyncio", "create_subprocess_exec, pipes, communicate", race_asyncio),
 )

@@ -22,7 +22,7 @@ _HEADER = ("started by", "how", "commands/s", "slowest", "fastest", "of the bare
 
 def print_figures(figures: dict[str, Any]) -> None:
     """Print the tables to stdout."""
-    console = Console(width=130, highlight=False)
+    console = Console(width=150, highlight=False)
     table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
     for column in _HEADER:
         table.add_column(column, no_wrap=True)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from datetime import timedelta
 from pathlib import Path
 from typing import Protocol
@@ -16,7 +16,8 @@ from foliot.stores.memory import MemoryStore
 from foliot.stores.sqlite import SqliteStore
 from foliot.stores.sqlite.inspection import find_flaws, look_at_schema
 
-_TO_COME = ("postgresql", "postgres", "redis", "mongodb")
+_POSTGRES = ("postgresql", "postgres")
+_TO_COME = ("redis", "mongodb")
 
 
 class FullStore(Store, OutputStore, NodeStore, SourceStore, Protocol):
@@ -35,6 +36,11 @@ async def open_store(url: str, clock: Clock, *, lease: timedelta) -> AsyncIterat
             raise InvalidStoreError(url, f"there is no folder {folder}", hint="create it first")
         async with SqliteStore(sqlite_path(url), clock, lease=lease) as store:
             yield store
+    elif scheme in _POSTGRES:
+        with _driver_of(url):
+            from foliot.stores.postgres import PostgresStore  # noqa: PLC0415 - its driver may not be there
+        async with PostgresStore(url, lease=lease) as postgres:  # time is the server's
+            yield postgres
     else:
         raise _unknown(url, scheme)
 
@@ -44,25 +50,48 @@ def check_url(url: str) -> None:
     scheme = _scheme(url)
     if scheme == "sqlite":
         sqlite_path(url)
+    elif scheme in _POSTGRES:
+        with _driver_of(url):
+            from foliot.stores.postgres.address import read_address  # noqa: PLC0415 - as above
+        read_address(url)
     elif scheme != "memory":
         raise _unknown(url, scheme)
 
 
 def schema_of(url: str) -> Schema:
     """How far the store at a URL has come; nothing is created or changed. Refuses what no other can reach."""
+    check_url(url)
+    if _scheme(url) in _POSTGRES:
+        from foliot.stores.postgres import inspection  # noqa: PLC0415 - as above
+
+        return inspection.look_at_schema(url)
     return look_at_schema(_shared_path(url))
 
 
 def flaws_of(url: str) -> tuple[str, ...]:
     """What the storage engine itself finds wrong, after reading everything; nothing is changed."""
+    check_url(url)
+    if _scheme(url) in _POSTGRES:
+        from foliot.stores.postgres import inspection  # noqa: PLC0415 - as above
+
+        return inspection.find_flaws(url)
     return find_flaws(_shared_path(url))
 
 
 def _shared_path(url: str) -> Path:
-    check_url(url)
     if urlsplit(url).scheme == "memory":
         raise InvalidStoreError(url, "lives in one process only", hint="sqlite:///jobs.db")
     return sqlite_path(url)
+
+
+@contextmanager
+def _driver_of(url: str) -> Iterator[None]:
+    """An adapter whose driver is not installed says what to do."""
+    try:
+        yield
+    except ImportError as error:
+        reason = f"its driver is not installed ({error.name})"
+        raise InvalidStoreError(url, reason, hint="pip install 'foliot[postgres]'") from None
 
 
 def _scheme(url: str) -> str:

@@ -28,7 +28,9 @@ from foliot.executors.python import JobRun
     [
         ("jobs.db", "has no scheme"),
         ("mysql://u:secret@h/db", "unknown scheme 'mysql'"),
-        ("postgresql://u:secret@h/db", "not supported yet"),
+        ("redis://u:secret@h/db", "not supported yet"),
+        ("postgresql://u:secret@h/db?schema=No", "a schema is named by"),
+        ("postgresql://u:se%zzcret@h/db", "cannot be read"),
         ("sqlite://", "names no file"),
         ("postgresql://u:[secret@h/db", "cannot be read"),
         ("sqlite:///:memory:", "names no file"),

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from daemon.harness import Daemon, Daemons, Host
-from daemon.repositories import CONFIG, Repository, config, git_server, job
+from daemon.harness import PATIENCE, Daemon, Daemons, Host
+from daemon.repositories import CONFIG, Repository, config, git_server, hanging_server, job
 
 HOURLY = {"one": job("true", "1h")}
 COMMANDS = pytest.mark.parametrize(
@@ -144,6 +144,33 @@ def test_a_cached_good_config_is_gone_on_with_while_the_remote_is_away(
         daemon.wait_for("source_answers")
         host.wait_for_lines("said", len(host.lines("said")) + 2)
         assert host.lines("said")[-1] == "new"
+
+
+@pytest.mark.req("ROLL-21", "ROLL-22")
+def test_a_start_does_not_wait_for_a_remote_that_hangs_if_something_good_is_cached(
+    daemons: Daemons, repository: Repository, host: Host
+) -> None:
+    say = f"cat text >> {host.witness}/said"
+    repository.push({"text": "old\n"}, one=job(say))
+    with git_server(repository.remote.parent) as server:
+        daemons.rollcron(server.url()).stop()
+        server.stop()
+        with hanging_server(server.port):
+            daemon = daemons.rollcron(server.url(), "-i", "1")
+            assert "longer than 5 s" in daemon.all("source_failed")[0]["error"]
+            host.wait_for_lines("said", 2)
+        server.start()
+        repository.push({"text": "new\n"})
+
+        daemon.wait_for("source_answers")  # its pull is still hanging, and ends with the server
+
+
+def test_a_first_start_that_hangs_can_be_stopped(daemons: Daemons) -> None:
+    with hanging_server() as server:
+        daemon = daemons.start("rollcron", f"git://127.0.0.1:{server.port}/ops.git")
+        assert server.has_guest.wait(PATIENCE)
+        assert daemon.stop() == 0
+    assert not daemon.said
 
 
 def test_a_bad_revision_at_the_start_leaves_the_last_good_one_in_effect(

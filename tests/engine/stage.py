@@ -16,7 +16,7 @@ from foliot.model.attempt import Attempt, Outcome
 from foliot.model.decision import Event
 from foliot.model.job import Action, Job
 from foliot.model.policy import Policy
-from foliot.protocols import Result, Run, RunQuery, Snapshot
+from foliot.protocols import Notifier, Result, Run, RunQuery, Snapshot
 from foliot.schedules import Cron
 from foliot.stores.memory import MemoryStore
 from foliot.testing.clock import ManualClock
@@ -71,7 +71,9 @@ class Stage:
     async def declare(self, *jobs: Job) -> None:
         await reconcile(self.store, "code", Snapshot(f"r{next(self._revisions)}", jobs), self.clock.now())
 
-    async def start(self, store: Any = None, slots: int = 10, **settings: Any) -> Engine:
+    async def start(
+        self, store: Any = None, slots: int = 10, hints: Notifier | None = None, **settings: Any
+    ) -> Engine:
         engine = Engine(
             store or self.store,
             {"x": Player(self)},
@@ -80,6 +82,8 @@ class Stage:
             new_id=lambda: f"id-{next(self._ids)}",
             listeners=(self.told,),
             outputs=self.store,
+            hints=hints,
+            version="1.2.3",
         )
         self._lives.append((engine, asyncio.ensure_future(engine.run())))
         await self.clock.settle()

@@ -77,4 +77,5 @@ def test_restarts_and_reruns_are_no_retries() -> None:
 
 @pytest.mark.parametrize(("losses", "may"), [(0, True), (MOST_LOSSES - 2, True), (MOST_LOSSES - 1, False)])
 def test_a_run_is_given_up_after_so_many_losses_in_a_row(losses: int, *, may: bool) -> None:
-    assert may_restart(attempt()._replace(losses=losses)) is may
+    assert may_restart(Retry(max=3), attempt()._replace(losses=losses)) is may
+    assert may_restart(Retry(max=None), attempt()._replace(losses=losses)) is True

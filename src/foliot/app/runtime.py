@@ -8,6 +8,7 @@ import signal
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import timedelta
+from importlib.metadata import version
 from typing import cast
 from uuid import uuid4
 
@@ -22,7 +23,7 @@ from foliot.executors.python import PythonExecutor
 from foliot.model.decision import Event
 from foliot.model.view import SourceHealth
 from foliot.observability.log import LogListener, tell
-from foliot.protocols import Executor
+from foliot.protocols import Executor, Notifier
 
 _PAUSE = timedelta(seconds=1)  # before a store that was busy is asked again
 
@@ -83,6 +84,8 @@ class Runtime:
             listeners=(self._log, _Tell(self._core), *watchers),
             monitors=(self._log, *watchers),
             outputs=store,
+            hints=cast("Notifier", store) if hasattr(store, "changed") else None,
+            version=version("foliot"),
         )
         self._core.heed = self._heed
         asyncio.ensure_future(self._engine.run()).add_done_callback(self._note_end)

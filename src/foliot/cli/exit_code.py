@@ -17,7 +17,7 @@ from foliot.errors import (
     RunNotFoundError,
     StoreUnavailableError,
 )
-from foliot.sources.git.errors import InvalidRepositoryError
+from foliot.sources.git.errors import InvalidRepositoryError, RemoteUnavailableError
 
 
 class ExitCode(IntEnum):
@@ -46,6 +46,7 @@ _CODES: dict[type[FoliotError], ExitCode] = {
     JobNotFoundError: ExitCode.NOT_FOUND,
     RunNotFoundError: ExitCode.NOT_FOUND,
     StoreUnavailableError: ExitCode.UNREACHABLE,
+    RemoteUnavailableError: ExitCode.UNREACHABLE,
 }
 
 

@@ -4,9 +4,8 @@
                                                                … ends ──▶ finish (beside it, so neither waits)
                                                                            heartbeat · recover · prune, too
 
-All time is the store's: `now` is what the store said at the last heartbeat plus what has passed since on
-the monotonic clock, so that no fast clock fires early and no jump of the wall clock matters. A node that
-is not sure of its lease starts nothing; one that was buried ends what it runs and joins anew.
+All time is the store's (see `reckoning`). A node that is not sure of its lease starts nothing; one that was
+buried ends what it runs and joins anew.
 """
 
 from __future__ import annotations
@@ -15,22 +14,22 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from typing import Any
 
-from foliot.engine.loop import run_together, run_until_stopped
+from foliot.engine.loop import run_together, run_until_stopped, unless
 from foliot.engine.planner import plan_due, plan_ended, plan_lost
+from foliot.engine.reckoning import Reckoning
 from foliot.engine.runner import Runner
 from foliot.errors import NodeBuriedError, StoreError, StoreUnavailableError
 from foliot.model.attempt import Ending, Outcome
 from foliot.model.decision import Event, Happening
 from foliot.model.state import Lease, Node
-from foliot.protocols import Claimed, Clock, Executor, Listener, Monitor, OutputStore, Pulse, Store
+from foliot.protocols import Claimed, Clock, Executor, Listener, Monitor, Notifier, OutputStore, Pulse, Store
 
 _log = logging.getLogger("foliot")
 _AT_ONCE = timedelta(0)
 _GATHER = timedelta(milliseconds=5)
-_LEAP = timedelta(seconds=1)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,10 +63,14 @@ class Engine:
         listeners: Sequence[Listener] = (),
         monitors: Sequence[Monitor] = (),
         outputs: OutputStore | None = None,
+        hints: Notifier | None = None,
+        version: str = "",
         failpoint: Callable[[str], None] = lambda _: None,
     ) -> None:
         self._store = store
         self._outputs = outputs
+        self._hints = hints
+        self._version = version
         self._clock = clock
         self._settings = settings
         self._new_id = new_id
@@ -81,13 +84,14 @@ class Engine:
         self._over = asyncio.Event()
         self._woken = asyncio.Event()
         self._ended = asyncio.Event()
+        self._hinted = asyncio.Event()
+        self._reckoning = Reckoning(clock)
+        self.now = self._reckoning.now
         self._runner = Runner(executors, clock, self.now, self._on_ended)
         self._is_claiming = False
         self._is_full = False
         self._has_learned = False
         self._pruned_until = ""
-        self._store_then, self._then = datetime.min.replace(tzinfo=UTC), 0.0
-        self._jumped = _AT_ONCE  # since the last pulse
         self._rising = asyncio.Lock()
         self.node = ""
 
@@ -97,8 +101,9 @@ class Engine:
         """Live until stopped."""
         if not await self._join():
             return
-        self._jumped = _AT_ONCE  # there was nothing yet to jump from
-        beside = (self._report, self._beat, self._recover, self._prune)
+        self._reckoning.take_jump()  # there was nothing yet to jump from
+        beside = [self._report, self._beat, self._recover, self._prune]
+        beside += [self._heed_hint] if self._hints is not None else []
         await run_together([self._work_and_drain(), *(self._turn(turn, self._over) for turn in beside)])
         await self._leave()
 
@@ -149,7 +154,7 @@ class Engine:
     async def _claim(self) -> Claimed:
         node, room = self.node, self._room()
         self._is_full = len(room) < len(self._settings.slots)
-        if not room or not self._is_sure_of_its_lease():
+        if not room or not self._reckoning.is_sure:
             return Claimed()
         self._is_claiming = True
         try:
@@ -162,11 +167,11 @@ class Engine:
         self._failpoint("claimed")
         self.heed(claimed.events)
         # What was claimed in a lease that has run out meanwhile is lost to others; it must not start.
-        return claimed if node == self.node and self._is_sure_of_its_lease() else Claimed()
+        return claimed if node == self.node and self._reckoning.is_sure else Claimed()
 
     async def _ask_until_answered(self, node: str, room: Mapping[str, int], claim_id: str) -> Claimed:
         """A claim whose answer was lost is asked again: what it started must not be forgotten."""
-        while self._is_sure_of_its_lease():
+        while self._reckoning.is_sure:
             try:
                 return await self._store.claim(node, self.now(), room, plan_due, claim_id)
             except StoreUnavailableError as error:
@@ -252,10 +257,20 @@ class Engine:
             self._take(lease, asked_at)
 
     def _introduce(self) -> Node:
-        return Node(self.node, self._name, tuple(sorted(self._settings.slots)), self._kinds)
+        queues = tuple(sorted(self._settings.slots))
+        return Node(self.node, self._name, queues, self._kinds, self._version)
+
+    async def _heed_hint(self) -> timedelta:
+        """Something may have changed in the store: look now, for work and for what is to be cancelled."""
+        assert self._hints is not None  # noqa: S101 - else this does not run
+        await unless(self._over, self._hints.changed())
+        self._woken.set()
+        self._hinted.set()
+        return _AT_ONCE
 
     async def _beat(self) -> timedelta:
         """Renew the lease; end what is to be cancelled, and what the store knows but this node does not."""
+        self._hinted.clear()
         asked_at = self._clock.monotonic()
         node, is_quiet = self.node, not self._is_claiming
         try:
@@ -269,7 +284,10 @@ class Engine:
                 await self._tell_pulse()
         except NodeBuriedError:
             await self._rise_again(node)
-        return self._settings.beat
+        soon = min(self._settings.pause, self._settings.beat)  # however many hints come
+        await self._clock.wait(soon, self._over)
+        await self._clock.wait(self._settings.beat - soon, self._hinted)
+        return _AT_ONCE
 
     async def _end_strangers(self, node: str) -> None:
         """Attempts that are this node's by the store, and that it does not know, will never run here."""
@@ -323,6 +341,7 @@ class Engine:
         await self._clock.wait(self._settings.grace, self._runner.idle)
         self._over.set()
         self._ended.set()
+        self._hinted.set()
 
     async def _leave(self) -> None:
         """Report what is left to report, and end this life."""
@@ -334,24 +353,9 @@ class Engine:
 
     # -- time and trouble --------------------------------------------------------------------------
 
-    def now(self) -> datetime:
-        """The store's time."""
-        return self._store_then + timedelta(seconds=self._clock.monotonic() - self._then)
-
     def _take(self, lease: Lease, asked_at: float) -> None:
-        # Counted from before the question: the lease may have begun while it was on its way.
-        self._sure_until = asked_at + (lease.until - lease.store_now).total_seconds()
-        answered_at = self._clock.monotonic()
-        jump = lease.store_now - self.now()
-        if abs(jump.total_seconds()) > answered_at - asked_at:
-            self._jumped += jump
-            self._store_then, self._then = lease.store_now, answered_at
-            if jump > _LEAP:
-                self._woken.set()  # who waits for the next occurrence has reckoned by the time before
-        # Otherwise a slow answer explains the difference, and would make everything late.
-
-    def _is_sure_of_its_lease(self) -> bool:
-        return self._clock.monotonic() < self._sure_until
+        if self._reckoning.take(lease, asked_at):
+            self._woken.set()  # who waits for the next occurrence has reckoned by the time before
 
     def heed(self, events: Sequence[Event]) -> None:
         """Tell the listeners, and act on cancels of this node's own attempts at once."""
@@ -369,7 +373,7 @@ class Engine:
     async def _tell_pulse(self) -> None:
         if self._monitors:
             next_at = await self._store.next_wake(self._settings.slots, self._kinds)
-            now, jump, self._jumped = self.now(), self._jumped, _AT_ONCE
+            now, jump = self.now(), self._reckoning.take_jump()
             overdue = max(_AT_ONCE, now - (next_at or now))
             slots, kinds = self._settings.slots, self._kinds
             backlog = await self._store.backlog(slots, now, kinds) if overdue else 0

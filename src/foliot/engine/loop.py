@@ -44,3 +44,16 @@ async def run_together(services: Iterable[Coroutine[Any, Any, None]]) -> None:
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
+
+
+async def unless(event: asyncio.Event, work: Coroutine[Any, Any, None]) -> None:
+    """Wait for something, unless an event makes it pointless."""
+    tasks = [asyncio.ensure_future(work), asyncio.ensure_future(event.wait())]
+    try:
+        await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+        if tasks[0].done():
+            tasks[0].result()
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)

@@ -255,7 +255,7 @@ def plan_lost(record: Record, run_key: str, number: int, now: datetime) -> Decis
     attempt = next(a for a in record.attempts if a.key == (run_key, number))
     draft = Draft(record, now)
     may_follow = attempt.state is AttemptState.RUNNING and draft.state.removed_at is None
-    is_hopeless = draft.policy.on_lost is OnLost.RESTART and not may_restart(attempt)
+    is_hopeless = draft.policy.on_lost is OnLost.RESTART and not may_restart(draft.policy.retry, attempt)
     reason = _HOPELESS if may_follow and is_hopeless else _DEAD
     ended = draft.change(
         attempt, state=AttemptState.ENDED, outcome=Outcome.LOST, finished_at=now, reason=reason

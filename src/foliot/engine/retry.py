@@ -19,9 +19,9 @@ def may_retry(policy: Retry, attempt: Attempt) -> bool:
     return policy.max is None or attempt.retries < policy.max
 
 
-def may_restart(attempt: Attempt) -> bool:
-    """Whether another attempt may follow one that is lost."""
-    return attempt.losses + 1 < MOST_LOSSES
+def may_restart(policy: Retry, attempt: Attempt) -> bool:
+    """Whether another attempt may follow one that is lost; of what is retried for ever, always."""
+    return policy.max is None or attempt.losses + 1 < MOST_LOSSES
 
 
 def retry_at(policy: Retry, attempt: Attempt, finished_at: datetime) -> datetime:

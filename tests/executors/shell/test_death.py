@@ -161,6 +161,19 @@ def test_a_job_that_kills_its_parent_fails_and_takes_no_later_one_along(tmp_path
     play(tmp_path, scene)
 
 
+def test_a_job_that_stops_its_parent_stops_nobody(tmp_path: Path) -> None:
+    run = a_run("kill -STOP $PPID; echo stopped; sleep 1000")
+
+    async def scene(stage: Stage) -> None:
+        ask = stage.start(run)
+        assert (await stage.see("echo on we go")).output == "on we go\n"
+        await until(lambda: len(alive([id_of(run)])) == 2)
+        ask()
+        assert (await stage.result(run))[:3] == (Outcome.CANCELLED, None, "stopped\n")
+
+    play(tmp_path, scene)
+
+
 def test_a_warden_does_not_mind_what_a_terminal_or_an_init_sends(tmp_path: Path) -> None:
     async def scene(stage: Stage) -> None:
         await stage.see("true")

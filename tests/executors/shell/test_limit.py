@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import resource
 import sys
 from collections.abc import Iterator
 from datetime import timedelta
@@ -45,6 +46,19 @@ def test_a_warden_without_descriptors_refuses_and_goes_on(
         assert files_of(stage.worker) == before
         assert (await stage.see("true")).outcome is Outcome.SUCCEEDED
         assert not alive(map(id_of, runs))
+
+    play(tmp_path, scene)
+
+
+def test_a_warden_takes_all_the_descriptors_it_may_have_and_gives_its_jobs_the_usual_number(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(link, "_CODE", FEW_FILES.format(77).replace("77)", "200)") + link._CODE)
+
+    async def scene(stage: Stage) -> None:
+        assert (await stage.see("ulimit -Sn; ulimit -Hn")).output == "77\n200\n"
+        assert resource.prlimit(stage.worker, resource.RLIMIT_NOFILE) == (200, 200)
+        assert (await stage.see("ulimit -Sn")).output == "77\n"
 
     play(tmp_path, scene)
 

@@ -49,6 +49,7 @@ HOSTILE = {
     "has a deaf grandchild": "sh -c 'trap \"\" TERM; sleep T; :' & sleep T",
     "stops itself": "kill -STOP $$; sleep T",
     "has a child that stops itself": "sh -c 'kill -STOP $$; sleep T' & sleep T",
+    "stops its warden": "kill -STOP $PPID; sleep T",
     "floods": "yes T",
     "floods both": "yes T & yes T >&2",
     "closes its outputs": "exec >&- 2>&-; sleep T",

@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 
 from foliot.errors import FoliotError
+from foliot.protocols import Snapshot
 from foliot.sources.git.follow import GitSource
 from foliot.sources.git.layout import Layout, alone_with
 from sources.git.scene import CONFIG, Remote, a_run, following, git, names, new_source, played, shown, tidied
@@ -24,26 +25,36 @@ PROGRAM = Path(__file__).with_name("doomed.py")
 CONFIGS = ("a b c", "b c d e", "a", "e f")
 
 
+def _commit(turn: int) -> str:
+    """One commit, as `git fast-import` reads it: 32 files, of which three differ from the last one's."""
+    config = CONFIGS[turn % len(CONFIGS)]
+    files = {CONFIG: config, "turn": str(turn + 1), f"file{turn % 30}": str(turn)}
+    if not turn:
+        files |= {f"file{n}": str(n) for n in range(30)}
+    lines = [f"M 100644 inline {name}\ndata {len(text)}\n{text}\n" for name, text in files.items()]
+    return f"commit refs/heads/main\ncommitter n <n@example> {turn} +0000\ndata 0\n{''.join(lines)}\n"
+
+
 class Pushed:
     """A remote whose next commits are made already, so that a push is one small write."""
 
     def __init__(self, path: Path, count: int) -> None:
-        self.remote = Remote(path, CONFIGS[0], files={f"file{n}": str(n) for n in range(30)})
-        self.revisions = [self.remote.revision]
-        for turn in range(1, count):
-            config = CONFIGS[turn % len(CONFIGS)]
-            self.revisions.append(self.remote.push(config, files={f"file{turn % 30}": str(turn)}))
+        self.path = path
+        path.mkdir()
+        git(path, "init", "--quiet", "--initial-branch=main")
+        git(path, "fast-import", "--quiet", given="".join(map(_commit, range(count))).encode())
+        self.revisions = git(path, "rev-list", "--reverse", "main").split()
         self.configs = {sha: CONFIGS[turn % len(CONFIGS)] for turn, sha in enumerate(self.revisions)}
         self.at = 0
         self._put()
 
     def push(self) -> None:
-        """One further, and from the last back to the first: that is a rewrite, and is refused."""
-        self.at = min(self.at + 1, len(self.revisions) - 1)
+        """One further, while there are any."""
+        self.at += 1
         self._put()
 
     def _put(self) -> None:
-        (self.remote.path / ".git/refs/heads/main").write_text(self.revisions[self.at] + "\n")
+        (self.path / ".git/refs/heads/main").write_text(self.revisions[self.at] + "\n")
 
     def check(self, layout: Layout) -> str:
         """What is current is one revision, whole; which one."""
@@ -76,15 +87,21 @@ def children() -> list[int]:
 async def test_an_errand_that_is_killed_at_any_moment_leaves_old_or_new(tmp_path: Path) -> None:
     kills = KILLS * 3 // 4
     chance = random.Random(11)  # noqa: S311 - no secret
-    pushed = Pushed(tmp_path / "project", kills // 2 + 2)
-    async with following(pushed.remote.path, tmp_path / "cache") as source:
+    pushed = Pushed(tmp_path / "project", 5 * kills + 10)
+    async with following(pushed.path, tmp_path / "cache") as source:
         await source.start()
-        seen, killed, window = set(), 0, 0.3
-        while killed < kills:
+        building = _announced(source)
+        seen, killed, windows = set(), 0, [0.3, 0.3]
+        for turn in range(5 * kills):
             pushed.push()
+            building.clear()
             task = asyncio.create_task(source.refresh())
-            await asyncio.wait([task], timeout=chance.uniform(0.0, window))
-            window *= 0.9 if task.done() else 1.1  # so that about half come through, however busy the host is
+            if turn % 2:  # in the second half of the work as often as anywhere
+                await asyncio.wait(
+                    [task, asyncio.create_task(building.wait())], return_when="FIRST_COMPLETED"
+                )
+            await asyncio.wait([task], timeout=chance.uniform(0.0, windows[turn % 2]))
+            windows[turn % 2] *= 0.8 if task.done() else 1.1  # some come through, however busy the host is
             for pid in children():
                 os.kill(pid, signal.SIGKILL)
                 killed += 1
@@ -93,11 +110,26 @@ async def test_an_errand_that_is_killed_at_any_moment_leaves_old_or_new(tmp_path
             with alone_with(source.layout.lock):
                 seen.add(pushed.check(source.layout))
             _check_place(source, pushed)
+            if killed >= kills:
+                break
+        assert killed >= kills
         await source.refresh()
         await tidied(source)
         assert len(seen) > 3, "some came through"
         assert len(list(source.layout.sets.iterdir())) <= 3
         assert list(source.layout.work.iterdir()) == []
+
+
+def _announced(source: GitSource) -> asyncio.Event:
+    """Is set when a source begins to build."""
+    building, build = asyncio.Event(), source._build
+
+    async def announce(snapshot: Snapshot, config: str) -> None:
+        building.set()
+        await build(snapshot, config)
+
+    source._build = announce  # type: ignore[method-assign]  # it does the same, and tells when
+    return building
 
 
 def _check_place(source: GitSource, pushed: Pushed) -> None:
@@ -114,8 +146,8 @@ def test_a_daemon_that_is_killed_at_any_moment_leaves_old_or_new(tmp_path: Path)
     kills = KILLS // 4
     chance = random.Random(7)  # noqa: S311 - no secret
     pushed = Pushed(tmp_path / "project", kills + 1)
-    layout = new_source(pushed.remote.path, tmp_path / "cache").layout
-    words = [sys.executable, str(PROGRAM), str(pushed.remote.path), str(tmp_path / "cache")]
+    layout = new_source(pushed.path, tmp_path / "cache").layout
+    words = [sys.executable, str(PROGRAM), str(pushed.path), str(tmp_path / "cache")]
     seen = set()
     for turn in range(kills):
         with subprocess.Popen(words, stdout=subprocess.PIPE) as process:  # noqa: S603 - our own
@@ -135,7 +167,7 @@ def test_a_daemon_that_is_killed_at_any_moment_leaves_old_or_new(tmp_path: Path)
 
 
 async def _goes_on(pushed: Pushed, cache: Path) -> None:
-    async with following(pushed.remote.path, cache) as source:
+    async with following(pushed.path, cache) as source:
         snapshot = await source.start()
         await tidied(source)
         assert snapshot.revision == pushed.check(source.layout) == pushed.revisions[pushed.at]

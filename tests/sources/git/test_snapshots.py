@@ -8,6 +8,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
+from dataclasses import asdict
 from pathlib import Path
 
 import pytest
@@ -17,6 +18,7 @@ from foliot.sources.git.errors import SnapshotError
 from foliot.sources.git.follow import GitSource
 from foliot.sources.git.layout import take_alone, take_shared
 from foliot.sources.git.tree import Limits
+from foliot.sources.git.worker import Worker
 from sources.git.scene import Remote, a_run, following, job, names, played, shown, tidied, tree
 
 
@@ -270,6 +272,18 @@ async def test_every_snapshot_has_modes_and_times_of_its_commit(remote: Remote, 
         assert len({path.lstat().st_mtime for path in place.rglob("*") if not path.is_symlink()}) == 1
         expected = tree(remote.path)
         assert tree(place) == {name: text for name, text in expected.items() if not name.startswith(".git")}
+
+
+@played
+async def test_a_set_that_nobody_has_seen_yet_is_not_swept_away(remote: Remote, cache: Path) -> None:
+    async with following(remote.path, cache) as source:
+        snapshot = await source.start()
+        await tidied(source)
+        request = {"address": asdict(source._errands.address), "root": str(cache), "limits": list(Limits())}
+        builder = Worker(request)._builder
+        made = builder.build(snapshot.revision, ["a"], b"a")
+        builder.sweep()
+        assert made.holds(["a"])
 
 
 def test_locks_end_with_their_process(tmp_path: Path) -> None:

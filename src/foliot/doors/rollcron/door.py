@@ -143,6 +143,8 @@ class _Following:
             if known is None:  # nobody knows better than the cache
                 await self._declare(known)
         self._was_failing = status.error is not None
+        if self._was_failing:
+            self._asked.set()  # what took too long for a start may be had at once
         tell_next_runs(self._snapshot.jobs, self._host.clock.now())
         await self._write_status()
 

@@ -19,7 +19,7 @@ _CODE = (
     "import sys; sys.path.insert(0, sys.argv[1]); "
     "from foliot.executors.shell.warden.guard import main; sys.exit(main(sys.argv[2:]))"
 )
-_NEEDED = ("LD_LIBRARY_PATH", "LD_PRELOAD")  # by the interpreter itself, on some hosts
+_NEEDED = ("LD_LIBRARY_PATH",)  # by the interpreter itself, on some hosts
 _AGAIN = 0.01
 
 

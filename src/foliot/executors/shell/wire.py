@@ -71,7 +71,8 @@ class Wire:
 
     def hang_up(self) -> None:
         """Say no more; what the other side has to say is still heard."""
-        self._end.shutdown(socket.SHUT_WR)
+        with suppress(OSError):
+            self._end.shutdown(socket.SHUT_WR)
 
     def close(self) -> None:
         self._end.close()

@@ -20,13 +20,14 @@ from foliot.model.job import Job
 from foliot.protocols import Clock, Snapshot
 from foliot.sources.git.address import parse_address
 from foliot.sources.git.errand import Errands
-from foliot.sources.git.errors import GitError, TreeRefusedError
+from foliot.sources.git.errors import GitError, RemoteUnavailableError, TreeRefusedError
 from foliot.sources.git.layout import Layout
 from foliot.sources.git.snapshots import Snapshots
 from foliot.sources.git.tree import Limits
 
 Parse = Callable[[bytes, str], Sequence[Job]]
 T = TypeVar("T")
+_PATIENCE_AT_START = 5.0
 _IN_MIND = 2  # sets: the current one, and the one before
 
 
@@ -91,7 +92,7 @@ class GitSource:
         """
         async with self._busy:
             try:
-                return await self._noted(self._newest())
+                return await self._noted(self._newest_in_time())
             except FoliotError:
                 with suppress(FoliotError):
                     return await self._take(await self._errands.do("recall"))
@@ -111,6 +112,17 @@ class GitSource:
             self._tidying.cancel()
             await asyncio.wait([self._tidying])
         self.snapshots.close()
+
+    async def _newest_in_time(self) -> Snapshot:
+        """Jobs wait for the start: if something good is in the cache to go on with, they do not wait long."""
+        if self.layout.current_set() is None:
+            return await self._newest()
+        try:
+            async with asyncio.timeout(_PATIENCE_AT_START):
+                return await self._newest()
+        except TimeoutError:
+            reason = f"it took longer than {_PATIENCE_AT_START:g} s; what is in the cache goes on meanwhile"
+            raise RemoteUnavailableError(self.status.repository, reason) from None
 
     async def _newest(self) -> Snapshot:
         return await self._take(await self._pull(known=None))

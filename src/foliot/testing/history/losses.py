@@ -109,7 +109,8 @@ def dropped(case: Case) -> Iterator[Finding]:
 
 def _restarts(case: Case, row: Row, ended: datetime, policy: Policy) -> bool:
     """Whether an attempt that was cut short must have a follower under a policy."""
-    if policy.on_lost is not OnLost.RESTART or case.runs[row.run_key].losses(row) >= _MOST_LOSSES:
+    is_hopeless = policy.retry.max is not None and case.runs[row.run_key].losses(row) >= _MOST_LOSSES
+    if policy.on_lost is not OnLost.RESTART or is_hopeless:
         return False
     return not (policy.retry.is_preempted and _another_came(case, row, ended))
 

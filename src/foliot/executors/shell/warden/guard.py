@@ -42,10 +42,18 @@ def main(arguments: list[str]) -> int:
         os.close(life_of_guard)
         _be_the_worker(number, settings, daemon=life_of_daemon, guard=guard)
     os.close(guard)
-    _, status = os.waitpid(worker, 0)
-    if status != 0:
+    if _wait(worker) != 0:
         _inherit()
     return 0
+
+
+def _wait(worker: int) -> int:
+    """How the worker has ended. If somebody stops it, as a job can, it goes on: no timeout would count."""
+    while True:
+        _, status = os.waitpid(worker, os.WUNTRACED)
+        if not os.WIFSTOPPED(status):
+            return status
+        os.kill(worker, signal.SIGCONT)
 
 
 def _be_the_worker(number: int, settings: Message, *, daemon: int, guard: int) -> None:

@@ -41,16 +41,16 @@ class Spawner:
 
     def __init__(self) -> None:
         self._null = os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC)
-        self._files, most_files = resource.getrlimit(resource.RLIMIT_NOFILE)
-        self._own_files = (most_files, most_files)  # two pipes for each command at a time
-        self._child_files = (self._files, most_files)
+        self._child_files = resource.getrlimit(resource.RLIMIT_NOFILE)
+        self._own_files = (self._child_files[1],) * 2  # two pipes for each command at a time
+        self._has_more_files = self._own_files != self._child_files
         resource.setrlimit(resource.RLIMIT_NOFILE, self._own_files)
         self._can_mark = resource.getrlimit(resource.RLIMIT_RTTIME)[1] == resource.RLIM_INFINITY
         self._appetite = _Appetite()
 
     def check_files(self, highest: int) -> None:
         """Keep some descriptors back: a warden that can open none is blind, and could end nothing."""
-        if highest >= resource.getrlimit(resource.RLIMIT_NOFILE)[0] - _KEPT_BACK:
+        if highest >= self._own_files[0] - _KEPT_BACK:
             raise OSError(errno.EMFILE, os.strerror(errno.EMFILE))
 
     def mark(self, number: int) -> int | None:
@@ -82,14 +82,16 @@ class Spawner:
             os.chdir("/")
 
     def _put_on(self, number: int) -> None:
-        resource.setrlimit(resource.RLIMIT_NOFILE, self._child_files)
+        if self._has_more_files:
+            resource.setrlimit(resource.RLIMIT_NOFILE, self._child_files)
         if self._can_mark:
             resource.setrlimit(resource.RLIMIT_RTTIME, (_MARKS + number, resource.RLIM_INFINITY))
         self._appetite.grow()
 
     def _take_off(self) -> None:
         self._appetite.shrink()  # the mark may stay on: nobody asks for the warden's own
-        resource.setrlimit(resource.RLIMIT_NOFILE, self._own_files)
+        if self._has_more_files:
+            resource.setrlimit(resource.RLIMIT_NOFILE, self._own_files)
 
 
 class _Appetite:

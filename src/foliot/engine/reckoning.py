@@ -1,0 +1,50 @@
+"""What time it is in the store, and for how long this node may be sure of its lease."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+
+from foliot.model.state import Lease
+from foliot.protocols import Clock
+
+_NO_JUMP = timedelta(0)
+_LEAP = timedelta(seconds=1)
+
+
+class Reckoning:
+    """The store's time: what it said at the last heartbeat, and what has passed since by the monotonic clock.
+
+    So no fast clock of a host fires early, and no jump of it matters.
+    """
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._store_then, self._then = datetime.min.replace(tzinfo=UTC), 0.0
+        self._sure_until = 0.0
+        self._jumped = _NO_JUMP
+
+    def now(self) -> datetime:
+        """The store's time."""
+        return self._store_then + timedelta(seconds=self._clock.monotonic() - self._then)
+
+    def take(self, lease: Lease, asked_at: float) -> bool:
+        """Take over what the store has answered to a question of that moment; True if time leapt ahead."""
+        # Counted from before the question: the lease may have begun while it was on its way.
+        self._sure_until = asked_at + (lease.until - lease.store_now).total_seconds()
+        answered_at = self._clock.monotonic()
+        jump = lease.store_now - self.now()
+        if abs(jump.total_seconds()) <= answered_at - asked_at:
+            return False  # a slow answer explains the difference, and would make everything late
+        self._jumped += jump
+        self._store_then, self._then = lease.store_now, answered_at
+        return jump > _LEAP
+
+    @property
+    def is_sure(self) -> bool:
+        """Whether the lease lasts, for certain."""
+        return self._clock.monotonic() < self._sure_until
+
+    def take_jump(self) -> timedelta:
+        """How far the store's time was off what was reckoned, since this was last asked."""
+        jump, self._jumped = self._jumped, _NO_JUMP
+        return jump
