@@ -49,6 +49,7 @@ bench: $(BENCH)/.ready $(BENCH4)/.ready ## measure us and the peers side by side
 	@$(BENCH)/bin/python -m benchmarks.cron
 	@$(BENCH)/bin/python -m benchmarks.plan
 	@$(BENCH)/bin/python -m benchmarks.fire
+	@$(BENCH)/bin/python -m benchmarks.shell
 	@$(BENCH)/bin/python tools/speed_tables.py
 	@$(BENCH)/bin/python tools/fire_tables.py
 

@@ -11,8 +11,8 @@ from benchmarks.shell.contender import CONTENDERS, burst
 from benchmarks.shell.page import FIGURES, PAGE, page, print_figures
 from benchmarks.shell.report import Report, to_json
 
-_ROUNDS = 15
-_COMMANDS = 800
+_ROUNDS = 40  # short ones: neighbours then meet the same machine
+_COMMANDS = 256
 _BURST = 200
 
 
@@ -38,7 +38,7 @@ def _parse_options() -> Namespace:
 
 
 def _measure(*, is_quick: bool) -> Report:
-    rounds, commands = (1, 80) if is_quick else (_ROUNDS, _COMMANDS)
+    rounds, commands = (1, 64) if is_quick else (_ROUNDS, _COMMANDS)
     seconds: dict[str, list[float]] = {contender.name: [] for contender in CONTENDERS}
     for number in range(rounds):
         _tell(f"round {number + 1} of {rounds}, {commands} commands each")

@@ -6,13 +6,15 @@ import random
 from collections import Counter
 from datetime import timedelta
 
+import pytest
+
 from daemon.harness import Daemons, Host, eventually
 from daemon.repositories import Repository, job
 from foliot.clock import SystemClock
 from foliot.model.attempt import AttemptState
 from foliot.protocols import RunQuery
 
-KILLS = 20
+KILLS = 10
 JOBS = 8
 SECOND = timedelta(seconds=1)
 clock = SystemClock()
@@ -23,8 +25,9 @@ def turns_on_disk(host: Host) -> set[str]:
     return {(link / "turn").read_text() for link in host.cache().glob("ops-*@job*")}
 
 
+@pytest.mark.parametrize("while_it", ["starts", "pulls"])
 def test_a_daemon_that_is_killed_again_and_again_leaves_nothing_behind_and_loses_nothing(
-    daemons: Daemons, repository: Repository, host: Host
+    daemons: Daemons, repository: Repository, host: Host, while_it: str
 ) -> None:
     seed = random.randrange(1 << 32)  # noqa: S311 - a moment to kill, no secret
     dice = random.Random(seed)  # noqa: S311 - the same
@@ -37,7 +40,7 @@ def test_a_daemon_that_is_killed_again_and_again_leaves_nothing_behind_and_loses
 
     for turn in range(1, KILLS + 1):
         repository.push({"turn": f"{turn}\n"}, **jobs)
-        if dice.random() < 0.5:  # while it runs, at a pull that was asked for; or while it starts
+        if while_it == "pulls":
             daemon.ready()
             daemon.pull()
         clock.sleep(dice.random())

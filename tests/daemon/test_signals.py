@@ -127,7 +127,7 @@ def test_a_daemon_is_not_ready_when_it_cannot_start_and_needs_no_manager(
 ) -> None:
     place = str(tmp_path / "notify")
     with manager(place) as listener:
-        assert daemons.start("rollcron", tmp_path / "nowhere", NOTIFY_SOCKET=place).wait() == 1
+        assert daemons.start("rollcron", tmp_path / "nowhere", NOTIFY_SOCKET=place).wait() == 6
         listener.setblocking(False)  # noqa: FBT003 - the standard library's own way
         with pytest.raises(BlockingIOError):
             listener.recv(100)

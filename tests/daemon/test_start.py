@@ -108,8 +108,8 @@ def test_what_cannot_be_followed_is_refused_with_an_exit_code_that_tells_why(
     repository.push({"README": "no jobs here\n"})
     calls: list[tuple[tuple[str | Path, ...], int, str]] = [
         ((repository.remote,), 4, CONFIG),
-        ((host.folder / "nowhere",), 1, "nowhere"),
-        ((host.home,), 1, "home"),
+        ((host.folder / "nowhere",), 6, "nowhere"),
+        ((host.home,), 6, "home"),
         (("ext::sh -c id",), 3, "transport"),
         (("-i", "0"), 2, "interval"),
         (("-i", "soon"), 2, "interval"),

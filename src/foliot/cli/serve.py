@@ -32,7 +32,7 @@ Examples:
 Exit codes:
   0  stopped in order    3  no good rollcron.yaml; invalid REPO, store or app
   1  an error            4  no rollcron.yaml in the repository
-  2  wrong usage         6  store unreachable
+  2  wrong usage         6  store or remote unreachable
 """
 
 

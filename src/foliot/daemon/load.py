@@ -28,5 +28,7 @@ def load_app(name: str) -> Foliot:
         found = getattr(found, part)
     if not isinstance(found, Foliot):
         kind = type(found).__name__
-        raise InvalidAppError(name, f"is no Foliot, but of the type {kind}", hint='such as app = Foliot("sqlite:///…")')
+        raise InvalidAppError(
+            name, f"is no Foliot, but of the type {kind}", hint='such as app = Foliot("sqlite:///…")'
+        )
     return found

@@ -93,6 +93,7 @@ def _count_anew(draft: Draft, old: Job) -> None:
     if first is None or first > now:
         if not _keep_debt(draft, old):
             _settle(draft, old, _OUTDATED)
+            _owe_the_present(draft)
         draft.serve(now, first)
         return
     # What the new rule owes stands for what the old one had in that time; the rest is settled.
@@ -134,9 +135,30 @@ def _last_looked_at(job: Job, state: State, now: datetime) -> datetime:
     """The last attempt; a job that never ran owes the present minute, as if it were new, and no other."""
     if state.last_attempt_at is not None:
         return max(state.last_attempt_at, state.served_until or state.last_attempt_at)
-    latest = last_occurrence(job, now)
-    owes_now = job.policy.first_seen is FirstSeen.IF_MATCHING and job.schedule.matches(now)
-    return latest - _TICK if latest is not None and owes_now else now
+    present = _present(job, state, now)
+    is_ahead = present is not None and (state.served_until is None or present > state.served_until)
+    return present - _TICK if present is not None and is_ahead else now
+
+
+def _present(job: Job, state: State, now: datetime) -> datetime | None:
+    """The occurrence that this minute is, for a job that never ran and is to run at once if it matches."""
+    is_wanted = job.policy.first_seen is FirstSeen.IF_MATCHING and state.last_attempt_at is None
+    return last_occurrence(job, now) if is_wanted and job.schedule.matches(now) else None
+
+
+def _owe_the_present(draft: Draft) -> None:
+    """The present minute may lie behind the high-water mark, which never falls: then it is owed a run."""
+    job, state, now = draft.job, draft.before, draft.now
+    present = _present(job, state, now) if job.policy.on_change is OnChange.LAST else None
+    if present is None or draft.open or not draft.is_live:
+        return
+    draft.open_attempt(
+        Attempt(
+            job.key, 1, Trigger.SCHEDULE, AttemptState.PENDING, present,
+            wake_at=now, reason="its definition changed, and matches the present minute",
+        ),
+        Happening.WAITS,
+    )  # fmt: skip
 
 
 def _counted_from(job: Job, state: State, now: datetime) -> datetime:

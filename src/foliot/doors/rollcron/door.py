@@ -31,6 +31,8 @@ from foliot.observability.log import tell
 from foliot.protocols import Executor, Snapshot
 from foliot.sources.git.follow import GitSource
 
+_BETWEEN_MISSES = 10.0
+
 
 class Rollcron:
     """Follows a repository, and runs the jobs of its `rollcron.yaml`."""
@@ -105,7 +107,8 @@ class _Following:
         self._interval = interval
         self._loop = asyncio.get_running_loop()
         self._asked = asyncio.Event()
-        self._outputs = LiveOutput(source.snapshots)
+        self._outputs = LiveOutput(source.snapshots, self._miss)
+        self._missed_at: float | None = None
         self._snapshot = Snapshot("", ())
         self._was_failing = False
         self._dropped = 0
@@ -213,6 +216,13 @@ class _Following:
 
     def pull_now(self) -> None:
         self._loop.call_soon_threadsafe(self._asked.set)
+
+    def _miss(self) -> None:
+        """A run finds no files: the cache was emptied, or another daemon knows more. Pull, now and then."""
+        now = self._host.clock.monotonic()
+        if self._missed_at is None or now - self._missed_at >= _BETWEEN_MISSES:
+            self._missed_at = now
+            self._asked.set()
 
     async def close(self) -> None:
         await self.executor.close()

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from contextlib import suppress
 from datetime import timedelta
 
-from foliot.errors import StoreError
+from foliot.errors import FoliotError, StoreError
 from foliot.executors.shell.executor import Workplace
 from foliot.executors.shell.order import Place
 from foliot.protocols import Clock, Output, OutputStore, Run
@@ -18,17 +19,22 @@ class LiveOutput:
     """Keeps what is new, and writes it about once a second.
 
     It stands before the workplace to see runs leave: what has ended is reported with its output by the
-    engine, and must not be overwritten by less.
+    engine, and must not be overwritten by less. `on_missing` is told when a run finds no place.
     """
 
-    def __init__(self, workplace: Workplace) -> None:
+    def __init__(self, workplace: Workplace, on_missing: Callable[[], None]) -> None:
         self._workplace = workplace
+        self._on_missing = on_missing
         self._new: dict[tuple[str, int], Output] = {}
         self._has_new = asyncio.Event()
 
     def enter(self, run: Run) -> Place:
         """The place of a run."""
-        return self._workplace.enter(run)
+        try:
+            return self._workplace.enter(run)
+        except FoliotError:
+            self._on_missing()
+            raise
 
     def leave(self, run: Run) -> None:
         """The run has ended: what is kept of it comes from the engine now."""

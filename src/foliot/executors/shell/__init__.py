@@ -21,5 +21,5 @@ What may die, and what follows:
 - both at once: the daemon looks for the run ids in the environments of all processes, and ends what it finds;
 - the daemon is stopped (SIGSTOP) for longer than its leash: the worker ends every tree, and tells it later.
 
-Nothing here is imported by the warden but what stands in `warden/` and `wire.py`: it has to stay small.
+The warden imports only `warden/`, `wire` and `run_log`: it has to stay small.
 """
