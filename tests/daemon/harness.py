@@ -240,8 +240,13 @@ class Daemon:
         self.wait()
 
     def close(self) -> None:
-        if self.process.poll() is None:
-            self.process.kill()
+        """In order if it can be: who is killed does not tell which of its lines were run."""
+        for patience in (0.5, 7):
+            if self.process.poll() is None:
+                self.send(signal.SIGTERM)
+                with suppress(subprocess.TimeoutExpired):
+                    self.process.wait(patience)
+        self.process.kill()
         self.wait()
         for stream in (self.process.stdout, self.process.stderr):
             if stream:

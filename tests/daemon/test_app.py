@@ -11,6 +11,7 @@ import pytest
 from daemon.harness import Daemons, Host
 from daemon.repositories import Repository, job
 from daemon.test_start import says
+from programs import free_port
 
 SHOP = """
 from foliot import Foliot
@@ -85,6 +86,11 @@ def test_a_name_that_means_no_application_is_refused_and_says_why(
 ) -> None:
     assert said in says(daemons.start("foliot serve", "--app", name, folder=shop), code=3)
     assert not (shop / "shop.db").exists()
+
+
+def test_metrics_of_an_application_that_has_none_are_refused(daemons: Daemons, shop: Path) -> None:
+    words = ("--app", "shop:app", "--metrics", str(free_port()))
+    assert "has no metrics" in says(daemons.start("foliot serve", *words, folder=shop), code=3)
 
 
 def test_a_store_that_cannot_be_is_refused(daemons: Daemons, repository: Repository, host: Host) -> None:

@@ -11,7 +11,6 @@ import pytest
 from daemon.harness import Daemons, Host, eventually
 from daemon.repositories import Repository, job
 from foliot.clock import SystemClock
-from foliot.model.attempt import AttemptState
 from foliot.protocols import RunQuery
 
 KILLS = 10
@@ -65,12 +64,11 @@ def test_a_daemon_that_is_killed_again_and_again_leaves_nothing_behind_and_loses
 def _check_account(host: Host, name: str, seed: int) -> None:
     """Each occurrence ran once, or was skipped with a reason; nothing is open that nobody holds."""
     begun = Counter(line.split()[0] for line in host.lines(name))
-    assert set(begun.values()) == {1}, (seed, begun)
+    assert set(begun.values()) <= {1}, (seed, begun)
     runs = host.runs(name)
     claimed = {f"{run.run_key}#{run.number}": run for run in runs if run.claimed_at}
     assert set(begun) <= set(claimed), seed
-    assert all(run.state is AttemptState.ENDED for run in runs), seed
-    # What is lost may have begun or not; what the store says has ended otherwise, has begun.
+    assert not any(run.is_running for run in runs), seed  # a successor may be pending, for the next daemon
     key = host.jobs()[name].key
     served = {run.scheduled_for for run in host.ask(lambda store: store.runs(RunQuery(job=key, limit=1000)))}
     for skip in host.skips(name):

@@ -120,7 +120,8 @@ def test_what_a_failing_command_complains_of_is_logged_by_its_name_and_the_rest_
     failed = daemon.wait_for("attempt_failed", name="Nightly Bill")
 
     assert failed["level"] == "warning"
-    assert re.search(r"exit code 3.*first.*no such table: invoices", failed["error"], re.DOTALL)
+    assert re.search(r"exit code 3: .*no such table: invoices", failed["error"])
+    assert re.search(r"first.*no such table: invoices", failed["stderr"], re.DOTALL)
     for _ in range(2):  # and the scheduler goes on, with that job too
         daemon.wait_for("run_succeeded", name="good")
         daemon.wait_for("attempt_failed", name="Nightly Bill")

@@ -195,6 +195,7 @@ def test_the_names_and_levels_are_pinned() -> None:
         "source_answers": "INFO",
         "next_run": "INFO",
         "run_succeeded": "INFO",
+        "run_cancelled": "INFO",
         "store_answers": "INFO",
         "stop_asked": "INFO",
         "end_asked": "INFO",

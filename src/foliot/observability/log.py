@@ -13,6 +13,7 @@ import logging
 from collections import Counter
 from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
+from textwrap import dedent
 from typing import Any
 
 from foliot.errors import StoreError
@@ -35,6 +36,7 @@ LINES = {
     "source_answers": logging.INFO,
     "next_run": logging.INFO,
     "run_succeeded": logging.INFO,
+    "run_cancelled": logging.INFO,
     "store_answers": logging.INFO,
     "stop_asked": logging.INFO,
     "end_asked": logging.INFO,
@@ -109,7 +111,8 @@ def _tell_success(event: Event, attempt: Attempt, name: str) -> None:
     took = None
     if attempt.started_at is not None and attempt.finished_at is not None:
         took = attempt.finished_at - attempt.started_at
-    tell("run_succeeded", name=name, run=event.run_key, outcome=attempt.outcome, took=took)
+    line = "run_succeeded" if attempt.outcome is Outcome.SUCCEEDED else "run_cancelled"
+    tell(line, name=name, run=event.run_key, took=took)
 
 
 class LogListener:
@@ -159,9 +162,11 @@ class LogListener:
         said = event.reason.removeprefix(f"{outcome}: ")  # the error's first line; or what became of its node
         error = None if said == outcome else said
         name = self._title(event.job)
-        if name is not None:
-            error = attempt.error  # all of it: the end of what the command said is there, too
-        tell("attempt_failed", name=name, run=run, attempt=number, outcome=outcome, error=error)
+        stderr = attempt.error.partition("\n")[2] if name and attempt.error else None
+        tell(
+            "attempt_failed", name=name, run=run, attempt=number, outcome=outcome, error=error,
+            stderr=dedent(stderr) if stderr else None,
+        )  # fmt: skip
 
     def _tell_untold(self, at: datetime) -> None:
         if self._untold and self._failures.is_over(at):

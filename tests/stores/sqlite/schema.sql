@@ -111,6 +111,8 @@ CREATE TABLE states (
     last_run TEXT
 );
 
+CREATE INDEX attempts_cancelling ON attempts (node_no) WHERE state = 2;
+
 CREATE INDEX attempts_held ON attempts (node_no) WHERE state IN (1, 2);
 
 CREATE INDEX attempts_open ON attempts (job_no) WHERE state < 3;

@@ -90,6 +90,7 @@ def test_what_an_older_program_has_written_is_read_as_it_is(tmp_path: Path) -> N
             connection.executescript(
                 f"""
                 ALTER TABLE attempts DROP COLUMN exit_code; DROP TABLE source_notes;
+                DROP INDEX attempts_cancelling;
                 PRAGMA user_version = {steps()[0].number};
                 INSERT INTO attempts (scheduled_for, job_no, request, number, ordinal, trigger, state, token,
                     outcome, reason, retries, losses) VALUES (7, 1, '', 1, 0, 0, 3, 1, 2, 'due', 0, 0);

@@ -11,6 +11,7 @@ import pytest
 
 from foliot.engine import draft, engine, planner
 from foliot.engine.engine import Engine
+from foliot.engine.reckoning import Reckoning
 from foliot.engine.runner import Runner
 from foliot.model.attempt import Attempt, Ending
 from foliot.model.decision import Decision
@@ -86,7 +87,7 @@ def reuse_tokens(monkeypatch: pytest.MonkeyPatch) -> MakeStore:
 
 def trust_the_wall_clock(monkeypatch: pytest.MonkeyPatch) -> MakeStore:
     """Now is what this host's clock says."""
-    monkeypatch.setattr(Engine, "now", lambda self: self._clock.now())
+    monkeypatch.setattr(Reckoning, "now", lambda self: self._clock.now())
     return usual_store
 
 
@@ -141,7 +142,7 @@ def forget_claims(monkeypatch: pytest.MonkeyPatch) -> MakeStore:
 
 def start_without_a_lease(monkeypatch: pytest.MonkeyPatch) -> MakeStore:
     """Neither the node nor the store asks whether the lease has run out."""
-    monkeypatch.setattr(Engine, "_is_sure_of_its_lease", lambda _: True)
+    monkeypatch.setattr(Reckoning, "is_sure", True)
 
     class Generous(MemoryStore):
         def _living(self, node: str) -> Any:
@@ -198,8 +199,8 @@ def count_from_the_end(monkeypatch: pytest.MonkeyPatch) -> MakeStore:
 
 def run_ahead_of_time(monkeypatch: pytest.MonkeyPatch) -> MakeStore:
     """A node's clock is a minute and a half ahead of the store's."""
-    real = Engine.now
-    monkeypatch.setattr(Engine, "now", lambda self: real(self) + 90 * SECOND)
+    real = Reckoning.now
+    monkeypatch.setattr(Reckoning, "now", lambda self: real(self) + 90 * SECOND)
     return usual_store
 
 

@@ -169,6 +169,8 @@ class _Following:
             moved = await self._source.refresh()
             self._snapshot = moved or self._snapshot
             await self._declare(known)
+        except StoreError:
+            return  # the engine tells of a store that is away
         except FoliotError as error:
             self._was_failing = True
             tell_failure(self.name, self._source.status, error)

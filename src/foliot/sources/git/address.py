@@ -85,9 +85,9 @@ def _by_url(text: str) -> Address:
     user = f"{parts.username}@" if parts.username and parts.scheme == "ssh" else ""
     url = f"{parts.scheme}://{user}{shown_host}{port}{parts.path}"
     identity = f"{parts.scheme}://{user}{shown_host}{port}{_plain(parts.path)}"
+    if parts.query:
+        raise _refusal(text, "has a query, which git does not hand on", "write user:token@ before the host")
     is_http = parts.scheme in ("http", "https")
-    if is_http and parts.query:
-        url += f"?{parts.query}"
     known = is_http and (parts.username or parts.password)
     return Address(url, shown, _slug(parts.path, identity), authorization=_basic(parts) if known else None)
 

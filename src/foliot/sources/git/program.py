@@ -29,6 +29,7 @@ _HINTS = {
     "Authentication failed": _LET_IN,
     "Permission denied (": "give the server the ssh key of the daemon's user; no password is ever typed",
     "Host key verification failed": "add the server to the known_hosts of the daemon's user",
+    "does not appear to be a git repository": "is that the path or the URL of a git repository?",
     "dubious ownership": "as the daemon's user: git config --global --add safe.directory PATH",
 }
 _SSH = "ssh -oBatchMode=yes -oConnectTimeout=20 -oServerAliveInterval=15 -oServerAliveCountMax=3"

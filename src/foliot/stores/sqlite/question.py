@@ -170,6 +170,11 @@ def next_wake(desk: Desk, queues: Iterable[str], kinds: Collection[str] | None) 
     return _first_wake(desk, lanes)
 
 
+def has_cancels(desk: Desk) -> bool:
+    """Whether somebody is to end an attempt."""
+    return desk.connection.execute(statement.ANY_CANCEL).fetchone() is not None
+
+
 def _first_wake(desk: Desk, lanes: Iterable[int]) -> Woken:
     wakes, damaged = [], []
     for lane in lanes:

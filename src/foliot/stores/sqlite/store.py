@@ -84,6 +84,7 @@ class SqliteStore:
         # Two who read: a long list must not keep the engine from learning when to wake.
         self._reader = Worker("foliot-reader", self._connect_to_read, self._equip_to_read)
         self._lookout = Worker("foliot-lookout", self._connect_to_read, self._equip_to_read)
+        self._cancels: asyncio.Event | None = None  # if somebody listens
 
     # -- opening and closing -----------------------------------------------------------------------
 
@@ -228,10 +229,23 @@ class SqliteStore:
 
     # -- questions ---------------------------------------------------------------------------------
 
+    async def changed(self) -> None:
+        """A cancel was asked for, be it in another process. Seen by whoever asks for the next wake."""
+        if self._cancels is None:
+            self._cancels = asyncio.Event()
+        await self._cancels.wait()
+        self._cancels.clear()
+
     async def next_wake(self, queues: Iterable[str], kinds: Collection[str] | None = None) -> datetime | None:
-        asked = tuple(queues)
+        asked, cancels = tuple(queues), self._cancels
+
+        def look(desk: Desk) -> tuple[question.Woken, bool]:
+            return question.next_wake(desk, asked, kinds), cancels is not None and question.has_cancels(desk)
+
         while True:
-            woken = await self._lookout.call("next_wake", lambda desk: question.next_wake(desk, asked, kinds))
+            woken, has_cancels = await self._lookout.call("next_wake", look)
+            if has_cancels and cancels is not None:
+                cancels.set()
             if not woken.damaged:
                 return woken.at
             await self._set_aside(woken.damaged)

@@ -10,3 +10,6 @@ CREATE TABLE source_notes (
     reconciled_at INTEGER,
     status TEXT
 ) WITHOUT ROWID;
+
+-- Whether somebody is to be cancelled is asked every second; there are hardly ever any.
+CREATE INDEX attempts_cancelling ON attempts (node_no) WHERE state = 2;
