@@ -328,3 +328,15 @@ def test_help_has_examples_and_exit_codes_in_80_columns() -> None:
 @pytest.mark.parametrize("words", [("-n", "0"), ("-n", "101"), ("--from", "soon"), ("a", "b")])
 def test_wrong_usage(words: tuple[str, ...]) -> None:
     assert call("check", *words).code == 2
+
+
+def test_what_a_job_names_and_is_not_there_is_a_warning(tmp_path: Path) -> None:
+    lines = ['jobs: {a: {schedule: "@daily", run: x, env_file: .env, working_dir: sub}}']
+    (tmp_path / "rollcron.yaml").write_text("\n".join(lines))
+    missing = call("check", str(tmp_path), "--strict")
+    assert missing.code == 9
+    assert "warning: env_file .env is not there: the job will fail to start" in missing.out
+    assert "warning: working_dir sub is not there" in missing.out
+    (tmp_path / ".env").touch()
+    (tmp_path / "sub").mkdir()
+    assert call("check", str(tmp_path), "--strict").code == 0

@@ -106,6 +106,12 @@ def test_what_a_process_ended_with_is_shown(
     assert [(fact["exit_code"], fact["signal"]) for fact in facts[:2]] == [(code, signal), (None, None)]
 
 
+def test_a_job_without_a_run_means_its_latest_one(shop: Shop) -> None:
+    latest = shop.call("run", "list", "--job", "refresh", "-ojson").json()["attempts"][0]["run"]
+    assert shop.call("run", "show", "refresh") == shop.call("run", "show", latest)
+    assert shop.call("run", "logs", "billing/report").out == shop.call("run", "logs", REPORT).out
+
+
 def test_the_key_of_a_run_may_name_the_job_alone(shop: Shop) -> None:
     short = REFRESH.removeprefix("billing/")
     assert shop.call("run", "show", short) == shop.call("run", "show", REFRESH)
@@ -118,7 +124,8 @@ def test_the_key_of_a_run_may_name_the_job_alone(shop: Shop) -> None:
     [
         ("refresh@2026-03-02T07:01:00Z", "foliot run list --job billing/refresh shows what is remembered"),
         ("refrsh@2026-03-02T07:00:00Z", "did you mean billing/refresh?"),
-        ("refresh", "a run key is source/name@2026-11-15T07:00:00Z or source/name!request"),
+        ("refrsh", "a run key is source/name@2026-11-15T07:00:00Z or source/name!request"),
+        ("once", "it has not run yet, as far as history goes back"),
     ],
 )
 def test_a_run_that_is_not_there_is_not_found(shop: Shop, name: str, run: str, hint: str) -> None:

@@ -30,18 +30,31 @@ def test_how_a_source_fares_is_told_what_went_wrong_first(shop: Shop) -> None:
             "billing", json.dumps({"pulled": "1 min ago", "error": None, "revision": "r2"})
         )
         await store.write_source_status(
-            "git", json.dumps({"tries": 3, "revision": "r0", "lost": 0, "error": "no such host \x1b[31m"})
+            "git",
+            json.dumps(
+                {
+                    "failures": 3,
+                    "revision": "r0",
+                    "error": "no such host \x1b[31m",
+                    "hint": "look at the network",
+                    "failing_since": "2026-03-02T07:58:05Z",
+                }
+            ),
         )
+        await store.write_source_status("repo", json.dumps({"pulled_at": "2026-03-02T07:59:55Z"}))
         await store.write_source_status("ops", "no JSON at all")
 
     shop.act(scene)
     assert shop.call("source", "list").out.splitlines() == [
         "SOURCE   JOBS  REVISION  SINCE           STATUS",
         "billing  2     r2        now             pulled: 1 min ago",
-        "git      0                               error: no such host \\x1b[31m, tries: 3, revision: r0",
+        "git      0                               failing 3x",
         "ops      2     r1        1 h 30 min ago  no JSON at all",
+        "repo     0                               pulled 10 s ago",
+        "error: git, first 2 min ago: no such host \\x1b[31m",
+        "hint: look at the network",
     ]
-    billing, git, ops = shop.call("source", "list", "-ojson").json()["sources"]
+    billing, git, ops, _ = shop.call("source", "list", "-ojson").json()["sources"]
     assert billing == {
         "source": "billing",
         "revision": "r2",
@@ -49,7 +62,7 @@ def test_how_a_source_fares_is_told_what_went_wrong_first(shop: Shop) -> None:
         "reconciled_at": "2026-03-02T08:00:05+00:00",
         "status": {"pulled": "1 min ago", "error": None, "revision": "r2"},
     }
-    assert (git["revision"], git["reconciled_at"], git["status"]["tries"]) == (None, None, 3)
+    assert (git["revision"], git["reconciled_at"], git["status"]["failures"]) == (None, None, 3)
     assert ops["status"] == "no JSON at all"
 
 

@@ -81,8 +81,7 @@ def test_without_an_option_or_a_variable_the_store_is_that_of_the_daemon(
 def test_no_password_is_printed(url: str, words: tuple[str, ...]) -> None:
     for output in ("table", "json"):
         result = call(*words, "--store", url, "-o", output)
-        assert result.code == 3
-        assert "invalid store" in result.out + result.err
+        assert result.code in (3, 6)  # no such store, or nobody there who answers
         assert "hush" not in result.out + result.err
 
 

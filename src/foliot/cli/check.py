@@ -8,7 +8,7 @@ from pathlib import Path
 
 import click
 
-from foliot.cli.check_report import look_at, problem_lines, report_facts, told
+from foliot.cli.check_report import look_at, look_beside, problem_lines, report_facts, told
 from foliot.cli.cron_options import output_option, takes_start
 from foliot.cli.exit_code import ExitCode, exit_code_of
 from foliot.cli.output import labelled, write, write_error, write_json
@@ -69,7 +69,11 @@ def check(path: Path, *, count: int, strict: bool, start: datetime | None, outpu
         # Handled before it reaches `main`: only here is the text of the file known.
         _write_problems(error, data, as_json=output == "json")
         return exit_code_of(error)
-    reports = look_at(jobs, start or SystemClock().now(), count)
+    missing = look_beside(jobs, file.parent)
+    reports = [
+        report._replace(findings=[*report.findings, *missing.get(report.job.name, ())])
+        for report in look_at(jobs, start or SystemClock().now(), count)
+    ]
     has_warning = not jobs or any(report.has_warning for report in reports)
     if output == "json":
         write_json({"ok": True, "file": str(file), "jobs": [report_facts(report) for report in reports]})

@@ -6,6 +6,7 @@ import sys
 from collections.abc import Sequence
 from datetime import datetime
 from itertools import chain, repeat
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from foliot.cli.caret import draw_caret
@@ -22,6 +23,20 @@ from foliot.schedules.explain import explain
 from foliot.schedules.lint import Finding, lint
 
 Fact = tuple[str, Cell | str | None]
+
+
+def look_beside(jobs: Sequence[Job], folder: Path) -> dict[str, list[Finding]]:
+    """What jobs name and is not there, beside the file; the daemon would find out when they run."""
+    found: dict[str, list[Finding]] = {}
+    for job in jobs:
+        for field, is_there in (("env_file", Path.is_file), ("working_dir", Path.is_dir)):
+            name = job.action.data.get(field)
+            if name is not None and not is_there(folder / name):
+                message = f"{field} {name} is not there: the job will fail to start"
+                found.setdefault(job.name, []).append(
+                    Finding(code="missing", severity="warning", message=message)
+                )
+    return found
 
 
 class Report(NamedTuple):

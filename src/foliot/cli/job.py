@@ -75,6 +75,8 @@ async def list_jobs(  # noqa: PLR0913 - one argument for each option
         write_rows(COLUMNS, [job_row(view, session.now) for view in shown])
         if more:
             write(labelled("note", f"there are more: --after {shown[-1].key}", sys.stderr), sys.stderr)
+        if not any(view.until > session.now for view in await session.store.nodes()):
+            write(labelled("note", "nobody is there to run them: no node lives", sys.stderr), sys.stderr)
     return ExitCode.OK
 
 

@@ -78,11 +78,13 @@ class Session(NamedTuple):
         return view.record
 
     async def attempts(self, run: str) -> list[Attempt]:
-        """The attempts of a run, oldest first. Its key may name the job by its name alone."""
+        """The attempts of a run, oldest first. Its key may name the job by its name alone.
+
+        A job without a run means its latest one.
+        """
         job = run[: max(run.rfind("@"), run.rfind("!"), 0)]
         if not job:
-            hint = "a run key is source/name@2026-11-15T07:00:00Z or source/name!request; see foliot run list"
-            raise RunNotFoundError(run, hint=hint)
+            return await self._latest(run)
         try:
             view = await self.find(job, with_removed=True)
         except JobNotFoundError as error:
@@ -92,6 +94,16 @@ class Session(NamedTuple):
         if found := [attempt for attempt in attempts if attempt.run_key == key]:
             return sorted(found, key=lambda attempt: attempt.number)
         raise RunNotFoundError(run, hint=f"foliot run list --job {view.key} shows what is remembered")
+
+    async def _latest(self, job: str) -> list[Attempt]:
+        try:
+            view = await self.find(job, with_removed=True)
+        except JobNotFoundError:
+            hint = "a run key is source/name@2026-11-15T07:00:00Z or source/name!request; see foliot run list"
+            raise RunNotFoundError(job, hint=hint) from None
+        if not (newest := await self.store.runs(RunQuery(job=view.key, limit=1))):
+            raise RunNotFoundError(job, hint="it has not run yet, as far as history goes back")
+        return await self.attempts(newest[0].run_key)
 
     async def command(self, job: str, command: Command) -> Decision:
         """Do to a job what a person asked for. An engine in another process finds it by looking."""

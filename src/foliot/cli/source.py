@@ -11,7 +11,7 @@ from typing import Any
 from foliot.cli.exit_code import ExitCode
 from foliot.cli.group import epilog, make_group
 from foliot.cli.moment import relative
-from foliot.cli.output import write, write_json
+from foliot.cli.output import labelled, write, write_json
 from foliot.cli.session import Session, takes_store
 from foliot.cli.table import Cell, Column, Row, write_rows
 from foliot.model.view import SourceView
@@ -49,6 +49,8 @@ async def list_sources(session: Session, *, as_json: bool) -> ExitCode:
         write("No sources.", sys.stdout)
     else:
         write_rows(COLUMNS, [_row(view, session.now) for view in views])
+        for view in views:
+            _tell_trouble(view, session.now)
     return ExitCode.OK
 
 
@@ -56,27 +58,35 @@ def _row(view: SourceView, now: datetime) -> Row:
     return (
         view.source,
         str(view.jobs),
-        view.revision or "",
+        (view.revision or "").partition("+")[0],
         relative(view.reconciled_at, now),
-        _status_cell(view),
+        _status_cell(view, now),
     )
 
 
-def _status_cell(view: SourceView) -> Cell:
-    """A document as `error: no such host, pulled_at: …`, what went wrong first and in red.
-
-    What says nothing, such as no failures, or what another column says is left out.
-    """
+def _status_cell(view: SourceView, now: datetime) -> Cell:
+    """`pulled 5 s ago`, or `failing 3x`; what is wrong is told below the table, where there is room."""
     document = _read(view.status)
     if not isinstance(document, Mapping):
         return Cell("" if document is None else str(document))
-    told = {"error": document.get("error"), "revision": document.get("revision")}
-    if not (view.revision or "").startswith(str(told["revision"])):
-        told.pop("revision")
-    words = [f"{name}: {value}" for name, value in document.items() if value and name not in told]
-    if error := document.get("error"):
-        return Cell(", ".join([f"error: {error}", *words]), "red")
+    if document.get("error"):
+        return Cell(f"failing {document.get('failures', 1)}x", "red")
+    if pulled := document.get("pulled_at"):
+        return Cell(f"pulled {relative(datetime.fromisoformat(pulled), now)}")
+    words = [f"{name}: {value}" for name, value in document.items() if value and name != "revision"]
     return Cell(", ".join(words))
+
+
+def _tell_trouble(view: SourceView, now: datetime) -> None:
+    """What is wrong with a source, since when, and what would help."""
+    document = _read(view.status)
+    if not isinstance(document, Mapping) or not document.get("error"):
+        return
+    since = document.get("failing_since")
+    begun = f", first {relative(datetime.fromisoformat(since), now)}" if since else ""
+    write(labelled("error", f"{view.source}{begun}: {document['error']}", sys.stdout), sys.stdout)
+    if hint := document.get("hint"):
+        write(labelled("hint", str(hint), sys.stdout), sys.stdout)
 
 
 def _read(status: str | None) -> Any:

@@ -23,7 +23,7 @@ from foliot.daemon.load import load_app
 from foliot.daemon.places import cache_directory, default_store, state_directory
 from foliot.daemon.systemd import Systemd
 from foliot.doors.rollcron.door import Rollcron
-from foliot.errors import InvalidAppError, without_password
+from foliot.errors import FoliotError, InvalidAppError, without_password
 from foliot.observability import Metrics
 from foliot.observability.log import tell
 
@@ -108,7 +108,12 @@ def _serving_metrics(serving: Serving, app: Foliot) -> Iterator[None]:
         hint = "give it metrics=Metrics() of foliot.observability"
         raise InvalidAppError(serving.app or app.name, "has no metrics to be served", hint=hint)
     host, port = serving.metrics
-    server, thread = start_http_server(port, host, app.metrics.registry)
+    try:
+        server, thread = start_http_server(port, host, app.metrics.registry)
+    except OSError as error:
+        raise FoliotError(
+            f"metrics cannot be served on {host}:{port}: {error.strerror}", hint="choose another --metrics"
+        ) from error
     try:
         yield
     finally:

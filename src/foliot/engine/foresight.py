@@ -10,6 +10,7 @@ from typing import NamedTuple
 from foliot.engine.hindsight import attempts_for, moment, ran_words, skip_of, skip_words
 from foliot.model.attempt import Attempt, format_instant
 from foliot.model.job import EARLIEST, Job
+from foliot.model.policy import OverlapMode
 from foliot.model.state import Record, Skip
 from foliot.protocols import JobView
 from foliot.schedules import Cron, Schedule
@@ -145,7 +146,18 @@ def _past(record: Record, runs: Sequence[Attempt], skips: Sequence[Skip], at: da
         return Why(Verdict.UNKNOWN, "its history does not go back so far", at)
     obstacle = _obstacle(record, None)
     waits = "it has come, and nobody has taken it yet"
+    running = next((attempt for attempt in record.attempts if attempt.is_running), None)
+    if running is not None:
+        waits = f"it has come while {running.run_key} is still open{_fate(record)}"
     return Why(Verdict.WILL_NOT if obstacle else Verdict.WAITS, obstacle or waits, at)
+
+
+def _fate(record: Record) -> str:
+    """What becomes of an occurrence that comes while a run is open."""
+    mode = record.job.policy.overlap.mode
+    return {OverlapMode.SKIP: ": it will be skipped", OverlapMode.WAIT: ", and waits for its end"}.get(
+        mode, ""
+    )
 
 
 def _verdict(last: Attempt) -> Verdict:

@@ -12,7 +12,7 @@ from doors.rollcron.files import SEED, job_of, jobs_of, with_field
 from foliot import Cron
 from foliot.doors.rollcron.value import LONGEST_ARGUMENT
 from foliot.model.frozen import thaw
-from foliot.model.policy import Misfire, MisfireMode, Overlap, OverlapMode, Retry
+from foliot.model.policy import Misfire, MisfireMode, OnLost, Overlap, OverlapMode, Retry
 from foliot.model.presets import ROLLCRON
 from foliot.schedules.zone import resolve_timezone
 
@@ -208,3 +208,8 @@ def test_the_same_file_says_the_same_at_another_revision() -> None:
 
     assert one.says_the_same(other)
     assert other.revision == "2"
+
+
+def test_a_run_whose_daemon_was_killed_is_given_up_or_started_again() -> None:
+    assert job_of("enabled: true").policy.on_lost is OnLost.GIVE_UP
+    assert job_of("on_lost: restart").policy == replace(ROLLCRON, on_lost=OnLost.RESTART)

@@ -72,7 +72,7 @@ def test_limits_are_as_documented(limit: int) -> None:
 
 
 def test_the_examples_are_those_that_are_checked() -> None:
-    good, bad = BLOCKS
+    good, bad, _ = BLOCKS
 
     assert good == (DOCS / "assets/rollcron.yaml").read_text()
     assert bad == (DOCS / "assets/rollcron-broken.yaml").read_text()

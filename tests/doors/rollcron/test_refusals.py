@@ -82,6 +82,8 @@ WRONG_VALUES = [
     ("retry: {max: 1, jitter: 2}", "retry.jitter", 29, "2 must lie between 0 and 1", None),
     ("retry: {max: 1, retries: 2}", "retry.retries", 21, "there is no such field", "the fields are max"),
     ("retry: {max: 1, count: 2}", "retry.count", 21, "there is no such field", "did you mean max?"),
+    # on_lost
+    ("on_lost: again", "on_lost", 14, "again is not known", "one of: restart, give_up"),
     # misfire
     ("misfire: never", "misfire", 14, "never is not known", "one of: skip, once, all"),
     ("misfire: [once]", "misfire", 14, "must be a mapping of fields, not a list", "write misfire: once"),

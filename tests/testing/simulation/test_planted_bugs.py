@@ -278,7 +278,7 @@ BUGS = [
     Bug(run_ahead_of_time, {Code.EARLY}, days=3),
     Bug(wait_for_ever_for_an_answer, {Code.STUCK, Code.OVERLAP, Code.MISSED}),
     Bug(bury_the_living, {Code.UNEXPLAINED_LOSS}),
-    Bug(let_zombies_go_on, {Code.OVERLAP}, first_seed=25),
+    Bug(let_zombies_go_on, {Code.OVERLAP}),
     Bug(start_twice, {Code.DUP_EFFECT}),
 ]
 

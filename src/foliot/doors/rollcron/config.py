@@ -26,7 +26,7 @@ from foliot.doors.rollcron.value import (
 from foliot.doors.rollcron.yaml_tree import Mapping, Refused, Scalar, decode, read_tree
 from foliot.errors import CronExpressionInvalidError, shorten
 from foliot.model.job import Action, Job
-from foliot.model.policy import Misfire, MisfireMode, Overlap, OverlapMode, Policy, Retry
+from foliot.model.policy import Misfire, MisfireMode, OnLost, Overlap, OverlapMode, Policy, Retry
 from foliot.model.presets import ROLLCRON
 from foliot.schedules import Cron
 from foliot.schedules.zone import resolve_timezone
@@ -36,7 +36,7 @@ FILE = "rollcron.yaml"
 LONGEST_ID = 100
 FIELDS = (
     "name", "description", "schedule", "timezone", "run", "timeout", "concurrency", "retry", "misfire",
-    "enabled", "env", "env_file", "working_dir",
+    "on_lost", "enabled", "env", "env_file", "working_dir",
 )  # fmt: skip
 SCHEDULE_FIELDS = ("cron", "timezone")
 RETRY_FIELDS = ("max", "delay", "backoff", "jitter")
@@ -176,6 +176,9 @@ class _Reader:
             given["retry"] = _retry(fields["retry"])
         if "misfire" in fields:
             given["misfire"] = _misfire(fields["misfire"])
+        if "on_lost" in fields:
+            what = fields["on_lost"].read(one_of(OnLost))
+            given["on_lost"] = OnLost(what) if what else None
         said = tuple((name, value) for name, value in given.items() if value is not None)
         if said not in self._policies:
             self._policies[said] = replace(ROLLCRON, **dict(said))

@@ -51,6 +51,7 @@ def written(status: SourceStatus) -> str:
         "revision": status.revision,
         "pulled_at": _instant(status.pulled_at),
         "error": None if status.error is None else str(status.error),
+        "hint": None if status.error is None else status.error.hint,
         "failing_since": _instant(status.failing_since),
         "failures": status.failures,
     }

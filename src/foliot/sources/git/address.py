@@ -164,7 +164,7 @@ def _plain(path: str) -> str:
 
 
 def _slug(path: str, identity: str) -> str:
-    """`<repo>-<hash>`: the same for the same repository, however it is written."""
+    """`<repo>-<hash>`: the same for the same address, with or without slash, `.git` and password."""
     last = _plain(path).replace(":", "/").rpartition("/")[2]
     name = re.sub(r"[^A-Za-z0-9._-]+", "-", last).strip(".-")[:_LONGEST_NAME].rstrip(".-")
     return f"{name or 'repo'}-{sha256(os.fsencode(identity)).hexdigest()[:12]}"

@@ -1,0 +1,21 @@
+"""The store on PostgreSQL, for any number of nodes on any number of hosts.
+
+- **The database decides.** Each verb is one short transaction. It locks the states of the jobs that it is
+  about, reads their records afresh, decides in this process, and writes all rows of a kind with one
+  statement. Claims skip what others have locked (`run`); everybody else waits in the order of job numbers.
+- **Time is the server's** (`clock_timestamp()`), for leases and burials. A claim holds its node's row, and
+  whoever buries a node must have that row alone: what a node claims is never missed by its burial (`life`).
+- **Rows are those of the store on SQLite**, and the book that notes them is the same (`book`): what is due
+  is found by one small index, and nothing that a run writes grows with history.
+- **Nothing is kept in a session**: settings, the schema's name and the time limits hold for one
+  transaction, and no statement is prepared by name. A pooler such as pgbouncer may give each transaction
+  to another connection. Only hints (`notice`) need a connection of their own, and are only hints.
+- **Every call has a deadline**, on the server and here (`worker`): a quarter of the lease, at most 5 s.
+  What is not answered by then raises StoreUnavailableError; the next call connects anew.
+
+The driver is psycopg 3, in threads: see docs/adr/0012.
+"""
+
+from foliot.stores.postgres.store import PostgresStore
+
+__all__ = ["PostgresStore"]

@@ -1,0 +1,42 @@
+"""The URL of a store on PostgreSQL: the driver's own, and one option of ours: `?schema=NAME`."""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+from urllib.parse import parse_qsl, quote, urlencode, urlsplit
+
+from psycopg import Error
+from psycopg.conninfo import conninfo_to_dict
+
+from foliot.errors import InvalidStoreError
+
+DEFAULT_SCHEMA = "foliot"
+_NAME = re.compile(r"(?!pg_)[a-z_][a-z0-9_]{0,39}")
+_HINT = "postgresql://user:password@host:5432/database?schema=foliot"
+
+
+class Address(NamedTuple):
+    """Where the server is, as the driver understands it, and the schema that the tables are in."""
+
+    server: str
+    schema: str
+
+
+def read_address(url: str) -> Address:
+    """The parts of a URL; InvalidStoreError if it has not the right ones."""
+    parts = urlsplit(url)
+    options = parse_qsl(parts.query, keep_blank_values=True)
+    named = [value for name, value in options if name == "schema"]
+    schema = named[-1] if named else DEFAULT_SCHEMA
+    if not _NAME.fullmatch(schema):
+        reason = "a schema is named by lower-case letters, digits and underscores"
+        raise InvalidStoreError(url, reason, hint=_HINT)
+    others = urlencode([(name, value) for name, value in options if name != "schema"], quote_via=quote)
+    server = f"postgresql://{parts.netloc}{parts.path}" + (f"?{others}" if others else "")
+    try:
+        conninfo_to_dict(server)
+    except Error:  # its words may hold the password
+        reason = "cannot be read: is a special character in it not percent-encoded, or an option unknown?"
+        raise InvalidStoreError(url, reason, hint=_HINT) from None
+    return Address(server, schema)

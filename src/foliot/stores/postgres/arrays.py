@@ -1,0 +1,39 @@
+"""Columns of values as literals of arrays: a thousand rows are then one statement with few parameters.
+
+The driver could write them itself, one value at a time: that took three times as long as all the rest.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from foliot.stores.sqlite.rows import Row
+
+_ESCAPES = str.maketrans({"\\": "\\\\", '"': '\\"'})
+_COPY_ESCAPES = str.maketrans({"\\": "\\\\", "\t": "\\t", "\n": "\\n", "\r": "\\r"})
+
+
+def numbers(values: Iterable[int | None]) -> str:
+    """Whole numbers, and NULL for None."""
+    return "{" + str(list(values))[1:-1].replace("None", "NULL") + "}"
+
+
+def texts(values: Iterable[str | None]) -> str:
+    """Texts, and NULL for None."""
+    wanted = list(values)
+    if wanted and None not in wanted:
+        joined = '","'.join(wanted)  # type: ignore[arg-type]  # none of them is None
+        if "\\" not in joined and joined.count('"') == 2 * len(wanted) - 2:
+            return f'{{"{joined}"}}'  # the usual: nothing to escape
+    return "{" + ",".join(["NULL" if v is None else f'"{v.translate(_ESCAPES)}"' for v in wanted]) + "}"
+
+
+def copy_lines(rows: Sequence[Row]) -> str:
+    """Rows as COPY reads them."""
+    return "".join(["\t".join([_copied(value) for value in row]) + "\n" for row in rows])
+
+
+def _copied(value: object) -> str:
+    if value is None:
+        return "\\N"
+    return value.translate(_COPY_ESCAPES) if isinstance(value, str) else str(value)

@@ -1,0 +1,123 @@
+"""The history of jobs, without an index of all history by job: see the module of that name for SQLite.
+
+Each attempt knows the next older moment of which there is an attempt of the same job, and the job's state
+knows the newest. Here the chains of many jobs are walked together, because each question is a journey.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from contextlib import suppress
+from itertools import pairwise
+
+from foliot.model.attempt import run_key
+from foliot.stores.postgres import arrays
+from foliot.stores.postgres.connection import Connection
+from foliot.stores.sqlite.codes import UNREADABLE, an_instant
+from foliot.stores.sqlite.rows import ATTEMPT_COLUMNS, Row
+
+# ruff: noqa: S608 - made of constants only
+
+_MOMENTS = """
+    WITH RECURSIVE moments (job_no, at) AS (
+        SELECT s.job_no, s.newest_at FROM states AS s
+        WHERE s.job_no = ANY(%s::bigint[]) AND s.newest_at IS NOT NULL
+        UNION
+        SELECT a.job_no, a.previous_at FROM moments AS m
+        JOIN attempts AS a ON a.scheduled_for = m.at AND a.job_no = m.job_no
+        WHERE a.previous_at IS NOT NULL
+    )
+"""
+_ATTEMPTS = f"""
+    {_MOMENTS}
+    SELECT {", ".join(f"a.{name}" for name in ATTEMPT_COLUMNS.split(", "))}, a.previous_at
+    FROM moments AS m JOIN attempts AS a ON a.scheduled_for = m.at AND a.job_no = m.job_no
+"""
+_PREVIOUS = len(ATTEMPT_COLUMNS.split(","))
+_DELETE = """
+    DELETE FROM attempts AS a USING unnest(%s::bigint[], %s::text[], %s::bigint[]) AS v (at, request, number)
+    WHERE a.scheduled_for = v.at AND a.job_no = %s AND a.request = v.request AND a.number = v.number
+"""
+_RELINK = """
+    UPDATE attempts AS a SET previous_at = v.link FROM unnest(%s::bigint[], %s::bigint[]) AS v (link, at)
+    WHERE a.scheduled_for = v.at AND a.job_no = %s
+"""
+
+
+def attempts_of(connection: Connection, numbers: Iterable[int]) -> dict[int, list[Row]]:
+    """All rows of each job, open and ended, in no order, with their links behind the usual columns."""
+    wanted = list(numbers)
+    found: dict[int, list[Row]] = {number: [] for number in wanted}
+    if wanted:
+        for row in connection.execute(_ATTEMPTS, (arrays.numbers(wanted),), binary=True):
+            found[row[0]].append(row)
+    return found
+
+
+def put_behind_newest(connection: Connection, job_no: int, newest: int, at: int) -> int | None:
+    """Make room for a moment of the past in the chain; the link that its first attempt is to carry."""
+    if _link(connection, job_no, at) is not None:
+        return None  # there are attempts of that moment, so it is in the chain
+    (link,) = _link(connection, job_no, newest) or (None,)
+    connection.execute(_RELINK, (arrays.numbers([at]), arrays.numbers([newest]), job_no))
+    return link
+
+
+def _link(connection: Connection, job_no: int, at: int) -> tuple[int | None] | None:
+    """The link of a moment; None if there is no attempt of it at all."""
+    row = connection.execute(
+        "SELECT count(*), max(previous_at) FROM attempts WHERE scheduled_for = %s AND job_no = %s",
+        (at, job_no),
+    ).fetchone()
+    return (row[1],) if row is not None and row[0] else None
+
+
+def forget(connection: Connection, job_no: int, rows: list[Row], gone: Iterable[Row]) -> int | None:
+    """Delete some of a job's rows, and link what is left; the newest moment."""
+    keys = {_key(row) for row in gone}
+    if keys:
+        moments, requests, counts = zip(*keys, strict=True)
+        values = arrays.numbers(moments), arrays.texts(requests), arrays.numbers(counts), job_no
+        connection.execute(_DELETE, values)
+    left = [row for row in rows if _key(row) not in keys]
+    links: dict[int, int | None] = dict.fromkeys(sorted({row[4] for row in left}, reverse=True))
+    links.update(pairwise(links))
+    found: dict[int, set[int | None]] = {at: set() for at in links}
+    for row in left:
+        found[row[4]].add(row[_PREVIOUS])
+    wrong = [
+        (link, at) for at, link in links.items() if not found[at] <= {link, None} or link not in found[at]
+    ]
+    if wrong:
+        older, newer = (arrays.numbers(column) for column in zip(*wrong, strict=True))
+        connection.execute(_RELINK, (older, newer, job_no))
+    newest = next(iter(links), None)
+    connection.execute("UPDATE states SET newest_at = %s WHERE job_no = %s", (newest, job_no))
+    return newest
+
+
+def _key(row: Row) -> Row:
+    """Moment, request and number of a row."""
+    return row[4], row[5], row[1]
+
+
+def forget_outputs(connection: Connection, key: str, gone: Iterable[Row]) -> None:
+    """Delete what some attempts of a job wrote."""
+    keys: list[tuple[str, int]] = []
+    for row in gone:
+        with suppress(*UNREADABLE):
+            keys.append((f"{key}{row[5]}" if row[5] else run_key(key, an_instant(row[4]), None), row[1]))
+    if keys:
+        connection.execute(
+            """
+            DELETE FROM outputs AS o USING unnest(%s::text[], %s::bigint[]) AS v (run_key, number)
+            WHERE o.run_key = v.run_key AND o.number = v.number
+            """,
+            (arrays.texts(name for name, _ in keys), arrays.numbers(number for _, number in keys)),
+        )
+
+
+def forget_all(connection: Connection, job_no: int, rows: list[Row]) -> None:
+    """Delete all rows of a job."""
+    forget(connection, job_no, rows, rows)
+    connection.execute("DELETE FROM attempts WHERE job_no = %s AND state < 3", (job_no,))

@@ -1,0 +1,177 @@
+"""Nodes: their leases, their burials, and the claims that they may ask for again.
+
+Whoever claims or finishes for a node holds its row with others (FOR KEY SHARE); a heartbeat changes the row
+beside them; whoever buries the node must have it alone (FOR UPDATE). So at a burial nothing of the node
+is under way. A node that hangs in the middle is ended by the server, when its transaction has idled for
+too long; until then its row is skipped, and it is buried the next time.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from datetime import timedelta
+from typing import NamedTuple
+
+from foliot.errors import NodeBuriedError
+from foliot.model.attempt import Attempt
+from foliot.model.state import Lease, Node
+from foliot.model.view import NodeView
+from foliot.stores.postgres import statement
+from foliot.stores.postgres.book import Desk
+from foliot.stores.postgres.statement import NOW
+from foliot.stores.sqlite.codes import UNREADABLE, an_instant
+from foliot.stores.sqlite.rows import Row, read_attempt
+
+# ruff: noqa: S608 - made of constants only
+
+_CANCELLING = 2  # see codes
+LIVING = f"""
+    SELECT n.node_no, n.lease_until, n.kinds, {NOW}, nextval('claim_numbers')
+    FROM node_names AS i JOIN nodes AS n ON n.node_no = i.node_no
+    WHERE i.id = %s AND NOT n.is_buried FOR KEY SHARE OF n
+"""
+_IS_LIVING = """
+    SELECT n.node_no FROM node_names AS i JOIN nodes AS n ON n.node_no = i.node_no
+    WHERE i.id = %s AND NOT n.is_buried FOR KEY SHARE OF n
+"""
+_JOIN = """
+    INSERT INTO nodes (node_no, name, queues, kinds, version, lease_until, is_buried)
+    VALUES (%s, %s, %s, %s, %s, 0, false)
+    ON CONFLICT (node_no) DO UPDATE SET name = excluded.name, queues = excluded.queues,
+        kinds = excluded.kinds, version = excluded.version
+"""
+_RENEW = f"""
+    UPDATE nodes AS n SET lease_until = t.now + %s FROM (SELECT {NOW} AS now) AS t
+    WHERE n.node_no = (SELECT node_no FROM node_names WHERE id = %s) AND NOT n.is_buried
+    RETURNING n.node_no, t.now, n.lease_until
+"""
+_EXPIRED = f"""
+    SELECT node_no FROM nodes WHERE NOT is_buried AND lease_until < {NOW}
+    ORDER BY node_no FOR UPDATE SKIP LOCKED
+"""
+_FORGET_DEAD = """
+    DELETE FROM nodes AS n WHERE n.is_buried AND NOT EXISTS (
+        SELECT 1 FROM attempts AS a WHERE a.node_no = n.node_no AND a.state IN (1, 2)
+    )
+"""
+_NODES = """
+    SELECT i.id, n.name, n.queues, n.kinds, n.version, n.lease_until, (
+        SELECT count(*) FROM attempts AS a WHERE a.node_no = n.node_no AND a.state IN (1, 2)
+    )
+    FROM nodes AS n JOIN node_names AS i ON i.node_no = n.node_no WHERE NOT n.is_buried ORDER BY i.id
+"""
+
+
+class Life(NamedTuple):
+    """A node that lives, the time by the server, and a number for what it may claim now."""
+
+    node_no: int
+    lease_until: int
+    kinds: frozenset[str] | None
+    now: int
+    claim_no: int
+
+
+def living(desk: Desk, node: str, told: int | None) -> Life:
+    """A node that lives, held until the end of the transaction; NodeBuriedError if it does not."""
+    row = desk.connection.execute(LIVING, (told, node), binary=True).fetchone()
+    if row is None:
+        raise NodeBuriedError(node)
+    node_no, until, kinds, now, claim_no = row
+    desk.shelf.know_node(node_no, node)
+    return Life(node_no, until, None if kinds is None else frozenset(json.loads(kinds)), now, claim_no)
+
+
+def hold(desk: Desk, node: str) -> Callable[[], None]:
+    """Hold a node that lives, until the end of the transaction; the answer raises NodeBuriedError."""
+    asked = desk.connection.execute(_IS_LIVING, (node,), binary=True)
+
+    def check() -> None:
+        if asked.fetchone() is None:
+            raise NodeBuriedError(node)
+
+    return check
+
+
+def join(desk: Desk, node: Node, lease: timedelta, told: int | None) -> Lease:
+    """A node begins its life, or changes what it serves."""
+    number = desk.shelf.node_number(node.id)
+    kinds = None if node.kinds is None else json.dumps(node.kinds)
+    desk.connection.execute(_JOIN, (number, node.name, json.dumps(node.queues), kinds, node.version))
+    return renew(desk, node.id, lease, told)
+
+
+def renew(desk: Desk, node: str, lease: timedelta, told: int | None) -> Lease:
+    """A heartbeat; with it, answers that nobody will ask for again are forgotten."""
+    length = lease // timedelta(microseconds=1)
+    row = desk.connection.execute(_RENEW, (length, told, node), binary=True).fetchone()
+    if row is None:
+        raise NodeBuriedError(node)
+    number, now, until = row
+    desk.connection.execute("DELETE FROM claims WHERE kept_until < %s", (now,))
+    rows = desk.connection.execute(statement.HELD, (number,), binary=True).fetchall()
+    cancels = _readable(desk, [row for row in rows if row[3] == _CANCELLING])
+    keys = tuple(attempt.key for attempt, _ in cancels)
+    return Lease(an_instant(now), an_instant(until), len(rows), keys)
+
+
+def leave(desk: Desk, node: str) -> None:
+    """A node ends its life in order."""
+    desk.connection.execute(
+        "UPDATE nodes SET is_buried = true WHERE node_no = (SELECT node_no FROM node_names WHERE id = %s)",
+        (node,),
+    )
+
+
+def held(desk: Desk, node: str) -> tuple[Attempt, ...]:
+    """The open attempts of a node."""
+    row = desk.connection.execute(
+        _IS_LIVING.replace("FOR KEY SHARE OF n", ""), (node,), binary=True
+    ).fetchone()
+    if row is None:
+        raise NodeBuriedError(node)
+    return tuple(attempt for attempt, _ in held_by(desk, row[0]))
+
+
+def held_by(desk: Desk, node_no: int) -> list[tuple[Attempt, int]]:
+    """The attempts that a node holds, each with its claim's number and its place in the answer."""
+    return _readable(desk, desk.connection.execute(statement.HELD, (node_no,), binary=True).fetchall())
+
+
+def _readable(desk: Desk, rows: list[Row]) -> list[tuple[Attempt, int]]:
+    """Those that can be read; the others' jobs are set aside when they are looked at."""
+    found = []
+    for row in rows:
+        try:
+            found.append((read_attempt(row, row[-1], desk.names), row[-2] or 0))
+        except UNREADABLE:
+            continue
+    return found
+
+
+def nodes(desk: Desk) -> tuple[NodeView, ...]:
+    """The nodes that are not buried."""
+    found = []
+    for id_, name, queues, kinds, version, until, count in desk.connection.execute(_NODES, binary=True):
+        can_do = None if kinds is None else tuple(json.loads(kinds))
+        node = Node(id_, name, tuple(json.loads(queues)), can_do, version)
+        found.append(NodeView(node, an_instant(until), count))
+    return tuple(found)
+
+
+def bury(desk: Desk, told: int | None) -> None:
+    """Bury the nodes whose lease has run out, by the server's time."""
+    expired = [number for (number,) in desk.connection.execute(_EXPIRED, (told,), binary=True)]
+    if expired:
+        desk.connection.execute("UPDATE nodes SET is_buried = true WHERE node_no = ANY(%s)", (expired,))
+
+
+def dead_holders(desk: Desk) -> list[int]:
+    """Nodes that hold attempts and do not live: who holds and does not live is dead, known or not."""
+    return [number for (number,) in desk.connection.execute(statement.HOLDERS, binary=True)]
+
+
+def forget_dead(desk: Desk) -> None:
+    """Forget the buried of whom nothing is left: an unknown node counts as buried."""
+    desk.connection.execute(_FORGET_DEAD)

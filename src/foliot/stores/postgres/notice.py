@@ -1,0 +1,86 @@
+"""Hints between nodes: somebody should look sooner than they meant to.
+
+A hint is sent when a command or a revision lets a job wake earlier, or asks an attempt to end; never by
+claims and finishes, because hints make commits wait for each other. A hint may be lost: whoever waits for one
+looks from time to time all the same.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Callable
+from contextlib import suppress
+
+import psycopg
+
+from foliot.model.attempt import AttemptState
+from foliot.model.decision import Decision
+from foliot.model.state import State
+from foliot.stores.postgres.connection import Connection
+
+_TURN = 1.0  # seconds after which the thread sees that it is to end
+_PAUSE = 5.0  # seconds between two tries to connect
+
+
+def is_news(before: State | None, decision: Decision) -> bool:
+    """Whether somebody should look sooner than they meant to."""
+    was, wake_at = before.wake_at if before else None, decision.state.wake_at
+    if wake_at is not None and (was is None or wake_at < was):
+        return True
+    return any(attempt.state is AttemptState.CANCELLING for attempt in decision.attempts)
+
+
+def send_notice(connection: Connection, schema: str) -> None:
+    """Tell all who listen, when this transaction is committed."""
+    connection.execute("SELECT pg_notify(%s, '')", (channel_of(schema),))
+
+
+def channel_of(schema: str) -> str:
+    """The channel of a store."""
+    return f"foliot_{schema}"
+
+
+class Listener(threading.Thread):
+    """Has a connection of its own that hears hints, for any number who wait on their loops."""
+
+    def __init__(self, schema: str, connect: Callable[[], Connection]) -> None:
+        super().__init__(name="foliot-listener", daemon=True)
+        self._schema = schema
+        self._connect = connect
+        self._ends = threading.Event()
+        self._waiting: dict[asyncio.AbstractEventLoop, asyncio.Event] = {}
+
+    async def heard(self) -> None:
+        """Wait for the next hint since the last call on this loop."""
+        event = self._waiting.setdefault(asyncio.get_running_loop(), asyncio.Event())
+        if self.ident is None:
+            self.start()
+        await event.wait()
+        event.clear()
+
+    def end(self) -> None:
+        """No more hints."""
+        self._ends.set()
+        if self.ident is not None:
+            self.join(2 * _TURN)
+
+    def run(self) -> None:
+        """Listen until the end, over any number of connections."""
+        while not self._ends.is_set():
+            with suppress(psycopg.Error, OSError):
+                self._listen()
+            self._ends.wait(_PAUSE)
+
+    def _listen(self) -> None:
+        with self._connect() as connection:
+            connection.execute(f"LISTEN {channel_of(self._schema)}")
+            self._tell()  # what came before is not known
+            while not self._ends.is_set():
+                for _ in connection.notifies(timeout=_TURN, stop_after=1):
+                    self._tell()
+
+    def _tell(self) -> None:
+        for loop, event in list(self._waiting.items()):
+            with suppress(RuntimeError):  # the loop is closed
+                loop.call_soon_threadsafe(event.set)

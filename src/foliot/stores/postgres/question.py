@@ -1,0 +1,204 @@
+"""Questions: what is shown is what was committed when they were asked."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+from datetime import datetime
+from typing import NamedTuple
+
+from foliot.model.attempt import Attempt, Outcome
+from foliot.model.state import Skip
+from foliot.model.view import Overview
+from foliot.protocols import JobQuery, JobView, RunQuery
+from foliot.stores.postgres import arrays, chain, statement
+from foliot.stores.postgres.book import Book, Desk, Entry
+from foliot.stores.sqlite.codes import OUTCOME_CODES, OUTCOMES, UNREADABLE, an_instant, instant, whole
+from foliot.stores.sqlite.rows import ATTEMPT_COLUMNS, Row, read_attempt
+
+# ruff: noqa: S608 - made of constants only
+
+_SUCCEEDED = OUTCOME_CODES[Outcome.SUCCEEDED]
+_DAMAGE, _REMOVED_AT = 7, 14
+_RUNS = f"""
+    SELECT {", ".join(f"a.{name}" for name in ATTEMPT_COLUMNS.split(", "))}, j.key
+    FROM attempts AS a JOIN jobs AS j ON j.job_no = a.job_no
+"""
+_NEWEST_FIRST = "ORDER BY a.scheduled_for DESC, a.job_no DESC, a.number DESC LIMIT %s"
+_SKIPS = """
+    SELECT job_no, first_at, last_at, reason FROM skips WHERE job_no = ANY(%s::bigint[])
+    ORDER BY first_at, last_at
+"""
+_OVERVIEW = """
+    SELECT
+        (SELECT count(*) FROM states WHERE removed_at IS NULL),
+        (SELECT count(*) FROM states WHERE damage IS NOT NULL),
+        (SELECT count(*) FROM attempts AS a JOIN states AS s ON s.job_no = a.job_no
+            WHERE a.state < 3 AND s.removed_at IS NULL)
+"""
+_NODES = "SELECT i.id FROM nodes AS n JOIN node_names AS i ON i.node_no = n.node_no WHERE NOT n.is_buried"
+
+
+class Shown(NamedTuple):
+    """Jobs, and those among them that cannot be read, and are to be set aside."""
+
+    views: tuple[JobView, ...]
+    damaged: tuple[int, ...] = ()
+
+
+class Woken(NamedTuple):
+    """When the next job wakes, and jobs whose wake cannot be read."""
+
+    at: datetime | None
+    damaged: tuple[int, ...] = ()
+
+
+# -- jobs ------------------------------------------------------------------------------------------
+
+
+def jobs(desk: Desk, query: JobQuery) -> Shown:
+    """A page of jobs, in the order of their keys."""
+    book = Book(desk, locks=False)
+    if query.keys is None:
+        entries = book.entries(_page(desk, query))
+    else:
+        found = book.by_key(query.keys).values()
+        entries = [e for e in found if e.key > query.after and _is_wanted(e, query)]
+        entries.sort(key=lambda entry: entry.key)
+    entries = entries[: query.limit]
+    history = chain.attempts_of(desk.connection, [entry.job_no for entry in entries])
+    return Shown(
+        tuple(_view(entry, history[entry.job_no]) for entry in entries),
+        tuple(e.job_no for e in entries if e.record is None and e.row[_DAMAGE] is None),
+    )
+
+
+def _page(desk: Desk, query: JobQuery) -> list[Row]:
+    after, last = query.after, None
+    if query.source is not None:
+        after, last = max(after, f"{query.source}/"), f"{query.source}0"  # "0" follows "/"
+    values = (after, last, last, query.with_removed, query.name, query.name, query.limit)
+    return desk.connection.execute(statement.PAGE, values, binary=True).fetchall()
+
+
+def _is_wanted(entry: Entry, query: JobQuery) -> bool:
+    is_there = query.with_removed or entry.row[_REMOVED_AT] is None
+    source, _, name = entry.key.partition("/")
+    return is_there and query.source in (None, source) and query.name in (None, name)
+
+
+def _view(entry: Entry, rows: list[Row]) -> JobView:
+    ends = [row[13] for row in rows if row[14] == _SUCCEEDED and row[13] is not None]
+    return JobView(entry.key, entry.record, instant(max(ends, default=None)), entry.damage)
+
+
+# -- runs ------------------------------------------------------------------------------------------
+
+
+def runs(desk: Desk, query: RunQuery) -> tuple[Attempt, ...]:
+    """Attempts, newest first."""
+    found = []
+    for row in _run_rows(desk, query):
+        try:
+            found.append(read_attempt(row, row[-1], desk.names))
+        except UNREADABLE:
+            continue  # its job is set aside when it is looked at
+    return tuple(found)
+
+
+def _run_rows(desk: Desk, query: RunQuery) -> list[Row]:
+    if query.job is not None:
+        return _runs_of_job(desk, query.job, query)
+    conditions, values = ["true"], []
+    if query.is_open is not None:
+        conditions.append("a.state < 3" if query.is_open else "a.state = 3")
+    if query.outcome is not None:
+        conditions.append("a.outcome = %s")
+        values.append(OUTCOME_CODES[query.outcome])
+        if query.outcome is not Outcome.SUCCEEDED:
+            conditions.append("a.outcome > 1")
+    if query.since is not None:
+        conditions.append("a.scheduled_for >= %s")
+        values.append(whole(query.since))
+    sql = f"{_RUNS} WHERE {' AND '.join(conditions)} {_NEWEST_FIRST}"
+    return desk.connection.execute(sql, (*values, query.limit), binary=True).fetchall()
+
+
+def _runs_of_job(desk: Desk, job: str, query: RunQuery) -> list[Row]:
+    number = job_number(desk, job)
+    if number is None:
+        return []
+    since = None if query.since is None else whole(query.since)
+    rows = [
+        (*row[:-1], job)
+        for row in chain.attempts_of(desk.connection, (number,))[number]
+        if (query.is_open is None or query.is_open == (row[3] != 3))  # noqa: PLR2004 - ended: see codes
+        and (query.outcome is None or OUTCOMES.get(row[14]) is query.outcome)
+        and (since is None or row[4] >= since)
+    ]
+    rows.sort(key=lambda row: (row[4], row[1]), reverse=True)
+    return rows[: query.limit]
+
+
+def job_number(desk: Desk, key: str) -> int | None:
+    """The number of a job, if there is one of that key."""
+    row = desk.connection.execute("SELECT job_no FROM jobs WHERE key = %s", (key,)).fetchone()
+    return None if row is None else row[0]
+
+
+def skips(desk: Desk, job: str) -> tuple[Skip, ...]:
+    """The skipped ranges of a job, oldest first."""
+    number = job_number(desk, job)
+    rows = desk.connection.execute(_SKIPS, (arrays.numbers([number]),), binary=True)
+    return tuple(Skip(job, an_instant(first), an_instant(last), reason) for _, first, last, reason in rows)
+
+
+def skips_of(desk: Desk, entries: Collection[Entry]) -> dict[int, list[Skip]]:
+    """The skipped ranges of many jobs, by their numbers."""
+    keys = {entry.job_no: entry.key for entry in entries}
+    found: dict[int, list[Skip]] = {number: [] for number in keys}
+    rows = desk.connection.execute(_SKIPS, (arrays.numbers(keys),), binary=True)
+    for number, first, last, reason in rows:
+        found[number].append(Skip(keys[number], an_instant(first), an_instant(last), reason))
+    return found
+
+
+# -- when to look ----------------------------------------------------------------------------------
+
+
+def next_wake(desk: Desk, queues: Iterable[str], kinds: Collection[str] | None) -> Woken:
+    """When the next job of these queues and kinds is due."""
+    conditions, values = "l.queue = ANY(%s::text[])", [arrays.texts(queues)]
+    if kinds is not None:
+        conditions += " AND l.kind = ANY(%s::text[])"
+        values.append(arrays.texts(kinds))
+    rows = desk.connection.execute(f"{statement.NEXT_WAKE} WHERE {conditions}", values, binary=True)
+    return _first_of(rows)
+
+
+def _first_of(rows: Iterable[Row]) -> Woken:
+    wakes, damaged = [], []
+    for at, job_no in rows:
+        try:
+            wakes.append(an_instant(at))
+        except UNREADABLE:
+            damaged.append(job_no)
+    return Woken(min(wakes, default=None), tuple(damaged))
+
+
+def backlog(desk: Desk, queues: Iterable[str], now: datetime, kinds: Collection[str] | None) -> int:
+    """How many jobs of these queues and kinds are due."""
+    can_do = None if kinds is None else arrays.texts(kinds)
+    values = (arrays.texts(queues), can_do, can_do, whole(now))
+    row = desk.connection.execute(statement.BACKLOG, values, binary=True).fetchone()
+    return 0 if row is None else row[0]
+
+
+def overview(desk: Desk) -> tuple[Overview, tuple[int, ...]]:
+    """The store at a glance, and jobs whose wake cannot be read."""
+    counts = desk.connection.execute(_OVERVIEW, binary=True)
+    nodes = desk.connection.execute(_NODES)
+    wakes = desk.connection.execute(statement.NEXT_WAKE, binary=True)
+    woken = _first_of(wakes)
+    ids = tuple(sorted(id_ for (id_,) in nodes))
+    jobs, damaged, open_count = counts.fetchone() or (0, 0, 0)
+    return Overview(jobs, damaged, open_count, ids, woken.at), woken.damaged

@@ -1,0 +1,210 @@
+"""Threads that own a connection each, and do with it what the event loops ask for, each call in time.
+
+A call is one transaction, in the driver's pipeline: statements travel together, and only an answer that is
+needed is waited for. Two transactions that were in each other's way are tried again, a few times. A
+call that is not answered by its deadline is given up: its connection is cut, and the next call makes another.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Callable
+from contextlib import nullcontext, suppress
+from datetime import timedelta
+from enum import Enum, auto
+from queue import SimpleQueue
+from typing import Any, TypeVar
+
+import psycopg
+
+from foliot.errors import StoreError, StoreUnavailableError
+from foliot.stores.postgres.book import Desk
+from foliot.stores.postgres.connection import (
+    WRITE,
+    begin,
+    cut,
+    is_stale,
+    is_worth_repeating,
+    translated,
+)
+
+Answer = TypeVar("Answer")
+Failpoint = Callable[[str], None]
+
+_MOST_TRIES = 4
+
+
+class Manner(Enum):
+    """How a call goes with its connection.
+
+    PIPELINED: in one transaction, statements travelling together. STEPWISE: in one transaction, one by one;
+    COPY needs that. ALONE: it begins and ends transactions by itself.
+    """
+
+    PIPELINED = auto()
+    STEPWISE = auto()
+    ALONE = auto()
+
+
+class Call:
+    """Something to be done, by when, and who waits for it."""
+
+    __slots__ = ("future", "is_given_up", "loop", "manner", "patience", "verb", "work")
+
+    def __init__(self, verb: str, work: Callable[[Desk], Any], patience: timedelta, manner: Manner) -> None:
+        self.verb = verb
+        self.work = work
+        self.patience = patience
+        self.manner = manner
+        self.is_given_up = False
+        self.loop = asyncio.get_running_loop()
+        self.future: asyncio.Future[Any] = self.loop.create_future()
+
+
+class Worker(threading.Thread):
+    """Does the calls that are put to it, in their order, each in a transaction of its own.
+
+    `begin_with` is how a transaction begins; `equip` makes a desk with a connection.
+    """
+
+    def __init__(
+        self, name: str, begin_with: str, schema: str, equip: Callable[[], Desk], failpoint: Failpoint
+    ) -> None:
+        super().__init__(name=f"foliot-{name}", daemon=True)
+        self._begin_with = begin_with
+        self._schema = schema
+        self._equip = equip
+        self._failpoint = failpoint
+        self._calls: SimpleQueue[Call | None] = SimpleQueue()
+        self._desk: Desk | None = None
+        self._current: Call | None = None
+        self._is_closed = False
+
+    # -- on the event loop -------------------------------------------------------------------------
+
+    async def call(
+        self,
+        verb: str,
+        work: Callable[[Desk], Answer],
+        patience: timedelta,
+        manner: Manner = Manner.PIPELINED,
+    ) -> Answer:
+        """Have something done in time. Whoever stops waiting undoes nothing that is under way."""
+        if self._is_closed:
+            raise StoreError(f"{verb}: the store is not open", hint="use `async with`, or open it first")
+        if self.ident is None:
+            self.start()
+        call = Call(verb, work, patience, manner)
+        self._calls.put(call)
+        try:
+            async with asyncio.timeout(patience.total_seconds()):
+                answer: Answer = await call.future
+        except TimeoutError:
+            self._give_up(call)
+            words = f"the server did not answer within {patience.total_seconds():g} s"
+            raise StoreUnavailableError(verb, words) from None
+        return answer
+
+    def _give_up(self, call: Call) -> None:
+        call.is_given_up = True
+        desk = self._desk
+        if self._current is call and desk is not None:
+            cut(desk.connection)
+
+    def close(self) -> None:
+        """No more calls; those that wait are still done."""
+        self._is_closed = True
+        self._calls.put(None)
+
+    def end(self, patience: timedelta) -> None:
+        """Wait for the thread, and not for ever."""
+        if self.ident is None:
+            return
+        self.join(patience.total_seconds())
+        if self.is_alive() and self._desk is not None:
+            cut(self._desk.connection)
+
+    # -- in the thread -----------------------------------------------------------------------------
+
+    def run(self) -> None:
+        """Work until closed."""
+        while (call := self._calls.get()) is not None:
+            if not call.is_given_up:
+                self._current = call
+                answer, error = self._do(call)
+                self._current = None
+                _tell(call, answer, error)
+        self._drop()
+
+    def _do(self, call: Call) -> tuple[Any, BaseException | None]:
+        for tries_left in reversed(range(_MOST_TRIES)):
+            try:
+                return self._transact(call), None
+            except psycopg.Error as error:
+                self._undo()
+                if not (tries_left and is_worth_repeating(error)) or call.is_given_up:
+                    return None, translated(call.verb, error)
+            except Exception as error:  # noqa: BLE001 - it belongs to whoever made the call
+                self._undo()
+                return None, error
+        raise AssertionError  # the last try returns
+
+    def _transact(self, call: Call) -> Any:
+        desk = self._at_work()
+        if call.is_given_up:  # while the connection was being made
+            raise StoreUnavailableError(call.verb, "it was given up")
+        connection = desk.connection
+        if call.manner is Manner.ALONE:
+            return call.work(desk)
+        with connection.pipeline() if call.manner is Manner.PIPELINED else nullcontext():
+            begin(connection, self._begin_with, self._schema, call.patience)
+            answer = call.work(desk)
+            if self._begin_with == WRITE:
+                self._failpoint(f"{call.verb}:before_commit")
+            connection.execute("COMMIT")
+        if self._begin_with == WRITE:
+            self._failpoint(f"{call.verb}:after_commit")
+        return answer
+
+    def _at_work(self) -> Desk:
+        if self._desk is not None and is_stale(self._desk.connection):
+            self._drop()
+        if self._desk is None:
+            self._desk = self._equip()
+        return self._desk
+
+    def _undo(self) -> None:
+        """End a transaction that is still open; what the desk remembers may never have been written."""
+        if self._desk is None:
+            return
+        connection = self._desk.connection
+        try:
+            if connection.info.transaction_status != psycopg.pq.TransactionStatus.IDLE:
+                connection.execute("ROLLBACK")
+            self._desk.forget()
+        except psycopg.Error:
+            self._drop()
+        if connection.closed:
+            self._drop()
+
+    def _drop(self) -> None:
+        desk, self._desk = self._desk, None
+        if desk is not None:
+            desk.forget()  # the next server that answers may be another
+            with suppress(psycopg.Error, OSError):  # it is given up either way
+                desk.connection.close()
+
+
+def _tell(call: Call, answer: Any, error: BaseException | None) -> None:
+    with suppress(RuntimeError):  # its loop is closed: nobody waits any more
+        call.loop.call_soon_threadsafe(_settle, call.future, answer, error)
+
+
+def _settle(future: asyncio.Future[Any], answer: Any, error: BaseException | None) -> None:
+    if future.done():
+        return
+    if error is not None:
+        future.set_exception(error)
+    else:
+        future.set_result(answer)

@@ -1,0 +1,20 @@
+"""Real servers for tests, brought up without containers and without rights of their own.
+
+    from foliot.testing.servers import postgres_server
+
+    with postgres_server() as server:
+        store = server.url                 # postgresql://…, for as long as the block lasts
+
+The binaries are those of the system, or else those of a wheel that is installed beside. A server runs in
+a temporary directory, as a user without privileges, on a free port of the loopback and with a password of
+its own. It waits for the disk as a real one does. It is gone when nobody uses it any more, also if the
+tests were killed: a small process watches over it (`guardian`).
+
+`shared_postgres` is one server for all processes of a test session; a test that stops or pauses its
+server brings its own. A server that cannot be had raises MissingServerError, for tests to skip.
+"""
+
+from foliot.testing.servers.postgres import MissingServerError, PostgresServer, postgres_server
+from foliot.testing.servers.shared import shared_postgres
+
+__all__ = ["MissingServerError", "PostgresServer", "postgres_server", "shared_postgres"]

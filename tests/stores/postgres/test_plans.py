@@ -1,0 +1,78 @@
+"""The statements of the hot path find their rows by an index, whatever the planner believes of the tables."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import Iterator
+from datetime import timedelta
+from typing import Any
+
+import psycopg
+import pytest
+
+from foliot.stores.postgres import PostgresStore, chain, life, question, run, statement
+from foliot.stores.postgres.address import read_address
+from foliot.stores.postgres.connection import WRITE, begin, connect
+from foliot.stores.postgres.sweep import FIRST, LAST
+
+HOT = {
+    "what is due": (statement.LOCK_DUE, ("{1}", "{9}", 0, *FIRST, *LAST), ["states_due"]),
+    "how it is spread": (statement.SPREAD, ("{1,2}", 0, 9, 9), ["states_due"]),
+    "the next wake": (statement.NEXT_WAKE, (), ["states_due"]),
+    "jobs by key": (statement.BY_KEY, ('{"a"}',), ["jobs_key_key", "states_pkey"]),
+    "jobs by number": (statement.BY_NUMBER, ("{1}",), ["jobs_pkey", "states_pkey"]),
+    "a page of jobs": (
+        statement.PAGE,
+        ("a", "b", "b", False, None, None, 9),
+        ["jobs_key_key", "states_pkey"],
+    ),
+    "the newest runs": (f"{question._RUNS} {question._NEWEST_FIRST}", (9,), ["attempts_pkey"]),
+    "states to lock": (statement.LOCK_BY_NUMBER, ("{1}",), ["states_pkey"]),
+    "definitions": (statement.DEFINITIONS, ("{1}",), ["jobs_pkey"]),
+    "open attempts": (statement.OPEN_BY_NUMBER, ("{1}",), ["attempts_open"]),
+    "what a node holds": (statement.HELD, (1,), ["attempts_held"]),
+    "who holds anything": (statement.HOLDERS, (), ["attempts_held"]),
+    "what the dead held": (run._LOST, (1, 1), ["attempts_held", "states_pkey"]),
+    "the history of jobs": (chain._ATTEMPTS, ("{1}",), ["states_pkey", "attempts_pkey"]),
+    "a node that lives": (life._IS_LIVING, ("a",), ["node_names_id_key", "nodes_pkey"]),
+    "a claim made before": (run._ASKED_BEFORE, ("c", 1), ["claims_claim_id_key"]),
+}
+
+
+@pytest.fixture(scope="module")
+def connection(server_url: str) -> Iterator[psycopg.Connection[tuple[Any, ...]]]:
+    """In the settings of a transaction that writes, on tables that nobody has analysed."""
+    url = f"{server_url}?schema=plans"
+
+    async def create() -> None:
+        async with PostgresStore(url):
+            pass
+
+    asyncio.run(create())
+    address = read_address(url)
+    with connect(address, timedelta(seconds=5)) as connection:
+        begin(connection, WRITE, address.schema, timedelta(seconds=60))
+        yield connection
+
+
+@pytest.mark.parametrize("name", HOT)
+def test_rows_are_found_by_an_index(connection: psycopg.Connection[tuple[Any, ...]], name: str) -> None:
+    sql, values, wanted = HOT[name]
+    plan = [line for (line,) in connection.execute(f"EXPLAIN {sql}".encode(), values)]
+    tables = r"Seq Scan on (states|jobs|attempts|nodes|node_names|claims)\b"
+    assert [line for line in plan if re.search(tables, line)] == [], plan
+    for index in wanted:
+        assert any(index in line for line in plan), plan
+
+
+@pytest.mark.parametrize(
+    "put",
+    [statement.START, statement.MOVE, statement.END, statement.PUT_ATTEMPT, statement.PUT_STATE],
+)
+def test_rows_are_written_without_looking_for_them(
+    connection: psycopg.Connection[tuple[Any, ...]], put: statement.Insert
+) -> None:
+    values = ["{}"] * put.sql.count("%s")
+    plan = [line for (line,) in connection.execute(f"EXPLAIN {put.sql}".encode(), values)]
+    assert not any("Join" in line or "Loop" in line or "Seq Scan" in line for line in plan), plan
