@@ -68,7 +68,9 @@ schedules = st.one_of(
 policies = st.builds(
     Policy,
     first_seen=st.sampled_from(FirstSeen),
-    misfire=st.builds(Misfire, mode=st.sampled_from(MisfireMode), limit=counts, grace=durations),
+    misfire=st.builds(
+        Misfire, mode=st.sampled_from(MisfireMode), limit=st.integers(1, 1000), grace=durations
+    ),
     before_first_run=st.booleans(),
     on_change=st.sampled_from(OnChange),
     overlap=st.builds(Overlap, mode=st.sampled_from(OverlapMode), limit=st.none() | counts),

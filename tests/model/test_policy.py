@@ -10,7 +10,7 @@ from typing import NamedTuple
 import pytest
 
 from foliot.errors import InvalidDurationError, InvalidPolicyError
-from foliot.model.policy import Keep, Misfire, Overlap, OverlapMode, Policy, Retry, parallel
+from foliot.model.policy import Keep, Misfire, MisfireMode, Overlap, OverlapMode, Policy, Retry, parallel
 from foliot.model.presets import API, BEAT, CODE, DECLARATIVE, ROLLCRON
 
 NO = timedelta(0)
@@ -148,3 +148,9 @@ def test_policies_are_frozen() -> None:
     for value, name in ((CODE, "overlap"), (CODE.retry, "max"), (CODE.misfire, "grace"), (CODE.keep, "last")):
         with pytest.raises(FrozenInstanceError):
             setattr(value, name, None)
+
+
+def test_one_look_opens_a_bounded_number_of_runs() -> None:
+    assert Misfire(mode=MisfireMode.ALL, limit=1000).limit == 1000
+    with pytest.raises(InvalidPolicyError, match="must be at most 1000"):
+        Misfire(mode=MisfireMode.ALL, limit=1001)

@@ -44,6 +44,9 @@ class OnLost(StrEnum):
     GIVE_UP = "give_up"
 
 
+MOST_CAUGHT_UP = 1000  # runs that one look at a job may open: all of them are decided in one step
+
+
 class MisfireMode(StrEnum):
     """What becomes of occurrences that nobody could take within their grace."""
 
@@ -77,6 +80,9 @@ class Misfire:
         _require(grace >= _NOTHING, "misfire.grace", grace, "must not be negative")
         object.__setattr__(self, "grace", grace)
         _require(self.limit >= 1, "misfire.limit", self.limit, "must be at least 1")
+        _require(
+            self.limit <= MOST_CAUGHT_UP, "misfire.limit", self.limit, f"must be at most {MOST_CAUGHT_UP}"
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

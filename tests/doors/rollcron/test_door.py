@@ -191,3 +191,45 @@ async def test_the_same_revision_again_changes_nothing_in_the_store(
         await until(partial(_is_longer, house.watched, seen))
     assert house.heeded == 1
     assert not told(caplog, "source_moved")
+
+
+@played
+async def test_what_fails_in_a_new_way_is_told_at_once(
+    repository: Repository, door: Rollcron, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO, "foliot")
+    house = House()
+    repository.push(one=job("true"))
+    async with living(door, house):
+        for config in ("jobs: 7", "jobs: 7", "jobs: 7", "jobs: [a]"):
+            seen = len(house.watched)
+            repository.push({CONFIG: f"{config} # {seen}"})
+            await house.clock.advance(MINUTE)
+            await until(partial(_is_longer, house.watched, seen))
+    assert [line["failures"] for line in told(caplog, "source_failed")] == [1, 2, 4]
+
+
+@played
+async def test_daemons_that_see_different_things_do_not_undo_each_others(
+    repository: Repository, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO, "foliot")
+    house = House()
+    repository.push(one=job("true"))
+    doors = []
+    for zone in ("UTC", "America/New_York"):
+        monkeypatch.setenv("TZ", zone)
+        doors.append(Rollcron(str(repository.remote), cache=tmp_path / zone.lower(), interval=MINUTE))
+        await doors[-1].begin(house.host())
+    lives = [asyncio.ensure_future(door.live()) for door in doors]
+    try:
+        for _ in range(3):
+            seen = len(house.watched)
+            await house.clock.advance(MINUTE)
+            await until(partial(_is_longer, house.watched, seen + 1))
+        assert len(told(caplog, "source_moved")) == 1, "the one that came later has the word"
+    finally:
+        for life, one in zip(lives, doors, strict=True):
+            life.cancel()
+            await asyncio.wait([life])
+            await one.close()

@@ -138,7 +138,32 @@ REFUSED = [
     f"https://me:{SECRET}@host.example:port/x",
     f"ftp://me:{SECRET}@host.example/x",
     f"ext::https://me:{SECRET}@host.example/x",
+    f"ext::sh me:{SECRET}@host.example",
+    f"me:{SECRET}@host.example:path",
+    f"me:{SECRET}@host.example/path",
+    f"me:{SECRET}/slash@host.example:path",
+    f"me@company.example:{SECRET}@host.example:path",
+    f"https:/me:{SECRET}@host.example/x",
+    f"https:me:{SECRET}@host.example/x",
+    f"//me:{SECRET}@host.example/x",
+    f"file:///me:{SECRET}@host.example/x",
+    f"-me:{SECRET}@host.example/x",
+    f"https://host.example/x?token=x@{SECRET}",
+    f"https://me:{SECRET}?more@host.example/x",
 ]
+
+
+@pytest.mark.parametrize(
+    "text", ["git@host.example:team/me@home", "host.example:team/a@b", "/nonexistent/at@home"]
+)
+def test_an_at_sign_alone_is_no_password(text: str) -> None:
+    assert parse_address(text).shown == text
+
+
+def test_a_directory_may_be_called_as_it_likes(tmp_path: Path) -> None:
+    place = tmp_path / "a:b@c"
+    place.mkdir()
+    assert parse_address(str(place)).url == str(place)
 
 
 @pytest.mark.parametrize("text", REFUSED)

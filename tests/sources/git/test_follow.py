@@ -293,6 +293,43 @@ async def test_history_that_was_restored_is_followed_again(remote: Remote, cache
         assert names(await source.refresh()) == ["c"]
 
 
+@pytest.mark.parametrize("when", ["at the start", "later"])
+@played
+async def test_a_revision_that_was_refused_may_be_taken_back(when: str, remote: Remote, cache: Path) -> None:
+    """What was never in effect was never followed: to remove it is no rewriting."""
+    good = remote.revision
+    async with following(remote.path, cache) as source:
+        if when == "later":
+            await source.start()
+        remote.push("bad")
+        with pytest.raises(InvalidJobError):
+            await (source.refresh() if when == "later" else source.start())
+        git(remote.path, "reset", "--quiet", "--hard", good)
+        remote.push("c")
+        assert names(await source.refresh()) == ["c"]
+
+        remote.push("d", amend=True)
+        with pytest.raises(HistoryRewrittenError):
+            await source.refresh()
+
+
+@played
+async def test_a_refused_revision_that_is_taken_back_leaves_no_error(remote: Remote, cache: Path) -> None:
+    good = remote.revision
+    async with following(remote.path, cache) as source:
+        await source.start()
+        bad = remote.push("bad")
+        with pytest.raises(InvalidJobError):
+            await source.refresh()
+        git(remote.path, "reset", "--quiet", "--hard", good)
+        assert await source.refresh() is None
+        assert source.status.error is None
+
+        git(remote.path, "reset", "--quiet", "--hard", bad)
+        with pytest.raises(InvalidJobError):
+            await source.refresh()
+
+
 @played
 async def test_a_branch_that_was_renamed_is_followed_and_one_that_is_gone_is_told(
     remote: Remote, cache: Path

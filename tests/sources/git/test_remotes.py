@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import os
+import signal
 from contextlib import suppress
 from datetime import timedelta
 from pathlib import Path
@@ -141,6 +143,42 @@ async def test_a_server_that_talks_too_much_is_cut_off(cache: Path) -> None:
                 await source.start()
             assert len(str(caught.value)) < 500
             assert str(caught.value).isprintable()
+
+
+@played
+async def test_a_password_is_not_taken_along_to_where_a_server_redirects(remote: Remote, cache: Path) -> None:
+    with git_over_http(remote.path.parent) as other:
+        place = f"http://localhost:{other.server_port}/project/.git/info/refs?service=git-upload-pack"
+        answer = f"HTTP/1.1 301 Moved\r\nLocation: {place}\r\nContent-Length: 0\r\n\r\n"
+        with deaf_server(answer.encode()) as port:
+            url = f"http://{USER}:{quote(PASSWORD, safe='')}@127.0.0.1:{port}/project/.git"
+            async with following(url, cache) as source:
+                with pytest.raises(RemoteUnavailableError) as caught:
+                    await source.start()
+        assert "redirects" in str(caught.value.hint)
+        assert other.asked == 0
+
+
+@played
+async def test_who_holds_the_standard_error_of_git_holds_nobody_up(
+    remote: Remote, cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As an ssh with ControlPersist does: it stays in the background, to be found by the next one."""
+    ssh, held = tmp_path / "ssh", tmp_path / "held"
+    ssh.write_text(
+        f"#!/bin/sh\nsetsid sleep 300 >/dev/null </dev/null &\necho $! >>{held}\n"
+        'shift $(($# - 1))\nexec sh -c "$1"\n'
+    )
+    ssh.chmod(0o755)
+    monkeypatch.setenv("GIT_SSH_COMMAND", str(ssh))
+    monkeypatch.setenv("GIT_SSH_VARIANT", "simple")
+    try:
+        async with following(f"me@host.example:{remote.path}", cache) as source, asyncio.timeout(60):
+            assert names(await source.start()) == ["a", "b"]
+    finally:
+        for process in held.read_text().split():
+            with suppress(ProcessLookupError):
+                os.kill(int(process), signal.SIGKILL)
 
 
 @played

@@ -8,7 +8,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 
 import pytest
@@ -111,6 +111,19 @@ async def test_a_run_gets_the_files_of_its_own_definition(remote: Remote, cache:
             source.snapshots.leave(a_run(word))
         with pytest.raises(SnapshotError, match="no snapshot for the job never"):
             source.snapshots.enter(a_run("never"))
+
+
+@played
+async def test_a_definition_that_only_another_host_has_pulled_gets_no_files_of_before(
+    remote: Remote, cache: Path
+) -> None:
+    remote.push("a:old")
+    async with following(remote.path, cache) as source:
+        await source.start()
+        newer = a_run("a:new")
+        newer = newer._replace(job=replace(newer.job, revision="f" * 40))
+        with pytest.raises(SnapshotError, match="as it is defined at ffffffffffff"):
+            source.snapshots.enter(newer)
 
 
 @played

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import io
+import os
+import re
 import subprocess
 import tarfile
 from pathlib import Path
@@ -203,6 +205,65 @@ def archive(*members: tuple[bytes, str, str]) -> io.BytesIO:
 def test_members_that_git_never_writes_are_refused(member: tuple[bytes, str, str], tmp_path: Path) -> None:
     with Tree(tmp_path / "spool", Limits()) as made, pytest.raises(BadTreeError):
         made.read(archive(member))
+
+
+NEVER_WRITABLE = {
+    "name": tarfile.TarInfo("d/" + "ü" * 128),
+    "path": tarfile.TarInfo("/".join(["x" * 200] * 16)),
+    "link": tarfile.TarInfo("l"),
+    "date": tarfile.TarInfo("f"),
+}
+NEVER_WRITABLE["link"].type, NEVER_WRITABLE["link"].linkname = tarfile.SYMTYPE, "x/" * 2048
+NEVER_WRITABLE["date"].mtime = 67768036191705600
+
+
+@pytest.mark.parametrize("what", NEVER_WRITABLE)
+def test_what_no_disk_takes_is_refused_for_good(what: str, tmp_path: Path) -> None:
+    out = io.BytesIO()
+    with tarfile.open(fileobj=out, mode="w") as tar:
+        tar.addfile(NEVER_WRITABLE[what])
+    with Tree(tmp_path / "spool", Limits()) as made, pytest.raises(BadTreeError, match=r"too long|no date"):
+        made.read(io.BytesIO(out.getvalue()))
+
+
+@played
+async def test_a_commit_with_a_date_that_no_disk_takes_is_refused_in_a_sentence(tmp_path: Path) -> None:
+    remote = Remote(tmp_path / "project")
+    text = git(remote.path, "cat-file", "commit", "HEAD")
+    late = re.sub(r"> \d+ ", "> 67768036191705600 ", text) + "\n"
+    words = ("hash-object", "--literally", "-t", "commit", "-w", "--stdin")
+    git(remote.path, "update-ref", "refs/heads/main", git(remote.path, *words, given=late.encode()))
+    async with following(remote.path, tmp_path / "cache") as source:
+        with pytest.raises(TreeRefusedError) as caught:
+            await source.start()
+    assert "Error(" not in str(caught.value)
+
+
+@played
+async def test_nothing_is_put_into_files_and_no_program_is_started_for_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """`export-subst` could ask gpg whether a commit is signed, and repeat a long message without end."""
+    gpg = tmp_path / "bin" / "gpg"
+    gpg.parent.mkdir()
+    gpg.write_text(f"#!/bin/sh\ntouch {tmp_path}/ran\n")
+    gpg.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{gpg.parent}:{os.environ['PATH']}")
+    told = "[attr]evil export-subst\n* export-subst\nv evil\n"
+    remote = Remote(tmp_path / "project", files={".gitattributes": told, "d/.gitattributes": told})
+    remote.push("a", files={"v": "$Format:%H %G?$", "d/v": "$Format:%B%G?$"})
+    head, _, rest = git(remote.path, "cat-file", "commit", "HEAD").partition("\n\n")
+    armour = "-----BEGIN PGP SIGNATURE-----\n \n iQEz\n =abcd\n -----END PGP SIGNATURE-----"
+    signed = f"{head}\ngpgsig {armour}\n\n{rest}\n".encode()
+    made = git(remote.path, "hash-object", "-t", "commit", "-w", "--stdin", given=signed)
+    git(remote.path, "update-ref", "refs/heads/main", made)
+
+    async with following(remote.path, tmp_path / "cache") as source:
+        await source.start()
+        place = source.snapshots.enter(a_run("a")).path
+        assert (place / "v").read_text() == "$Format:%H %G?$"
+        assert (place / "d" / "v").read_text() == "$Format:%B%G?$"
+    assert not (tmp_path / "ran").exists()
 
 
 def test_what_is_no_archive_is_refused(tmp_path: Path) -> None:

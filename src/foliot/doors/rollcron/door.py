@@ -19,7 +19,7 @@ from pathlib import Path
 from foliot.app.part import Host
 from foliot.doors.rollcron.config import read_config
 from foliot.doors.rollcron.live_output import LiveOutput
-from foliot.doors.rollcron.tidings import short, tell_dropped, tell_failure, tell_next_runs, written
+from foliot.doors.rollcron.tidings import Failures, short, tell_dropped, tell_next_runs, written
 from foliot.engine.reconciler import names_of, reconcile
 from foliot.errors import FoliotError, StaleRevisionError, StoreError
 from foliot.executors.shell.executor import ShellExecutor
@@ -111,6 +111,8 @@ class _Following:
         self._missed_at: float | None = None
         self._snapshot = Snapshot("", ())
         self._was_failing = False
+        self._is_declared = False
+        self._failures = Failures(source.name)
         self._dropped = 0
         self.executor = ShellExecutor(
             self._outputs,
@@ -142,7 +144,7 @@ class _Following:
         if status.error is None:
             await self._declare(known)
         else:
-            tell_failure(self.name, status, status.error)
+            self._failures.tell(status, status.error)
             if known is None:  # nobody knows better than the cache
                 await self._declare(known)
         self._was_failing = status.error is not None
@@ -167,25 +169,33 @@ class _Following:
             # Asked before the pull: what is pulled after that is at least as new as what the store has.
             known = await self._host.store.revision(self.name)
             moved = await self._source.refresh()
-            self._snapshot = moved or self._snapshot
-            await self._declare(known)
+            if moved is not None:
+                self._snapshot, self._is_declared = moved, False
+            if not self._is_declared or known is None:
+                await self._declare(known)
         except StoreError:
             return  # the engine tells of a store that is away
         except FoliotError as error:
             self._was_failing = True
-            tell_failure(self.name, self._source.status, error)
+            self._failures.tell(self._source.status, error)
         except Exception as error:  # noqa: BLE001 - a fault of ours must not end the following for good
             tell("source_failed", error, source=self.name, error=f"{type(error).__name__}: {error}")
         else:
             if self._was_failing:
                 tell("source_answers", source=self.name, revision=short(self._snapshot.revision))
             self._was_failing = False
+            self._failures.forget()
         await self._write_status()
 
     async def _declare(self, known: str | None) -> None:
-        """Make the store agree, unless it does; if somebody else has just changed it, the next turn sees."""
+        """Make the store agree, once for each revision; if somebody else has just changed it, the next turn.
+
+        What another daemon has declared since is left alone: two who see different things, because of their
+        zones or of a mirror that lags, would undo each other's for ever.
+        """
         revision = _revision_of(self._snapshot)
         if known == revision:
+            self._is_declared = True
             return
         host, declared = self._host, {job.name for job in self._snapshot.jobs}
         before = await names_of(host.store, self.name)
@@ -197,6 +207,7 @@ class _Following:
                 host.clock.now(),
                 base=known,
             )
+            self._is_declared = True
             gone = [name for name in before if name not in declared]
             if len(gone) * 2 > len(before):
                 tell_dropped(self.name, gone, len(before))

@@ -23,19 +23,36 @@ def tell_next_runs(jobs: Sequence[Job], now: datetime) -> None:
         tell("next_run", name=job.action.data["name"], due=at.isoformat(timespec="seconds"))
 
 
-def tell_failure(source: str, status: SourceStatus, error: FoliotError) -> None:
-    """Of failures in a row the 1st, 2nd, 4th, 8th … is told: a remote may be away for days."""
-    count = status.failures
-    if count & (count - 1) == 0:
-        tell(
-            "source_failed",
-            source=source,
-            error=str(error),
-            hint=error.hint,
-            failures=count,
-            since=status.failing_since,
-            in_effect=short(status.revision),
-        )
+class Failures:
+    """Tells of failures; of those in a row that say the same, the 1st, 2nd, 4th, 8th and so on.
+
+    A remote may be away for days; but what fails in a new way is told at once.
+    """
+
+    def __init__(self, source: str) -> None:
+        self._source = source
+        self._said = ""
+        self._count = 0
+
+    def tell(self, status: SourceStatus, error: FoliotError) -> None:
+        """Once more, it failed."""
+        said = str(error)
+        self._count = self._count + 1 if said == self._said else 1
+        self._said = said
+        if self._count & (self._count - 1) == 0:
+            tell(
+                "source_failed",
+                source=self._source,
+                error=said,
+                hint=error.hint,
+                failures=status.failures,
+                since=status.failing_since,
+                in_effect=short(status.revision),
+            )
+
+    def forget(self) -> None:
+        """All is well again."""
+        self._said, self._count = "", 0
 
 
 def tell_dropped(source: str, names: Sequence[str], before: int) -> None:

@@ -24,6 +24,7 @@ _LONGEST_NAME = 30  # with the hash, an @ and the longest job id it is a file na
 _HELPER = re.compile(r"[A-Za-z0-9+.-]*::")
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://")
 _SCP = re.compile(r"(?:(?P<user>[^@/:]+)@)?(?P<host>\[[0-9A-Fa-f:.]+\]|[^@/:]+):(?P<path>.+)")
+_PASSWORD = re.compile(r":[^/@]*@|:[^@]*@[^/@]*:")  # of what is no URL: `me:password@…`
 _HINT = f"write a path, user@host:path, or a URL that begins with {', '.join(SCHEMES[:-1])} or file"
 
 
@@ -49,7 +50,9 @@ def parse_address(text: str, *, base: Path | None = None) -> Address:
     if not text or len(text) > _LONGEST or not text.isprintable():
         raise _refusal(text, f"must be a printable text of 1 to {_LONGEST} characters")
     if text.startswith("-"):
-        raise _refusal(text, "begins with a dash, which programs take for an option", f"write ./{text}")
+        raise _refusal(
+            text, "begins with a dash, which programs take for an option", f"write ./{shown_of(text)}"
+        )
     if _HELPER.match(text):
         raise _refusal(text, "names a transport helper, which could run any command")
     if found := _SCHEME.match(text):
@@ -59,6 +62,7 @@ def parse_address(text: str, *, base: Path | None = None) -> Address:
         return _KINDS.get(scheme, _by_url)(text)
     colon = text.find(":")
     if colon > 0 and "/" not in text[:colon]:  # as git tells them apart
+        _check_password(text)
         return _by_ssh(text)
     return _by_path(text, base)
 
@@ -71,8 +75,11 @@ def shown_of(text: str) -> str:
     """The text without what may be a secret: all before the last @ of a URL, and its options."""
     scheme, found, rest = text.partition("://")
     if not found:
-        return text
-    return f"{scheme}://{rest.rpartition('@')[2].partition('?')[0].partition('#')[0]}"
+        return f"…@{text.rpartition('@')[2]}" if _PASSWORD.search(text) else text
+    plain = re.split(r"[?#]", rest, maxsplit=1)[0]
+    if "@" in rest[len(plain) :]:  # of a password, or of a query: who knows
+        return f"{scheme}://…"
+    return f"{scheme}://{plain.rpartition('@')[2]}"
 
 
 def _by_url(text: str) -> Address:
@@ -129,6 +136,13 @@ def _check_host(text: str, host: str, user: str) -> None:
         raise _refusal(text, "has a host or a user that begins with a dash, an option for ssh")
 
 
+def _check_password(text: str) -> None:
+    if _PASSWORD.search(text):
+        raise _refusal(
+            text, "seems to hold a password, but is no URL", "write https://user:password@host/path"
+        )
+
+
 def _by_file_url(text: str) -> Address:
     parts = urlsplit(text)
     if parts.netloc not in ("", "localhost") or not parts.path.startswith("/") or "\0" in unquote(parts.path):
@@ -140,7 +154,9 @@ def _by_path(text: str, base: Path | None) -> Address:
     try:
         path = ((base or Path.cwd()) / Path(text).expanduser()).resolve()
     except (OSError, RuntimeError) as error:
-        raise _refusal(text, f"is a path that cannot be followed ({error})") from error
+        raise _refusal(text, f"is a path that cannot be followed ({error.__class__.__name__})") from error
+    if not path.exists():
+        _check_password(text)
     top = str(_top(path))
     return Address(top, top, _slug(top, top), is_local=True)
 

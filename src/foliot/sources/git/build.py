@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import subprocess
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -70,11 +71,13 @@ class Builder:
             self.hold(SnapshotSet(place))  # before it can be seen: one who sweeps would take it for forgotten
             place.rename(made.path)
         except BadTreeError as error:
-            raise TreeRefusedError(self._shown, f"{revision[:12]} is refused: {shorten(error)}") from error
+            raise TreeRefusedError(
+                self._shown, f"{revision[:12]} is refused: {shorten(str(error))}"
+            ) from error
         except OSError as error:
             raise SnapshotError(
                 self._shown,
-                f"no snapshots could be made of {revision[:12]}: {shorten(error.strerror or error)}",
+                f"no snapshots could be made of {revision[:12]}: {shorten(error.strerror or str(error))}",
                 hint=f"is there room in {self._layout.root}, and may it be written?",
             ) from error
         finally:
@@ -98,14 +101,16 @@ class Builder:
     def clear(self) -> None:
         """Throw away what killed processes have left. Needs the repository's lock."""
         for left in self._layout.work.iterdir():
-            erase(left)
+            with suppress(OSError):
+                erase(left)
 
     def sweep(self) -> None:
         """Remove the sets that are not current and that no process has in mind, but for snapshots in use."""
         for path in self._layout.sets.iterdir():
             current = self._layout.current_set()
             if current is None or current.path != path:
-                _remove(SnapshotSet(path))
+                with suppress(OSError):  # the others go all the same
+                    _remove(SnapshotSet(path))
 
     def _fill(self, place: Path, revision: str, jobs: Sequence[str]) -> None:
         self._say("reading the files of the revision")
@@ -115,15 +120,18 @@ class Builder:
             with self._clone.archive(revision) as stream:
                 tree.read(stream)
             self._say("writing snapshots")
-            for job in jobs:
-                self._check_room(tree)
+            for done, job in enumerate(jobs):
+                self._check_room(tree, len(jobs) - done)
                 tree.write(place / "jobs" / job)
                 (place / "pins" / job).touch(mode=0o600)
 
-    def _check_room(self, tree: Tree) -> None:
+    def _check_room(self, tree: Tree, copies: int) -> None:
+        """For all that are still to be written: rather none than half of them, and a full disk."""
         disk = os.statvfs(self._layout.work)
-        if disk.f_bavail * disk.f_frsize < tree.size + self._limits.reserve:
-            raise OSError(0, "there is too little room on the disk")
+        if disk.f_bavail * disk.f_frsize < tree.size * copies + self._limits.reserve:
+            raise OSError(0, f"there is too little room on the disk for {copies} times {tree.size} bytes")
+        if disk.f_files and disk.f_favail < tree.count * copies:
+            raise OSError(0, f"there is no room on the disk for {copies} times {tree.count} files")
 
     def _name(self, job: str) -> None:
         link, target = self._layout.link(job), f".{self._layout.slug}/current/jobs/{job}"
@@ -146,18 +154,13 @@ def erase(path: Path) -> None:
     if path.is_symlink() or not path.is_dir():
         path.unlink(missing_ok=True)
         return
-    shutil.rmtree(path, ignore_errors=True)
-    if path.exists():
-        _open_up(path)
+    with suppress(RecursionError):  # a job may have nested directories by the thousand
         shutil.rmtree(path, ignore_errors=True)
-
-
-def _open_up(path: Path) -> None:
-    path.chmod(0o700)
-    for folder, names, _ in os.walk(path):
-        for inner in (Path(folder, name) for name in names):
-            if not inner.is_symlink():
-                inner.chmod(0o700)
+    if path.exists():
+        for words in (("chmod", "-R", "u+rwx"), ("rm", "-rf")):  # which have no such bound
+            subprocess.run(  # noqa: S603 - a path of ours, and no shell is asked
+                [*words, "--", str(path)], check=False, stdin=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+            )
 
 
 def _remove(old: SnapshotSet) -> None:

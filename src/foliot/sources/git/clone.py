@@ -41,6 +41,7 @@ _LEFT_BEHIND = (
 _REVISION = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
 _SHA256_LENGTH = 64
 _BRANCHES = "refs/heads/"
+_ATTRIBUTES = "* -export-subst\n"  # it could start gpg, and make gigabytes of a line
 _FOLLOW = "start again with --follow-rewrites to follow it, or have the old history restored"
 
 
@@ -72,27 +73,30 @@ class Clone:
         self._say("fetching")
         if branch is None:
             return self._begin(wanted, remote)
+        before = self._in_effect()
+        if before is not None and not self._has(before):
+            before = revision  # somebody has removed the clone meanwhile, to have it made anew
         try:
             tip = self._fetch(self._repository, wanted)
-            is_successor = self._is_ancestor(self._repository, revision, tip)
+            is_successor = self._is_ancestor(self._repository, before, tip)
         except CommandFailedError:
             if self._is_sound():
                 raise
             return self.renew(follow_rewrites=follow_rewrites)
-        self._check(revision, tip, wanted, is_fine=is_successor or follow_rewrites)
+        self._check(before, tip, wanted, is_fine=is_successor or follow_rewrites)
         self._move(self._repository, wanted, tip)
         return tip
 
     def renew(self, *, follow_rewrites: bool = False) -> str:
         """Clone again, beside the clone that is damaged; that one goes when the new one is good."""
         self._say("cloning again, because the clone is damaged")
-        branch, revision = self._branch(), self._tip()
+        branch, before = self._branch(), self._in_effect()
         remote = self._ask(branch)
         wanted = branch if branch in remote.tips else self._head(remote, branch)
         place = self._layout.work / f"clone-{token_hex(4)}"
         tip = self._make(place, wanted, remote)
-        is_successor = self._is_ancestor(place / ".git", revision, tip)
-        self._check(revision, tip, wanted, is_fine=is_successor or follow_rewrites)
+        is_successor = self._is_ancestor(place / ".git", before, tip)
+        self._check(before, tip, wanted, is_fine=is_successor or follow_rewrites)
         self._put(place)
         return tip
 
@@ -119,7 +123,14 @@ class Clone:
         return self._git.stream(*words, repository=self._repository)
 
     def archive(self, revision: str) -> AbstractContextManager[IO[bytes]]:
-        """All files of a revision, as a tar stream."""
+        """All files of a revision, as a tar stream; nothing is put in for `$Format:…$`."""
+        attributes = self._repository / "info" / "attributes"  # outranks what the tree says
+        try:
+            attributes.parent.mkdir(exist_ok=True)
+            attributes.unlink(missing_ok=True)
+            attributes.write_text(_ATTRIBUTES)
+        except OSError as error:
+            raise CommandFailedError("archive", 1, f"{error}") from error
         return self._git.stream("archive", "--format=tar", revision, repository=self._repository)
 
     def tidy(self, revision: str) -> None:
@@ -164,6 +175,19 @@ class Clone:
             found = self._run("rev-parse", "--verify", "--quiet", "HEAD^{commit}").decode().strip()
             return found if _REVISION.fullmatch(found) else None
         return None
+
+    def _in_effect(self) -> str | None:
+        """The revision whose snapshots are current. One that was pulled and then refused does not count."""
+        current = self._layout.current_set()
+        found = str(current.note().get("revision")) if current is not None else ""
+        return found if _REVISION.fullmatch(found) else None
+
+    def _has(self, revision: str) -> bool:
+        try:
+            self._run("cat-file", "-e", f"{revision}^{{commit}}")
+        except CommandFailedError:
+            return False
+        return True
 
     def _ask(self, branch: str | None) -> Remote:
         patterns = ["HEAD", *([f"{_BRANCHES}{branch}"] if branch else [])]

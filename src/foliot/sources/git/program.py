@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import re
 import subprocess
+from base64 import b64decode
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -30,9 +31,17 @@ _HINTS = {
     "Permission denied (": "give the server the ssh key of the daemon's user; no password is ever typed",
     "Host key verification failed": "add the server to the known_hosts of the daemon's user",
     "does not appear to be a git repository": "is that the path or the URL of a git repository?",
+    "requested URL returned error: 30": "write the address that the server redirects to",
     "dubious ownership": "as the daemon's user: git config --global --add safe.directory PATH",
 }
-_SSH = "ssh -oBatchMode=yes -oConnectTimeout=20 -oServerAliveInterval=15 -oServerAliveCountMax=3"
+_SSH = (
+    "ssh -oBatchMode=yes -oConnectTimeout=20 -oServerAliveInterval=15 -oServerAliveCountMax=3"
+    " -oControlMaster=no -oControlPath=none"
+)
+_TOKEN = 16
+_GUESSED = 3  # characters: what is as short is no secret, but stands in many a word
+_LAST_WORDS = 1.0  # seconds: what git has started may hold its standard error for ever
+_OUT_OF_MEMORY = re.compile(r"out of memory|cannot allocate memory", re.IGNORECASE)
 _MAY_PASS = ("GIT_SSH", "GIT_SSH_COMMAND", "GIT_SSH_VARIANT", "GIT_SSL_CAINFO", "GIT_SSL_CAPATH")
 # Faults of old tools that real histories hold, in texts that nobody reads: no reason to refuse them.
 _HARMLESS = (
@@ -61,6 +70,8 @@ _OPTIONS = (
     "maintenance.auto=false",
     "http.lowSpeedLimit=1000",
     "http.lowSpeedTime=30",
+    "pack.threads=2",
+    *(f"gpg.{form}program=/bin/false" for form in ("", "openpgp.", "x509.", "ssh.")),
     *(f"fetch.fsck.{fault}=ignore" for fault in _HARMLESS),
 )
 
@@ -80,7 +91,7 @@ class CommandFailedError(Exception):
         telling = [line for line in lines if _TELLING.match(line)] or lines[-1:]
         if lines and telling[0].endswith(_SSH_FAILED):  # the line before is ssh's own
             telling = lines[:1]
-        return shorten(_TELLING.sub("", telling[0]) if telling else f"git ended with {self.code}")
+        return shorten(_TELLING.sub("", telling[0], count=1) if telling else f"git ended with {self.code}")
 
     @property
     def hint(self) -> str | None:
@@ -127,6 +138,7 @@ class GitProgram:
     ) -> Iterator[subprocess.Popen[bytes]]:
         where = [f"--git-dir={repository}"] if repository else []
         options = [word for option in _OPTIONS for word in ("-c", option)]
+        ears = _Ears()
         try:
             process = subprocess.Popen(  # noqa: S603 - an address was checked; no shell is asked
                 ["git", *where, *options, *arguments],  # noqa: S607 - the git that is on the PATH
@@ -134,19 +146,30 @@ class GitProgram:
                 env=self._online if online else self._offline,
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE,
-                stderr=subprocess.PIPE,
+                stderr=ears.mouth,
             )
         except OSError as error:
             hint = "install git and see that it is on the PATH"
             raise GitMissingError(
                 self._address.shown, f"the git program does not start ({error.strerror})", hint=hint
             ) from error
-        ears = _Ears(_pipe(process.stderr))
+        finally:
+            os.close(ears.mouth)
         with process:
             yield process
-            ears.join()
+            process.wait()
+            ears.join(_LAST_WORDS)
         if process.returncode:
-            raise CommandFailedError(arguments[0], process.returncode, ears.heard())
+            said = self._without_secrets(ears.heard())
+            if _OUT_OF_MEMORY.search(said):
+                raise GitError(self._address.shown, f"git {arguments[0]} would need too much memory for it")
+            raise CommandFailedError(arguments[0], process.returncode, said)
+
+    def _without_secrets(self, said: str) -> str:
+        """A server may repeat what it was told."""
+        for secret in _secrets(self._address):
+            said = said.replace(secret, "…")
+        return said.replace(self._address.url, self._address.shown)
 
     def _has_ssh_command(self) -> bool:
         if self._address.is_local or self._address.url.startswith(("http", "git://")):
@@ -158,19 +181,23 @@ class GitProgram:
 
 
 class _Ears(Thread):
-    """Listens to all that a program complains, and remembers the beginning and the end of it."""
+    """Listens to all that a program complains, and remembers the beginning and the end of it.
 
-    def __init__(self, pipe: IO[bytes]) -> None:
+    The program speaks into `mouth`. A pipe of its own, not `Popen`'s: that one would be closed while we read.
+    """
+
+    def __init__(self) -> None:
         super().__init__(daemon=True)
-        self._pipe = pipe
+        self._pipe, self.mouth = os.pipe()
         self._head = self._tail = b""
         self.start()
 
     def run(self) -> None:
-        while piece := self._pipe.read1(4096):  # type: ignore[attr-defined]  # a pipe's reader is buffered
+        while piece := os.read(self._pipe, 4096):
             room = _KEPT - len(self._head)
             self._head += piece[:room]
             self._tail = (self._tail + piece[room:])[-_KEPT:] if len(piece) > room else self._tail
+        os.close(self._pipe)
 
     def heard(self) -> str:
         """What was said, within a bound."""
@@ -178,7 +205,7 @@ class _Ears(Thread):
 
 
 def _pipe(pipe: IO[bytes] | None) -> IO[bytes]:
-    if pipe is None:  # pragma: no cover - both pipes are always asked for
+    if pipe is None:  # pragma: no cover - it is always asked for
         raise RuntimeError
     return pipe
 
@@ -196,6 +223,7 @@ def _environment(inherited: Mapping[str, str], home: Path) -> dict[str, str]:
         "GIT_CONFIG_NOSYSTEM": "1",
         "GIT_ALLOW_PROTOCOL": ":".join(SCHEMES),
         "GIT_NO_REPLACE_OBJECTS": "1",
+        "GIT_NO_LAZY_FETCH": "1",
         "GIT_LFS_SKIP_SMUDGE": "1",
         "GIT_CEILING_DIRECTORIES": os.fspath(home.parent),
     }
@@ -206,8 +234,23 @@ def _credentials(address: Address) -> dict[str, str]:
     if address.authorization is None:
         return {}
     scheme, _, rest = address.url.partition("://")
+    server = f"http.{scheme}://{rest.partition('/')[0]}/"
     return {
-        "GIT_CONFIG_COUNT": "1",
-        "GIT_CONFIG_KEY_0": f"http.{scheme}://{rest.partition('/')[0]}/.extraHeader",
+        "GIT_CONFIG_COUNT": "2",
+        "GIT_CONFIG_KEY_0": f"{server}.extraHeader",
         "GIT_CONFIG_VALUE_0": f"Authorization: {address.authorization}",
+        "GIT_CONFIG_KEY_1": f"{server}.followRedirects",  # git would take the header along, to any host
+        "GIT_CONFIG_VALUE_1": "false",
     }
+
+
+def _secrets(address: Address) -> list[str]:
+    """What must not be repeated, longest first."""
+    if address.authorization is None:
+        return []
+    code = address.authorization.rpartition(" ")[2]
+    user, _, password = b64decode(code).decode().partition(":")
+    told = {code, password}
+    if not password or len(user) >= _TOKEN:  # some servers take a token as the user
+        told.add(user)
+    return sorted((text for text in told if len(text) > _GUESSED), key=len, reverse=True)

@@ -55,6 +55,7 @@ class Snapshots:
         self._known: list[_Known] = []
         self._pins: dict[Path, _Pin] = {}
         self._runs: dict[tuple[str, int, int], _Pin] = {}
+        self._seen: set[str] = set()  # revisions that were current here
 
     @property
     def revision(self) -> str | None:
@@ -75,6 +76,7 @@ class Snapshots:
             raise SnapshotError(self._repository, f"the snapshots of {snapshot.revision[:12]} are gone")
         with self._guard:
             jobs = {job.name: job for job in snapshot.jobs}
+            self._seen |= {snapshot.revision, *(job.revision for job in snapshot.jobs)}
             if self._known and self._known[0].files == files:
                 os.close(self._known.pop(0).lock)
             self._known.insert(0, _Known(files, snapshot.revision, jobs, lock))
@@ -119,23 +121,24 @@ class Snapshots:
         for known in having:
             if is_alike(known.jobs[job.name].action.data, job.action.data):
                 return known.files, known.revision
-        if found := self._of_another(job.name):
+        if found := self._of_another(job):
             return found
-        if not having:
+        if not having or (job.revision and job.revision not in self._seen):
             raise SnapshotError(
                 self._repository,
-                f"there is no snapshot for the job {job.name}",
-                hint="it may have left the repository; the next pull tells",
+                f"there is no snapshot for the job {job.name} as it is defined at {job.revision[:12]}",
+                hint="it was not pulled here yet, or has left the repository; the next pull tells",
             )
         return having[0].files, having[0].revision
 
-    def _of_another(self, job: str) -> tuple[SnapshotSet, str] | None:
+    def _of_another(self, job: Job) -> tuple[SnapshotSet, str] | None:
         """Who has declared a job that we have not heard of has pulled before us, and made the current set."""
         current = self._layout.current_set() if self._layout else None
-        if current is None or not current.holds((job,)):
+        if current is None or not current.holds((job.name,)):
             return None
-        revision = current.note().get("revision")
-        return (current, str(revision)) if revision else None
+        revision = str(current.note().get("revision"))
+        is_newer = revision not in self._seen or revision == job.revision
+        return (current, revision) if is_newer else None
 
     def _pinned(self, files: SnapshotSet, job: str) -> _Pin:
         file = take_shared(files.pin(job)) if files.job(job).is_dir() else None

@@ -24,6 +24,11 @@ _BLOCK = 4096
 _LARGE = 1 << 16
 _PIECE = 1 << 20
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW
+_LONGEST_NAME = 255  # bytes, as file systems have it; the next three as Linux has them
+_LONGEST_PATH = 3000  # what is left of 4096 is for the cache's own
+_LONGEST_TARGET = 4095
+_SHOWN = 60
+_LAST_MOMENT = 1 << 40
 _MOST_LINKS = 40  # as the kernel has it
 
 
@@ -168,6 +173,7 @@ class Tree:
             raise BadTreeError(f"{name!r} is a path that leads out of the repository, or nowhere")
         if any(_is_git(part) for part in parts):
             raise BadTreeError(f"{name!r} would be taken for git's own directory")
+        _check_writable(member, parts)
         self.count += 1
         self.size += max(member.size, 0)
         _check_limits(self._limits, self.count, self.size, len(parts), name)
@@ -219,6 +225,17 @@ class Tree:
                     os.lseek(file, done, os.SEEK_SET)
             until = start + min(size, done + _PIECE)
             done += os.write(file, self._map[start + done : until])
+
+
+def _check_writable(member: tarfile.TarInfo, parts: tuple[str, ...]) -> None:
+    """What no disk takes is refused for good; else it would be tried for ever."""
+    name = member.name
+    if len(os.fsencode(name)) > _LONGEST_PATH or any(len(os.fsencode(p)) > _LONGEST_NAME for p in parts):
+        raise BadTreeError(f"{name[:_SHOWN]!r}… is too long a name")
+    if len(os.fsencode(member.linkname)) > _LONGEST_TARGET:
+        raise BadTreeError(f"{name!r} is a link to too long a name")
+    if not 0 <= member.mtime <= _LAST_MOMENT:
+        raise BadTreeError(f"its date is no date for files: {member.mtime:.0f} seconds after 1970")
 
 
 def _is_git(part: str) -> bool:

@@ -29,7 +29,9 @@ from foliot.sources.git.layout import Layout, alone_with
 from foliot.sources.git.program import CommandFailedError, GitProgram
 from foliot.sources.git.tree import Limits
 
-_LARGEST_FILE = 4 << 30
+_BOUNDS = {resource.RLIMIT_FSIZE: 4 << 30, resource.RLIMIT_DATA: 2 << 30}
+_FIRST_TO_GO = 200  # when memory is short, before the daemon and its jobs
+_OOM_SCORE = Path("/proc/self/oom_score_adj")
 _Facts = dict[str, Any]
 
 
@@ -120,7 +122,7 @@ def _answer(request: _Facts) -> _Facts:
         return {"error": write_error(GitError(shown, error.reason))}
     except OSError as error:
         hint = f"is there room in {request['root']}, and may it be written?"
-        return {"error": write_error(SnapshotError(shown, shorten(error), hint=hint))}
+        return {"error": write_error(SnapshotError(shown, shorten(str(error)), hint=hint))}
 
 
 class _Leash(Thread):
@@ -139,6 +141,19 @@ class _Leash(Thread):
         self.may_go.set()
 
 
+def _bound() -> None:
+    """For this process and the git that it starts: a repository can make git ask for any amount of memory.
+
+    Data, not address space: a credential helper may reserve much that it never uses.
+    """
+    for kind, bound in _BOUNDS.items():
+        soft, hard = resource.getrlimit(kind)
+        if soft == resource.RLIM_INFINITY or soft > bound:
+            resource.setrlimit(kind, (bound, hard))
+    with suppress(OSError, ValueError):
+        _OOM_SCORE.write_text(str(min(1000, int(_OOM_SCORE.read_text()) + _FIRST_TO_GO)))
+
+
 def main() -> None:
     """Do one errand."""
     request = json.loads(sys.stdin.buffer.readline())
@@ -146,9 +161,7 @@ def main() -> None:
     leash.start()
     os.umask(0o022)
     os.nice(10)
-    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
-    if soft == resource.RLIM_INFINITY or soft > _LARGEST_FILE:
-        resource.setrlimit(resource.RLIMIT_FSIZE, (_LARGEST_FILE, hard))
+    _bound()
     answer = _answer(request)
     leash.has_answered = True
     _write(answer)
