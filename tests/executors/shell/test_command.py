@@ -74,9 +74,12 @@ def test_a_daemon_without_a_path_gives_a_usual_one(tmp_path: Path) -> None:
 
 
 def test_what_a_job_declares_wins_over_its_file_and_nobody_over_the_run(tmp_path: Path) -> None:
-    (tmp_path / "vars").write_text("A=file\nB=file\nFOLIOT_TOKEN=99\n")
+    (tmp_path / "vars").write_text("A=file\nB=file\n")
     told = see(
-        tmp_path, "echo $A $B $FOLIOT_TOKEN $FOLIOT_JOB", env_file="vars", env={"B": "env", "FOLIOT_JOB": "x"}
+        tmp_path,
+        "echo $A $B $FOLIOT_TOKEN $FOLIOT_JOB",
+        env_file="vars",
+        env={"B": "env", "FOLIOT_JOB": "x", "FOLIOT_TOKEN": "99"},
     )
     assert told.output.startswith("file env 7 n")
 

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import os
+import select
 import shutil
 import signal
 import subprocess
+import threading
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -53,6 +56,74 @@ def test_a_number_that_a_stranger_has_now_is_left_alone(
         stranger.kill()
 
 
+def test_a_list_of_very_many_children_is_read_to_its_end(tmp_path: Path) -> None:
+    """Cut in the middle of a number, it would name a stranger."""
+    children = b"".join(b"%d " % pid for pid in range(1_000_000, 1_100_000))
+    (tmp_path / "children").write_bytes(children)
+    found = kin._read(str(tmp_path / "children"))
+    assert (len(found), found[-8:]) == (len(children), b"1099999 ")
+
+
+def test_a_stranger_that_is_listed_is_let_in_with_none_of_its_children(
+    family: subprocess.Popen[bytes],
+) -> None:
+    asked = []
+
+    def mistaken(pid: int) -> list[int]:
+        asked.append(pid)
+        return [1, *kin.children_by_file(pid)]
+
+    members = kin.everybody_below([family.pid], mistaken)
+    assert len(members) == 3
+    assert set(asked) == set(members) == set(kin.everybody_below([family.pid], kin.children_by_scan()))
+
+
+def test_whom_one_listed_who_was_reaped_meanwhile_is_not_let_in(
+    family: subprocess.Popen[bytes],
+) -> None:
+    """Its number may have changed hands before its children were listed."""
+    with subprocess.Popen(["/bin/sleep", "1000"]) as other:
+
+        def late(pid: int) -> list[int]:
+            if pid == family.pid:
+                family.kill()
+                family.wait()
+            return [other.pid]
+
+        members = kin.everybody_below([family.pid], late)
+        other.kill()
+    assert list(members) == [family.pid]
+
+
+def test_a_number_that_a_thread_has_now_is_nobody() -> None:
+    done = threading.Event()
+    thread = threading.Thread(target=done.wait)
+    thread.start()
+    try:
+        assert thread.native_id is not None
+        assert kin.everybody_below([thread.native_id], kin.look()) == {}
+        kin._send(thread.native_id, signal.SIGKILL, [os.getpid(), os.getppid()])
+    finally:
+        done.set()
+        thread.join()
+
+
+def test_a_tree_is_killed_from_its_leaves_by_one_whom_orphans_do_not_come_to() -> None:
+    """The daemon, when it kills a warden that hangs. Seven, one below the other, without an environment."""
+    script = 'n=$1; if [ $n = 0 ]; then echo $$; exec sleep 1000; fi; env -i sh -c "$0" "$0" $((n-1)) & wait'
+    with subprocess.Popen(["/bin/sh", "-c", script, script, "6"], stdout=subprocess.PIPE) as top:  # noqa: S603 - our own
+        assert top.stdout is not None
+        top.stdout.readline()
+        members = kin.everybody_below([top.pid], kin.look())
+        kin.kill_all(lambda: [top.pid])
+        has_ended, _, _ = select.select([top.stdout], [], [], 10)  # when nobody holds it open any more
+        for pid in members:
+            with suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+    assert has_ended
+    assert len(members) == 7
+
+
 def test_a_process_can_be_asked_for_what_it_is(family: subprocess.Popen[bytes]) -> None:
     assert kin.parent_of(family.pid) == os.getpid()
     assert kin.session_of(family.pid) == os.getsid(0)
@@ -80,7 +151,7 @@ def test_a_name_that_looks_like_more_fields_does_not_mislead(tmp_path: Path) -> 
 
 
 def test_runs_are_found_by_their_ids_and_no_others(family: subprocess.Popen[bytes]) -> None:
-    assert set(kin.find_runs({NAME})) == kin.everybody_below([family.pid], kin.look())
+    assert set(kin.find_runs({NAME})) == set(kin.everybody_below([family.pid], kin.look()))
     assert kin.find_runs({NAME[:-1]}) == []
     kin.kill_runs({"nobody's", NAME})
     assert family.wait() == -signal.SIGKILL

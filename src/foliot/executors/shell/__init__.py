@@ -19,7 +19,9 @@ What may die, and what follows:
 - the worker: the guard inherits all trees, ends them, and goes; the guard: the worker does the same. Either
   way the daemon learns that the warden is gone when the trees are, and starts another for the next run;
 - both at once: the daemon looks for the run ids in the environments of all processes, and ends what it finds;
-- the daemon is stopped (SIGSTOP) for longer than its leash: the worker ends every tree, and tells it later.
+- the daemon is stopped (SIGSTOP) for longer than its leash: the worker ends every tree, and tells it later;
+- the worker is stopped: the guard wakes it. Both are: the daemon wakes the guard after five seconds without
+  an answer, and kills them with all their trees after twenty. Its death, by any signal, wakes them, too.
 
 The warden imports only `warden/`, `wire` and `run_log`: it has to stay small.
 """

@@ -4,6 +4,8 @@ r"""Files of variables: `KEY=value` lines, as shells, Compose and systemd have t
 NAME=value               up to the end of the line; ` #` begins a comment
 export NAME='as it is'   single quotes: nothing in between means anything else
 NAME="two\nlines"        double quotes: \n \t \\ \" \$ are what they look like
+
+It is read on the engine's loop each time its job starts; so it must be small, and what was read is kept.
 """
 
 from __future__ import annotations
@@ -11,11 +13,14 @@ from __future__ import annotations
 import os
 import re
 import stat
+from functools import lru_cache
 from pathlib import Path
 
 from foliot.errors import InvalidJobError
 
-LARGEST = 1 << 20
+LARGEST = 1 << 16
+OURS = "FOLIOT_"
+_KEPT = 32  # files; many jobs share one, each in a snapshot of its own
 _LINE = re.compile(r"(?:export\s+)?(?P<name>[A-Za-z_][A-Za-z0-9_]*)\s*=\s*(?P<value>.*)")
 _SINGLE = re.compile(r"'(?P<text>[^']*)'\s*(?:#.*)?")
 _DOUBLE = re.compile(r'"(?P<text>(?:[^"\\]|\\.)*)"\s*(?:#.*)?')
@@ -26,7 +31,7 @@ _ESCAPED = {"n": "\n", "t": "\t", "r": "\r"}
 
 def read_env_file(file: Path, name: str) -> dict[str, str]:
     """The variables of a file; `name` is what its users call it."""
-    return parse_env_file(_content(file, name), name)
+    return dict(_parse(_content(file, name), name))
 
 
 def parse_env_file(text: str, name: str) -> dict[str, str]:
@@ -38,8 +43,14 @@ def parse_env_file(text: str, name: str) -> dict[str, str]:
             found = _LINE.fullmatch(stripped)
             if found is None:
                 raise _invalid(name, number, "is not NAME=value", "a name has letters, digits and _")
+            if found["name"].startswith(OURS):
+                reason = f"sets {found['name']}: names that begin with {OURS} are Foliot's own"
+                raise _invalid(name, number, reason, "rename it")
             variables[found["name"]] = _value(found["value"], name, number)
     return variables
+
+
+_parse = lru_cache(_KEPT)(parse_env_file)
 
 
 def _value(text: str, name: str, number: int) -> str:
@@ -70,7 +81,9 @@ def _content(file: Path, name: str) -> str:
     finally:
         os.close(descriptor)
     if len(data) > LARGEST:
-        raise InvalidJobError("env_file", name, f"it has more than {LARGEST} bytes")
+        raise InvalidJobError(
+            "env_file", name, f"it has more than {LARGEST:,} bytes", hint="have the command read it"
+        )
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:

@@ -71,11 +71,10 @@ class ShellExecutor:
         check_host()
         self._workplace = workplace
         self._publish = publish
-        self._leash = None if leash is None else leash.total_seconds()
         self._settings = {
             "grace": grace.total_seconds(),
             "linger": linger.total_seconds(),
-            "leash": self._leash,
+            "leash": None if leash is None else leash.total_seconds(),
             "tells": publish is not None,
             "environment": inherited(os.environ if environment is None else environment),
         }
@@ -135,14 +134,7 @@ class ShellExecutor:
             self._link = WardenLink(self._settings, self._hear, self._mourn)
             self._links.add(self._link)
             self._gone.clear()
-            self._show_life(self._link)
         return self._link
-
-    def _show_life(self, link: WardenLink) -> None:
-        """Say something now and then, so that silence means something."""
-        if self._leash is not None and link in self._links:
-            link.post({"alive": True})
-            asyncio.get_running_loop().call_later(self._leash / 4, self._show_life, link)
 
     def _hear(self, link: WardenLink, told: dict[str, Any]) -> None:
         if "ended" in told:

@@ -7,7 +7,6 @@ end of its warden when nothing is left that the warden has started.
 
 from __future__ import annotations
 
-import json
 import os
 import select
 import signal
@@ -17,21 +16,22 @@ import sys
 from foliot.executors.shell.warden import kin
 from foliot.executors.shell.warden.timer import now
 from foliot.executors.shell.warden.worker import LAST_GRACE, Worker
-from foliot.executors.shell.wire import Message, Wire
+from foliot.executors.shell.wire import Wire
 
 _PATIENCE = 10.0  # for those who do not even die of SIGKILL
 _AGAIN = 0.02
 
 
 def main(arguments: list[str]) -> int:
-    """Serve the daemon at the other end of a socket: its descriptor, the daemon's pid, the settings."""
-    number, daemon, settings = int(arguments[0]), int(arguments[1]), json.loads(arguments[2])
+    """Serve the daemon at the other end of a socket: its descriptor, and the daemon's pid."""
+    number, daemon = int(arguments[0]), int(arguments[1])
     os.set_inheritable(number, False)  # noqa: FBT003 - the standard library's signature
     signal.pthread_sigmask(signal.SIG_SETMASK, ())  # who ignores or blocks SIGCHLD, its children do, too
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     for signal_ in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGQUIT):
         signal.signal(signal_, signal.SIG_IGN)  # they are the daemon's to heed; it ends us in its own time
     os.chdir("/")
+    kin.wake_when_orphaned()
     life_of_daemon = os.pidfd_open(daemon)
     if os.getppid() != daemon:
         return 1  # it died before it could be watched
@@ -40,7 +40,7 @@ def main(arguments: list[str]) -> int:
     worker = os.fork()
     if worker == 0:
         os.close(life_of_guard)
-        _be_the_worker(number, settings, daemon=life_of_daemon, guard=guard)
+        _be_the_worker(number, daemon=life_of_daemon, guard=guard)
     os.close(guard)
     if _wait(worker) != 0:
         _inherit()
@@ -56,12 +56,13 @@ def _wait(worker: int) -> int:
         os.kill(worker, signal.SIGCONT)
 
 
-def _be_the_worker(number: int, settings: Message, *, daemon: int, guard: int) -> None:
+def _be_the_worker(number: int, *, daemon: int, guard: int) -> None:
     code = 1
     try:
+        kin.wake_when_orphaned()
         kin.adopt_orphans()
         wire = Wire(socket.socket(fileno=number))
-        Worker(wire, settings, daemon=daemon, guard=guard).serve()
+        Worker(wire, daemon=daemon, guard=guard).serve()
         code = 0
     except BaseException:  # noqa: BLE001 - a fault of ours is told, and the guard ends what was started
         sys.excepthook(*sys.exc_info())

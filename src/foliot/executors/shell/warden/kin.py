@@ -2,30 +2,40 @@
 
 A process id may be given to somebody else as soon as its process has been reaped. The warden's own children
 are reaped by nobody but the warden. Anybody deeper is held by a pidfd first, and then asked for its parent:
-who is a child of one of ours is ours.
+who is a child of one of ours is ours. Nobody is taken for one of ours, nor asked for children, before that.
 """
 
 from __future__ import annotations
 
 import ctypes
+import errno
 import os
 import signal
 from collections.abc import Callable, Collection, Iterable
 
 Kin = Callable[[int], list[int]]  # the children of a process
 
+_PR_SET_PDEATHSIG = 1
 _PR_SET_CHILD_SUBREAPER = 36
-_ENVIRON = 1 << 18
+_CHUNK = 1 << 16
 _ENDED = (FileNotFoundError, ProcessLookupError, PermissionError)
 _PASSES = 100  # how often those who fork are overtaken; one pass is enough for all but fork bombs
 
 
 def adopt_orphans() -> None:
     """Have those who lose their parent below this process become its children."""
-    libc = ctypes.CDLL(None, use_errno=True)
-    if libc.prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) != 0:
+    _prctl(_PR_SET_CHILD_SUBREAPER, 1)
+
+
+def wake_when_orphaned() -> None:
+    """Have this process go on, should somebody have stopped it, when its parent dies: it has things to do."""
+    _prctl(_PR_SET_PDEATHSIG, signal.SIGCONT)
+
+
+def _prctl(option: int, value: int) -> None:
+    if ctypes.CDLL(None, use_errno=True).prctl(option, value, 0, 0, 0) != 0:
         number = ctypes.get_errno()
-        raise OSError(number, os.strerror(number), "prctl(PR_SET_CHILD_SUBREAPER)")
+        raise OSError(number, os.strerror(number), f"prctl({option})")
 
 
 def children_by_file(pid: int) -> list[int]:
@@ -81,7 +91,7 @@ def _stat(pid: int) -> list[bytes]:
 
 def variable_of(pid: int, name: bytes) -> str | None:
     """A variable of the environment that a process was started with, if it may be read."""
-    for entry in _read(f"/proc/{pid}/environ", _ENVIRON).split(b"\0"):
+    for entry in _read(f"/proc/{pid}/environ").split(b"\0"):
         if entry.startswith(name + b"="):
             return entry[len(name) + 1 :].decode(errors="surrogateescape")
     return None
@@ -96,15 +106,31 @@ def mark_of(pid: int) -> int | None:
     return None
 
 
-def everybody_below(roots: Iterable[int], kin: Kin) -> set[int]:
-    """The roots and all who descend from them."""
-    found = set(roots)
-    new = list(found)
+def everybody_below(roots: Iterable[int], kin: Kin) -> dict[int, None]:
+    """The roots, children of this process, and all who descend from them; nobody comes before its parent."""
+    members: dict[int, None] = {}
+    new = list(roots)
     while new:
-        children = [child for child in kin(new.pop()) if child not in found]
-        found.update(children)
-        new += children
-    return found
+        pid = new.pop()
+        if pid not in members and (held := _hold(pid)) >= 0:
+            try:
+                new += _join(pid, held, members, kin)
+            finally:
+                os.close(held)
+    return members
+
+
+def _join(pid: int, held: int, members: dict[int, None], kin: Kin) -> list[int]:
+    """Let a process in if its parent is in, or is this process; its children may come next."""
+    if not _is_ours(pid, members):
+        return []
+    members[pid] = None
+    children = kin(pid)
+    return children if _is_there(held) else []  # otherwise they may be another's, who has its number now
+
+
+def _is_ours(pid: int, members: Collection[int]) -> bool:
+    return (parent := parent_of(pid)) in members or parent == os.getpid()
 
 
 def end_all(roots: Callable[[], Collection[int]]) -> None:
@@ -118,20 +144,20 @@ def end_all(roots: Callable[[], Collection[int]]) -> None:
 def kill_all(roots: Callable[[], Collection[int]]) -> None:
     """Kill the roots, children of this process, and all who descend from them."""
     members = _stop_all(roots)
-    for pid in members:
+    for pid in reversed(members):  # leaves first: an orphan may become a stranger's child
         _send(pid, signal.SIGKILL, members)
 
 
-def _stop_all(roots: Callable[[], Collection[int]]) -> set[int]:
+def _stop_all(roots: Callable[[], Collection[int]]) -> dict[int, None]:
     """Stop everybody, until nobody is left who could fork behind our back. The roots are asked for each time.
 
     Without that, a shell may fork between being seen and being signalled, and its child hears nothing.
     """
-    members: set[int] = set()
+    members: dict[int, None] = {}
     stopped: set[int] = set()
     for _ in range(_PASSES):
         members = everybody_below(roots(), look())
-        new = members - stopped
+        new = members.keys() - stopped
         if not new:
             break
         for pid in new:
@@ -141,17 +167,37 @@ def _stop_all(roots: Callable[[], Collection[int]]) -> set[int]:
 
 
 def _send(pid: int, number: int, members: Collection[int]) -> None:
+    if (held := _hold(pid)) >= 0:
+        try:
+            if _is_ours(pid, members):
+                signal.pidfd_send_signal(held, number)
+        except _ENDED:  # or it belongs to another user, and that is told when it does not end
+            pass
+        finally:
+            os.close(held)
+
+
+def _hold(pid: int) -> int:
+    """A descriptor of a process, whose number stays its own in what it says; -1 if there is none."""
     try:
-        held = os.pidfd_open(pid)
+        return os.pidfd_open(pid)
     except _ENDED:
-        return
+        return -1
+    except OSError as error:
+        if error.errno != errno.EINVAL:  # the number is that of a thread by now
+            raise
+        return -1
+
+
+def _is_there(held: int) -> bool:
+    """Whether nobody has reaped it yet, so that nobody else can have its number."""
     try:
-        if (parent := parent_of(pid)) in members or parent == os.getpid():
-            signal.pidfd_send_signal(held, number)
-    except _ENDED:  # or it belongs to another user, and that is told when it does not end
+        signal.pidfd_send_signal(held, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
         pass
-    finally:
-        os.close(held)
+    return True
 
 
 def find_runs(ids: Collection[str]) -> list[int]:
@@ -171,22 +217,20 @@ def kill_runs(ids: Collection[str]) -> None:
 
 
 def _kill_if_of(pid: int, ids: Collection[str]) -> None:
-    try:
-        held = os.pidfd_open(pid)
-    except _ENDED:
-        return
-    try:
-        if variable_of(pid, b"FOLIOT_RUN_ID") in ids:  # asked again: now the number cannot change hands
-            signal.pidfd_send_signal(held, signal.SIGKILL)
-    except _ENDED:
-        pass
-    finally:
-        os.close(held)
+    if (held := _hold(pid)) >= 0:
+        try:
+            if variable_of(pid, b"FOLIOT_RUN_ID") in ids:  # asked again: now the number cannot change hands
+                signal.pidfd_send_signal(held, signal.SIGKILL)
+        except _ENDED:
+            pass
+        finally:
+            os.close(held)
 
 
-def _read(path: str, limit: int = 1 << 16) -> bytes:
+def _read(path: str) -> bytes:
     """The content of a file of the kernel; nothing if its process has ended, or belongs to somebody else.
 
+    All of it: the last word of a part may be half a word, and half a number is the number of a stranger.
     Any other error is raised: a warden that took its blindness for emptiness would let go of what lives.
     """
     try:
@@ -195,9 +239,8 @@ def _read(path: str, limit: int = 1 << 16) -> bytes:
         return b""
     try:
         parts = []
-        while limit > 0 and (part := os.read(file, limit)):
+        while part := os.read(file, _CHUNK):
             parts.append(part)
-            limit -= len(part)
         return b"".join(parts)
     except _ENDED:
         return b""

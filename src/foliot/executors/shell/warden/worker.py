@@ -25,13 +25,12 @@ _MOST_UNSENT = 1 << 22  # bytes on their way to the daemon, beyond which the out
 class Worker:
     """Serves a daemon until it is gone, or hangs up; then nothing of what was started is left."""
 
-    def __init__(self, wire: Wire, settings: Message, *, daemon: int, guard: int) -> None:
+    def __init__(self, wire: Wire, *, daemon: int, guard: int) -> None:
         self._wire = wire
-        self._grace: float = settings["grace"]
-        self._linger: float = settings["linger"]
-        self._leash: float | None = settings["leash"]
-        self._tells: bool = settings["tells"]
-        self._base: dict[str, str] = settings["environment"]
+        self._grace, self._linger = 0.0, 0.0  # these and the next are the daemon's first words
+        self._leash: float | None = None
+        self._tells = False
+        self._base: dict[str, str] = {}
         self._daemon, self._guard = daemon, guard  # descriptors that can be read when they have died
         self._trees: dict[int, Tree] = {}  # by number
         self._shells: dict[int, Tree] = {}  # by pid, those that live
@@ -69,8 +68,6 @@ class Worker:
         signal.signal(signal.SIGCHLD, lambda *_: None)
         for file in (self._bell, self._wire.fileno(), self._daemon, self._guard):
             self._poll.register(file, select.EPOLLIN)
-        if self._leash is not None:
-            self._timer.after(self._leash, self._pull)
 
     def _heed(self, file: int) -> None:
         if file in self._readers:
@@ -89,7 +86,11 @@ class Worker:
         self._heard_at = now()
         try:
             for message in self._wire.receive():
-                if "start" in message and self._is_closing:
+                if "alive" in message:
+                    self._wire.post({"alive": True})
+                elif "settings" in message:
+                    self._learn(message["settings"])
+                elif "start" in message and self._is_closing:
                     self._wire.post({"unstarted": message["start"]})
                 elif "start" in message:
                     self._start(message)
@@ -99,6 +100,14 @@ class Worker:
         except EOFError:
             self._poll.unregister(self._wire.fileno())
             self._close(self._daemon)
+
+    def _learn(self, settings: Message) -> None:
+        self._grace, self._linger = settings["grace"], settings["linger"]
+        self._leash = settings["leash"]
+        self._tells = settings["tells"]
+        self._base = settings["environment"]
+        if self._leash is not None:
+            self._timer.after(self._leash, self._pull)
 
     def _flush(self) -> None:
         if self._wire.unsent:
