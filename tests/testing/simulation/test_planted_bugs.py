@@ -263,7 +263,7 @@ class Bug(NamedTuple):
 
 BUGS = [
     Bug(drop_the_fence, {Code.STALE_FINISH, Code.FABRICATED, Code.TOKEN_MISMATCH, Code.UNEXPLAINED_LOSS}),
-    Bug(recover_without_burying, {Code.STALE_FINISH, Code.UNEXPLAINED_LOSS, Code.OVERLAP}, first_seed=85),
+    Bug(recover_without_burying, {Code.STALE_FINISH, Code.UNEXPLAINED_LOSS, Code.OVERLAP}),
     Bug(reuse_tokens, {Code.TOKEN_NOT_MONOTONIC}),
     Bug(trust_the_wall_clock, {Code.EARLY, Code.LATE, Code.MISSED}),
     Bug(catch_up_everything, set(Code)),
@@ -271,10 +271,10 @@ BUGS = [
     Bug(drop_the_lost, {Code.ORPHAN_DROPPED, Code.STUCK}),
     Bug(ignore_open_runs, {Code.OVERLAP, Code.DUP_SLOT, Code.DUP_CLAIM}),
     Bug(forget_claims, {Code.STUCK}),
-    Bug(start_without_a_lease, {Code.UNEXPLAINED_LOSS, Code.OVERLAP}),
+    Bug(start_without_a_lease, {Code.UNEXPLAINED_LOSS, Code.OVERLAP}, first_seed=32),
     Bug(lose_endings, {Code.STUCK, Code.MISSED, Code.WRONG_SKIP}),
     Bug(settle_before_the_commit, {Code.LATE, Code.STUCK, Code.STALE_FINISH}),
-    Bug(count_from_the_end, {Code.MISSED}, first_seed=8),
+    Bug(count_from_the_end, {Code.MISSED}, first_seed=10),
     Bug(run_ahead_of_time, {Code.EARLY}, days=3),
     Bug(wait_for_ever_for_an_answer, {Code.STUCK, Code.OVERLAP, Code.MISSED}),
     Bug(bury_the_living, {Code.UNEXPLAINED_LOSS}),

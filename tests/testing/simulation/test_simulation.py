@@ -29,7 +29,7 @@ def test_no_seed_breaks_a_promise(part: int) -> None:
 
 def test_the_faults_bite() -> None:
     """Months in which nothing happens prove nothing: all triggers, outcomes and faults are among them."""
-    histories = [simulate(seed).history for seed in range(6)]
+    histories = [simulate(seed).history for seed in range(8)]
     attempts = [attempt for history in histories for attempt in history.attempts]
 
     assert {attempt.trigger for attempt in attempts} == set(Trigger) - {Trigger.BACKFILL}
