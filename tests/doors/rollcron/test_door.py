@@ -150,7 +150,7 @@ async def test_a_host_without_a_shell_is_told_so_before_anything_is_cloned(
     repository: Repository, door: Rollcron, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     repository.push(one=job("true"))
-    monkeypatch.setattr("foliot.doors.rollcron.door.SHELL", str(tmp_path / "sh"))
+    monkeypatch.setattr("foliot.executors.shell.host.SHELL", str(tmp_path / "sh"))
 
     with pytest.raises(FoliotError, match=f"there is no {tmp_path}/sh") as caught:
         async with living(door, House()):

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-import os
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from datetime import timedelta
@@ -23,7 +22,6 @@ from foliot.doors.rollcron.tidings import Failures, short, tell_dropped, tell_ne
 from foliot.engine.reconciler import names_of, reconcile
 from foliot.errors import FoliotError, StaleRevisionError, StoreError
 from foliot.executors.shell.executor import ShellExecutor
-from foliot.executors.shell.warden.spawn import SHELL
 from foliot.model.codec import encode_job
 from foliot.model.job import Job
 from foliot.model.view import SourceHealth
@@ -51,13 +49,10 @@ class Rollcron:
         self._interval = interval
         self._follow_rewrites = follow_rewrites
         self._environment = environment
-        self._titles: dict[str, str] = {}
         self._life: _Following | None = None
 
     async def begin(self, host: Host) -> dict[str, Executor]:
         """Clone or pull, declare what is there, and be ready to run it."""
-        if not os.access(SHELL, os.X_OK):
-            raise FoliotError(f"there is no {SHELL} that could run commands", hint="install a shell")
         source = GitSource(
             self._repository,
             self._cache,
@@ -71,9 +66,7 @@ class Rollcron:
 
     def _parse(self, text: bytes, revision: str) -> Sequence[Job]:
         assert self._life is not None  # noqa: S101 - `begin` has made it
-        jobs = read_config(text, source=self._life.name, revision=revision)
-        self._titles |= {job.key: job.action.data["name"] for job in jobs}
-        return jobs
+        return read_config(text, source=self._life.name, revision=revision)
 
     async def live(self) -> None:
         """Follow, until cancelled."""
@@ -93,7 +86,7 @@ class Rollcron:
 
     def title(self, job: str) -> str | None:
         """The display name of a job."""
-        return self._titles.get(job)
+        return None if self._life is None else self._life.titles.get(job)
 
 
 class _Following:
@@ -110,6 +103,7 @@ class _Following:
         self._outputs = LiveOutput(source.snapshots, self._miss)
         self._missed_at: float | None = None
         self._snapshot = Snapshot("", ())
+        self.titles: dict[str, str] = {}  # of what is in effect, and of what was before: it may still run
         self._was_failing = False
         self._is_declared = False
         self._failures = Failures(source.name)
@@ -118,8 +112,8 @@ class _Following:
             self._outputs,
             publish=self._outputs.publish,
             environment=environment,
-            leash=host.lease
-            / 2,  # the last heartbeat may lie a third of the lease back, and ending takes 5 s
+            # The last heartbeat may lie a third of the lease back, and ending takes 5 s.
+            leash=host.lease / 2,
         )
 
     @property
@@ -132,7 +126,7 @@ class _Following:
     async def begin(self) -> None:
         """Take the newest revision; if it cannot be had, the last that was good."""
         known = await self._host.store.revision(self.name)
-        self._snapshot = await self._source.start()
+        self._take(await self._source.start())
         status = self._source.status
         tell(
             "source_followed",
@@ -170,7 +164,7 @@ class _Following:
             known = await self._host.store.revision(self.name)
             moved = await self._source.refresh()
             if moved is not None:
-                self._snapshot, self._is_declared = moved, False
+                self._take(moved)
             if not self._is_declared or known is None:
                 await self._declare(known)
         except StoreError:
@@ -186,6 +180,12 @@ class _Following:
             self._was_failing = False
             self._failures.forget()
         await self._write_status()
+
+    def _take(self, snapshot: Snapshot) -> None:
+        named = {job.key: job.action.data["name"] for job in snapshot.jobs}
+        before = {job.key: job.action.data["name"] for job in self._snapshot.jobs}
+        self.titles = before | named
+        self._snapshot, self._is_declared = snapshot, False
 
     async def _declare(self, known: str | None) -> None:
         """Make the store agree, once for each revision; if somebody else has just changed it, the next turn.

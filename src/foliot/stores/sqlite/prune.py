@@ -16,6 +16,12 @@ from foliot.stores.sqlite.codes import UNREADABLE, whole
 from foliot.stores.sqlite.question import skips
 from foliot.stores.sqlite.rows import Row, read_attempt
 
+# A job without a past has nothing to forget, and need not be read: most of a million have none.
+_NEXT = """
+    SELECT j.key, s.newest_at IS NOT NULL OR EXISTS (SELECT 1 FROM skips AS k WHERE k.job_no = j.job_no)
+    FROM jobs AS j JOIN states AS s ON s.job_no = j.job_no WHERE j.key > ? ORDER BY j.key LIMIT ?
+"""
+
 
 class Page(NamedTuple):
     """Jobs in the order of their keys, those that have something to forget, and whether more follow."""
@@ -33,11 +39,9 @@ class _Surplus(NamedTuple):
 
 def look(desk: Desk, now: datetime, limit: int, after: str) -> Page:
     """Which of the next jobs have something to forget."""
-    found = desk.connection.execute(
-        "SELECT key FROM jobs WHERE key > ? ORDER BY key LIMIT ?", (after, limit + 1)
-    ).fetchall()
-    keys = tuple(key for (key,) in found[:limit])
-    entries = Book(desk).by_key(keys)
+    found = desk.connection.execute(_NEXT, (after, limit + 1)).fetchall()
+    keys = tuple(key for key, _ in found[:limit])
+    entries = Book(desk).by_key([key for key, has_past in found[:limit] if has_past])
     ripe = (key for key, entry in entries.items() if any(_surplus(desk, entry, now)[1:]))
     return Page(keys, frozenset(ripe), has_more=len(found) > limit)
 
