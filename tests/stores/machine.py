@@ -28,6 +28,7 @@ from foliot.model.job import Job
 from foliot.model.policy import Keep
 from foliot.model.state import Node
 from foliot.protocols import Claimed, Snapshot
+from foliot.testing.contract.sample import fitting
 from stores.model import (
     ALL,
     POLICIES,
@@ -144,11 +145,12 @@ class StoreMachine(Model, RuleBasedStateMachine):
     # -- runs --------------------------------------------------------------------------------------
 
     @rule(number=index, fast=st.integers(0, 4), slow=st.integers(0, 2), is_lost=st.booleans())
-    def claim(self, number: int, fast: int, slow: int, *, is_lost: bool) -> None:
+    def claim(self, number: int, fast: int, slow: int, *, is_lost: bool, unfit: str = "") -> None:
         node, room, claim_id = self.node(number), {"fast": fast, "slow": slow}, self.fresh("claim")
+        decide = fitting(lambda key: key != unfit, plan_due)
 
         def call() -> Claimed:
-            return self.do(self.store.claim(node, self.now, room, plan_due, claim_id))
+            return self.do(self.store.claim(node, self.now, room, decide, claim_id))
 
         if self.lives[node].is_buried:
             with pytest.raises(NodeBuriedError):
@@ -165,6 +167,15 @@ class StoreMachine(Model, RuleBasedStateMachine):
         keys = frozenset(attempt.key for _, attempt in claimed.attempts)
         if keys:  # an answer that was nothing need not be remembered
             self.asked.append(Asked(node, claim_id, room, keys, self.lives[node].until))
+
+    @precondition(lambda self: self.births)
+    @rule(number=index, unfit=index, is_lost=st.booleans())
+    def pass_over(self, number: int, unfit: int, *, is_lost: bool) -> None:
+        """A node that cannot carry out one of the jobs leaves it as it is."""
+        key = list(self.births)[unfit % len(self.births)]
+        before = self.records().get(key)
+        self.claim(number, 4, 4, is_lost=is_lost, unfit=key)
+        assert self.records().get(key) == before
 
     def take(self, node: str, attempt: Attempt) -> None:
         assert attempt.node == node

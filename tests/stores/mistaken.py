@@ -74,6 +74,81 @@ class IgnoresKinds(MemoryStore):
         return await super().join(node._replace(kinds=None))
 
 
+class SpendsATokenOnNothing(MemoryStore):
+    """Every answer is written, and a write has a token."""
+
+    async def claim(
+        self, node: str, now: datetime, room: Mapping[str, int], decide: DecideDue, claim_id: str
+    ) -> Claimed:
+        claimed = await super().claim(node, now, room, decide, claim_id)
+        for key, record in self._records.items():
+            state = record.state
+            if state.wake_at is not None and state.wake_at <= now:
+                self._records[key] = record._replace(state=state._replace(token=state.token + 1))
+        return claimed
+
+
+class StopsAtWhatDoesNotFit(MemoryStore):
+    """The first that is passed over is the last that is looked at."""
+
+    async def claim(
+        self, node: str, now: datetime, room: Mapping[str, int], decide: DecideDue, claim_id: str
+    ) -> Claimed:
+        has_passed = False
+
+        def decide_until_then(record: Record, now: datetime, node: str) -> Decision:
+            nonlocal has_passed
+            decision = Decision(record.state) if has_passed else decide(record, now, node)
+            has_passed = has_passed or decision.is_nothing(record)
+            return decision
+
+        return await super().claim(node, now, room, decide_until_then, claim_id)
+
+
+class ForgetsWhatDoesNotFit(MemoryStore):
+    """What was taken from the index is never put back."""
+
+    async def claim(
+        self, node: str, now: datetime, room: Mapping[str, int], decide: DecideDue, claim_id: str
+    ) -> Claimed:
+        def sleep(record: Record, now: datetime, node: str) -> Decision:
+            decision = decide(record, now, node)
+            asleep = decision._replace(state=record.state._replace(wake_at=None))
+            return asleep if decision.is_nothing(record) else decision
+
+        return await super().claim(node, now, room, sleep, claim_id)
+
+
+class LooksAtTheFrontOnly(MemoryStore):
+    """Looks at a thousand jobs, those in front, whatever became of them the last time."""
+
+    async def claim(
+        self, node: str, now: datetime, room: Mapping[str, int], decide: DecideDue, claim_id: str
+    ) -> Claimed:
+        looks = 0
+
+        def decide_about_the_first(record: Record, now: datetime, node: str) -> Decision:
+            nonlocal looks
+            looks += 1
+            return decide(record, now, node) if looks <= 1000 else Decision(record.state)
+
+        claimed = await super().claim(node, now, room, decide_about_the_first, claim_id)
+        return claimed._replace(more=claimed.more or looks >= 1000)
+
+
+class AsksAgainAndAgain(MemoryStore):
+    """What is still due after a look is looked at once more."""
+
+    async def claim(
+        self, node: str, now: datetime, room: Mapping[str, int], decide: DecideDue, claim_id: str
+    ) -> Claimed:
+        def decide_twice(record: Record, now: datetime, node: str) -> Decision:
+            decision = decide(record, now, node)
+            return decide(record, now, node) if decision.is_nothing(record) else decision
+
+        return await super().claim(node, now, room, decide_twice, claim_id)
+
+
 class IgnoresTheToken(MemoryStore):
     """A finish by the attempt's name alone."""
 

@@ -30,6 +30,13 @@ CASES: list[tuple[type[MemoryStore | FileStore], str]] = [
     (mistaken.ClaimsEarly, "test_nothing_is_claimed_before_its_time"),
     (mistaken.ClaimsAfterTheLease, "test_a_lease_that_ran_out_claims_nothing_until_it_is_renewed"),
     (mistaken.IgnoresKinds, "test_a_node_claims_only_kinds_that_it_can_run"),
+    (mistaken.SpendsATokenOnNothing, "test_a_job_that_is_passed_over_is_left_as_it_is"),
+    (mistaken.StopsAtWhatDoesNotFit, "test_those_behind_are_claimed_in_their_order"),
+    (mistaken.ForgetsWhatDoesNotFit, "test_another_node_gets_them_at_once"),
+    (mistaken.ForgetsWhatDoesNotFit, "test_they_are_claimed_when_they_fit"),
+    (mistaken.LooksAtTheFrontOnly, "test_thousands_of_them_hide_nothing_behind_them"),
+    (mistaken.LooksAtTheFrontOnly, "test_thousands_in_one_queue_do_not_hide_another_queue"),
+    (mistaken.AsksAgainAndAgain, "test_a_claim_asks_about_each_of_them_once"),
     (mistaken.IgnoresTheToken, "test_the_token_must_be_the_attempts_own_not_the_jobs"),
     (mistaken.ComparesTheJobsToken, "test_parallel_attempts_end_in_one_report"),
     (mistaken.StopsAtTheFirstStale, "test_one_stale_ending_does_not_stop_the_others"),
@@ -69,6 +76,9 @@ CASES: list[tuple[type[MemoryStore | FileStore], str]] = [
 ]
 EXTRAS: dict[str, dict[str, object]] = {
     "test_an_exit_code_is_kept_if_there_was_one": {"outcome": Outcome.FAILED, "exit_code": 3},
+    "test_those_behind_are_claimed_in_their_order": {"room": 3},
+    "test_another_node_gets_them_at_once": {"count": 1},
+    "test_they_are_claimed_when_they_fit": {"count": 1},
     "test_a_decision_that_fails_leaves_everything_as_it_was": {"failing": "declared"},
 }
 

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from foliot.model.attempt import Attempt
 from foliot.model.job import Job
-from foliot.model.state import Skip, State
+from foliot.model.state import Record, Skip, State
 
 
 class Happening(StrEnum):
@@ -29,6 +29,7 @@ class Happening(StrEnum):
     PAUSED = "paused"
     RESUMED = "resumed"
     FINISHED = "finished"  # no occurrence is left
+    SET_ASIDE = "set_aside"  # its record cannot be read, or not be decided about
 
 
 class Event(NamedTuple):
@@ -41,6 +42,11 @@ class Event(NamedTuple):
     run_key: str | None = None
     number: int = 0
     attempt: Attempt | None = None  # as it is now, if it is about one
+
+
+def set_aside(job: str, at: datetime, damage: object) -> Event:
+    """The event of a job that is taken out of service until it is declared anew."""
+    return Event(Happening.SET_ASIDE, job, at, str(damage))
 
 
 class Decision(NamedTuple):
@@ -57,3 +63,7 @@ class Decision(NamedTuple):
     events: tuple[Event, ...] = ()
     remove: bool = False
     job: Job | None = None
+
+    def is_nothing(self, record: Record) -> bool:
+        """Whether there is nothing to be written about this job: a claim then passes it over."""
+        return self.state is record.state and not (self.attempts or self.skips or self.remove or self.job)

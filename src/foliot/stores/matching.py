@@ -1,4 +1,4 @@
-"""Small questions that the store in memory asks: does an ending fit, is a job meant."""
+"""Small questions that stores ask: does an ending fit, is a job meant."""
 
 from __future__ import annotations
 
@@ -22,13 +22,16 @@ def swap_loss(decide: DecideLost, run_key: str, number: int, now: datetime, reco
 
 def is_held(record: Record, ending: Ending, node: str) -> bool:
     """Whether an ending is about an attempt that the node holds, under its token."""
-    return any(
-        a.is_running
-        and a.node == node
-        and a.token == ending.token
-        and (a.run_key, a.number) == (ending.run_key, ending.number)
-        for a in record.attempts
-    )
+    for attempt in record.attempts:  # a loop, because a finish asks this of every ending
+        if (
+            attempt.number == ending.number
+            and attempt.token == ending.token
+            and attempt.node == node
+            and attempt.is_running
+            and attempt.run_key == ending.run_key
+        ):
+            return True
+    return False
 
 
 def is_wanted(view: JobView, query: JobQuery) -> bool:

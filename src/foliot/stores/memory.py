@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 from foliot.errors import CommandRefusedError, JobNotFoundError, NodeBuriedError, StaleRevisionError
 from foliot.model.attempt import Attempt, AttemptState, Ending, Outcome
 from foliot.model.damage import Damage, damage_of
-from foliot.model.decision import Decision, Event
+from foliot.model.decision import Decision, Event, set_aside
 from foliot.model.job import Job
 from foliot.model.state import Lease, Node, Record, Skip
 from foliot.model.view import NodeView, Overview, SourceView
@@ -89,8 +89,7 @@ class MemoryStore:
 
     async def held(self, node: str) -> tuple[Attempt, ...]:
         with self._lock:
-            self._living(node)
-            return self._held(node)
+            return self._held(self._living(node).node.id)
 
     def _renewed(self, node: str) -> Lease:
         life, now = self._living(node), self._clock.now()
@@ -128,6 +127,7 @@ class MemoryStore:
     def _claim(self, node: Node, now: datetime, room: Mapping[str, int], decide: DecideDue) -> Claimed:
         started: list[tuple[Job, Attempt]] = []
         events: list[Event] = []
+        passed: list[Record] = []
         looks = 0
         for queue, free in room.items():
             most = len(started) + free
@@ -135,14 +135,17 @@ class MemoryStore:
                 record = self._due.pop(queue, node.kinds, now)
                 if record is None:
                     break
+                decision = self._ask(record, lambda record: decide(record, now, node.id), now, events)
+                if decision and decision.is_nothing(record):
+                    passed.append(record)  # and out of this claim's sight
+                    continue
                 looks += 1
-                if decision := self._ask(record, lambda record: decide(record, now, node.id)):
+                if decision:
                     self._write(record.job, decision)
-                    events += decision.events
-                    token = record.state.token
-                    started += (
-                        (record.job, a) for a in decision.attempts if a.is_running and a.token > token
-                    )
+                    old = record.state.token
+                    started += ((record.job, a) for a in decision.attempts if a.is_running and a.token > old)
+        for record in passed:
+            self._due.push(record)
         return Claimed(tuple(started), tuple(events), more=looks >= _MOST_LOOKS)
 
     def _sound(self, key: str) -> Record | None:
@@ -161,12 +164,11 @@ class MemoryStore:
                 if record is None or not is_held(record, ending, node):
                     refused.append(Refused(ending, "the attempt is not open under that node and token"))
                     continue
-                decision = self._ask(record, partial(swap_end, decide, ending, now))
+                decision = self._ask(record, partial(swap_end, decide, ending, now), now, events)
                 if decision is None:
                     refused.append(Refused(ending, "the job was set aside"))
                     continue
                 self._write(record.job, decision)
-                events += decision.events
         return Finished(tuple(refused), tuple(events))
 
     async def recover(self, limit: int, now: datetime, decide: DecideLost) -> Recovered:
@@ -186,10 +188,9 @@ class MemoryStore:
             ]
             for attempt in lost[:limit]:
                 record, (run_key, number) = self._records[attempt.job], attempt.key
-                decision = self._ask(record, partial(swap_loss, decide, run_key, number, now))
+                decision = self._ask(record, partial(swap_loss, decide, run_key, number, now), now, events)
                 if decision is not None:
                     self._write(record.job, decision)
-                    events += decision.events
             for id_ in buried - {attempt.node for attempt in lost}:
                 del self._nodes[id_]  # nothing of it is left; an unknown node counts as buried
         return Recovered(tuple(events), more=len(lost) > limit)
@@ -198,8 +199,7 @@ class MemoryStore:
 
     async def update(self, job: str, decide: DecideCommand) -> Decision:
         with self._lock:
-            record = self._records.get(job)
-            if record is None or job in self._damage:
+            if (record := self._sound(job)) is None:
                 raise JobNotFoundError(job)
             decision = decide(record)
             self._refuse_what_has_run(record, decision)
@@ -311,6 +311,9 @@ class MemoryStore:
                 next_wake_at=min(wakes, default=None),
             )
 
+    async def now(self) -> datetime:
+        return self._clock.now()
+
     async def nodes(self) -> tuple[NodeView, ...]:
         with self._lock:
             lives = sorted(item for item in self._nodes.items() if not item[1].is_buried)
@@ -355,13 +358,18 @@ class MemoryStore:
         with self._lock:
             self._damage[job] = damage
 
-    def _ask(self, record: Record, decide: DecideCommand) -> Decision | None:
+    def _ask(
+        self, record: Record, decide: DecideCommand, now: datetime, events: list[Event]
+    ) -> Decision | None:
         """A decision; a record that cannot even be decided about is set aside, and the others go on."""
         try:
-            return decide(record)
+            decision = decide(record)
         except Exception as error:  # noqa: BLE001 - one bad job must not stop all good ones (rule 6)
-            self.set_aside(record.job.key, damage_of(error))
+            self.set_aside(record.job.key, damage := damage_of(error))
+            events.append(set_aside(record.job.key, now, damage))
             return None
+        events += decision.events
+        return decision
 
     def _write(self, job: Job, decision: Decision) -> None:
         key = job.key
@@ -382,8 +390,7 @@ class MemoryStore:
     def _forget(self, key: str, decision: Decision) -> None:
         self._records.pop(key, None)
         self._skips.pop(key, None)
-        last = {attempt.key for attempt in decision.attempts}
-        for attempt in last | self._history.pop(key, {}).keys():
+        for attempt in {a.key for a in decision.attempts} | self._history.pop(key, {}).keys():
             self._outputs.pop(attempt, None)
 
     def _remember(self, claim_id: str, claimed: Claimed) -> None:

@@ -31,7 +31,7 @@ def test_texts_come_back(
     assert row == (values,)
 
 
-@given(values=st.lists(st.none() | NUMBERS, max_size=5))
+@given(values=st.lists(st.none() | NUMBERS, max_size=5) | st.lists(st.sampled_from([7, None]), max_size=3))
 def test_numbers_come_back(
     connection: psycopg.Connection[tuple[object, ...]], values: list[int | None]
 ) -> None:

@@ -14,11 +14,11 @@ import pytest
 from foliot.stores.postgres import PostgresStore, chain, life, question, run, statement
 from foliot.stores.postgres.address import read_address
 from foliot.stores.postgres.connection import WRITE, begin, connect
-from foliot.stores.postgres.sweep import FIRST, LAST
+from foliot.stores.sql.sweep import FIRST
 
 HOT = {
-    "what is due": (statement.LOCK_DUE, ("{1}", "{9}", 0, *FIRST, *LAST), ["states_due"]),
-    "how it is spread": (statement.SPREAD, ("{1,2}", 0, 9, 9), ["states_due"]),
+    "what is due": (statement.LOCK_DUE, ("{1}", "{9}", 0, *FIRST), ["states_due"]),
+    "how it is spread": (statement.SPREAD, ("{1,2}", 0, *FIRST, 9, 9), ["states_due"]),
     "the next wake": (statement.NEXT_WAKE, (), ["states_due"]),
     "jobs by key": (statement.BY_KEY, ('{"a"}',), ["jobs_key_key", "states_pkey"]),
     "jobs by number": (statement.BY_NUMBER, ("{1}",), ["jobs_pkey", "states_pkey"]),
@@ -28,6 +28,12 @@ HOT = {
         ["jobs_key_key", "states_pkey"],
     ),
     "the newest runs": (f"{question._RUNS} {question._NEWEST_FIRST}", (9,), ["attempts_pkey"]),
+    "what nobody has written since": (statement.LOCK_MARKED, ("{1}", "{1}"), ["states_pkey"]),
+    "open attempts that nobody has written since": (
+        statement.OPEN_MARKED,
+        ("{1}", "{1}"),
+        ["attempts_open"],
+    ),
     "states to lock": (statement.LOCK_BY_NUMBER, ("{1}",), ["states_pkey"]),
     "definitions": (statement.DEFINITIONS, ("{1}",), ["jobs_pkey"]),
     "open attempts": (statement.OPEN_BY_NUMBER, ("{1}",), ["attempts_open"]),

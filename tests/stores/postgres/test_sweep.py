@@ -8,7 +8,6 @@ from datetime import timedelta
 from foliot.model.state import Node
 from foliot.protocols import Changes
 from foliot.stores.postgres import PostgresStore
-from foliot.stores.postgres.sweep import FIRST, Place, Sweep
 from foliot.testing.clock import ManualClock
 from foliot.testing.contract.sample import SOURCE, a_job, declare_at, some_jobs, start_due, untouched
 
@@ -55,15 +54,3 @@ def test_a_few_are_always_claimed_from_the_front(url: str) -> None:
             assert (await claim(store, 20, "second"))[0] == "early"
 
     asyncio.run(act())
-
-
-def test_a_place_holds_for_a_moment_only() -> None:
-    sweep = Sweep()
-    clock = sweep._clock = ManualClock()  # type: ignore[assignment]  # one that can be moved
-    sweep.end(1, Place(7, 7), 500)
-    sweep.end(1, Place(8, 8), 500)
-    assert (sweep.start(1), sweep.start(2)) == (Place(8, 8), FIRST)
-    asyncio.run(clock.advance(timedelta(seconds=2)))
-    assert sweep.start(1) == FIRST
-    sweep.end(1, Place(9, 9), 5)
-    assert sweep.start(1) == FIRST

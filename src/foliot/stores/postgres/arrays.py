@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from foliot.stores.sqlite.rows import Row
+from foliot.stores.sql.rows import Row
 
 _ESCAPES = str.maketrans({"\\": "\\\\", '"': '\\"'})
 _COPY_ESCAPES = str.maketrans({"\\": "\\\\", "\t": "\\t", "\n": "\\n", "\r": "\\r"})
@@ -15,7 +15,11 @@ _COPY_ESCAPES = str.maketrans({"\\": "\\\\", "\t": "\\t", "\n": "\\n", "\r": "\\
 
 def numbers(values: Iterable[int | None]) -> str:
     """Whole numbers, and NULL for None."""
-    return "{" + str(list(values))[1:-1].replace("None", "NULL") + "}"
+    wanted = list(values)
+    if len(wanted) > 1 and wanted[0] == wanted[-1] and wanted.count(wanted[0]) == len(wanted):
+        one = "NULL" if wanted[0] is None else str(wanted[0])  # a herd shares most of its numbers
+        return "{" + ",".join([one] * len(wanted)) + "}"
+    return "{" + str(wanted)[1:-1].replace("None", "NULL") + "}"
 
 
 def texts(values: Iterable[str | None]) -> str:

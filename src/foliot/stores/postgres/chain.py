@@ -1,20 +1,16 @@
-"""The history of jobs, without an index of all history by job: see the module of that name for SQLite.
+"""The history of jobs, found by the chains of their moments: see `foliot.stores.sql.chain`.
 
-Each attempt knows the next older moment of which there is an attempt of the same job, and the job's state
-knows the newest. Here the chains of many jobs are walked together, because each question is a journey.
+The chains of many jobs are walked together, because each question is a journey.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from contextlib import suppress
-from itertools import pairwise
 
-from foliot.model.attempt import run_key
 from foliot.stores.postgres import arrays
 from foliot.stores.postgres.connection import Connection
-from foliot.stores.sqlite.codes import UNREADABLE, an_instant
-from foliot.stores.sqlite.rows import ATTEMPT_COLUMNS, Row
+from foliot.stores.sql.chain import key_of, mend, output_keys
+from foliot.stores.sql.rows import ATTEMPT_COLUMNS, Row
 
 # ruff: noqa: S608 - made of constants only
 
@@ -33,10 +29,13 @@ _ATTEMPTS = f"""
     SELECT {", ".join(f"a.{name}" for name in ATTEMPT_COLUMNS.split(", "))}, a.previous_at
     FROM moments AS m JOIN attempts AS a ON a.scheduled_for = m.at AND a.job_no = m.job_no
 """
-_PREVIOUS = len(ATTEMPT_COLUMNS.split(","))
 _DELETE = """
     DELETE FROM attempts AS a USING unnest(%s::bigint[], %s::text[], %s::bigint[]) AS v (at, request, number)
     WHERE a.scheduled_for = v.at AND a.job_no = %s AND a.request = v.request AND a.number = v.number
+"""
+_DELETE_OUTPUTS = """
+    DELETE FROM outputs AS o USING unnest(%s::text[], %s::bigint[]) AS v (run_key, number)
+    WHERE o.run_key = v.run_key AND o.number = v.number
 """
 _RELINK = """
     UPDATE attempts AS a SET previous_at = v.link FROM unnest(%s::bigint[], %s::bigint[]) AS v (link, at)
@@ -74,47 +73,25 @@ def _link(connection: Connection, job_no: int, at: int) -> tuple[int | None] | N
 
 def forget(connection: Connection, job_no: int, rows: list[Row], gone: Iterable[Row]) -> int | None:
     """Delete some of a job's rows, and link what is left; the newest moment."""
-    keys = {_key(row) for row in gone}
+    keys = {key_of(row) for row in gone}
     if keys:
         moments, requests, counts = zip(*keys, strict=True)
         values = arrays.numbers(moments), arrays.texts(requests), arrays.numbers(counts), job_no
         connection.execute(_DELETE, values)
-    left = [row for row in rows if _key(row) not in keys]
-    links: dict[int, int | None] = dict.fromkeys(sorted({row[4] for row in left}, reverse=True))
-    links.update(pairwise(links))
-    found: dict[int, set[int | None]] = {at: set() for at in links}
-    for row in left:
-        found[row[4]].add(row[_PREVIOUS])
-    wrong = [
-        (link, at) for at, link in links.items() if not found[at] <= {link, None} or link not in found[at]
-    ]
-    if wrong:
-        older, newer = (arrays.numbers(column) for column in zip(*wrong, strict=True))
+    newest, links = mend(row for row in rows if key_of(row) not in keys)
+    if links:
+        older, newer = (arrays.numbers(column) for column in zip(*links, strict=True))
         connection.execute(_RELINK, (older, newer, job_no))
-    newest = next(iter(links), None)
     connection.execute("UPDATE states SET newest_at = %s WHERE job_no = %s", (newest, job_no))
     return newest
 
 
-def _key(row: Row) -> Row:
-    """Moment, request and number of a row."""
-    return row[4], row[5], row[1]
-
-
 def forget_outputs(connection: Connection, key: str, gone: Iterable[Row]) -> None:
     """Delete what some attempts of a job wrote."""
-    keys: list[tuple[str, int]] = []
-    for row in gone:
-        with suppress(*UNREADABLE):
-            keys.append((f"{key}{row[5]}" if row[5] else run_key(key, an_instant(row[4]), None), row[1]))
+    keys = output_keys(key, gone)
     if keys:
-        connection.execute(
-            """
-            DELETE FROM outputs AS o USING unnest(%s::text[], %s::bigint[]) AS v (run_key, number)
-            WHERE o.run_key = v.run_key AND o.number = v.number
-            """,
-            (arrays.texts(name for name, _ in keys), arrays.numbers(number for _, number in keys)),
-        )
+        names, numbers = zip(*keys, strict=True)
+        connection.execute(_DELETE_OUTPUTS, (arrays.texts(names), arrays.numbers(numbers)))
 
 
 def forget_all(connection: Connection, job_no: int, rows: list[Row]) -> None:

@@ -6,9 +6,10 @@ import math
 import os
 import select
 import socket
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from datetime import timedelta
-from typing import Any
+from typing import Any, Self
 
 import psycopg
 from psycopg import errors
@@ -19,7 +20,9 @@ from foliot.stores.postgres.address import Address
 Connection = psycopg.Connection[tuple[Any, ...]]
 
 READ = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
-WRITE = "BEGIN"
+WRITE = "BEGIN ISOLATION LEVEL READ COMMITTED"  # whatever the database's own default is
+OLDEST = 14  # version of the server; later ones are tried
+_VERSION = 10_000  # by how much the driver multiplies it
 _SHORTEST_CONNECT = 2  # seconds; the driver knows no less
 # Rows are found by an index, always. A planner that has not seen the tables grow may choose otherwise:
 # ending 500 attempts took 90 ms instead of 3, because it walked through all of them first.
@@ -39,6 +42,13 @@ _NO_ANSWER = (
     errors.IdleInTransactionSessionTimeout,
     errors.ReadOnlySqlTransaction,  # a replica, until it is made the primary
 )
+_HINTS: dict[type[psycopg.Error], str] = {
+    errors.ReadOnlySqlTransaction: "name all hosts in the URL, with target_session_attrs=read-write",
+    errors.InsufficientPrivilege: (
+        "whoever makes the schema needs CREATE on the database (foliot store migrate); others need USAGE on "
+        "the schema and its sequences, and SELECT, INSERT, UPDATE, DELETE on its tables"
+    ),
+}
 _AGAIN = (
     errors.DeadlockDetected,
     errors.SerializationFailure,
@@ -46,11 +56,52 @@ _AGAIN = (
 )
 
 
+class Line(psycopg.Connection[tuple[Any, ...]]):
+    """A connection that knows which pipeline it is in."""
+
+    current: psycopg.Pipeline | None = None
+
+    @contextmanager
+    def pipeline(self) -> Iterator[psycopg.Pipeline]:
+        with super().pipeline() as pipeline:
+            self.current = pipeline
+            try:
+                yield pipeline
+            finally:
+                self.current = None
+
+
+class LineCursor(psycopg.Cursor[tuple[Any, ...]]):
+    """Says Sync before it waits for an answer.
+
+    Without it the server is in the middle of a request for as long as the pipeline lasts, and no time
+    limit of it runs: a node that stands still there would keep what it has locked for as long as it stands.
+    """
+
+    def fetchone(self) -> tuple[Any, ...] | None:
+        self._sync()
+        return super().fetchone()
+
+    def fetchall(self) -> list[tuple[Any, ...]]:
+        self._sync()
+        return super().fetchall()
+
+    def __iter__(self) -> Self:
+        self._sync()
+        return super().__iter__()
+
+    def _sync(self) -> None:
+        line = self.connection
+        if self.pgresult is None and isinstance(line, Line) and line.current is not None:
+            line.current.sync()
+
+
 def connect(address: Address, patience: timedelta) -> Connection:
     """A connection without anything of its own: no prepared statement, no setting that stays."""
     seconds = patience.total_seconds()
-    connection = psycopg.connect(
+    connection = Line.connect(
         address.server,
+        cursor_factory=LineCursor,
         autocommit=True,
         prepare_threshold=None,
         connect_timeout=max(_SHORTEST_CONNECT, math.ceil(seconds)),
@@ -59,23 +110,34 @@ def connect(address: Address, patience: timedelta) -> Connection:
         keepalives_interval=1,
         keepalives_count=3,
         application_name="foliot",
+        client_encoding="utf8",
     )
     connection.prepare_threshold = None
+    version = connection.info.server_version // _VERSION
+    if version < OLDEST:
+        connection.close()
+        raise StoreError(
+            f"the server is PostgreSQL {version}, which is too old", hint=f"PostgreSQL {OLDEST} or newer"
+        )
     return connection
 
 
-def begin(connection: Connection, how: str, schema: str, patience: timedelta) -> None:
-    """Begin a transaction, with everything that holds for it alone."""
+def begin(
+    connection: Connection, how: str, schema: str, patience: timedelta, steps: str = ""
+) -> psycopg.Cursor[tuple[Any, ...]]:
+    """Begin a transaction, with everything that holds for it alone; in the same breath, ask for `steps`."""
     limit = str(math.ceil(patience.total_seconds() * 1000))
     settings = {
         "search_path": schema,
         "statement_timeout": limit,
+        "lock_timeout": limit,
         "idle_in_transaction_session_timeout": limit,
         **_BY_INDEX,
     }
     connection.execute(how)
     calls = ", ".join(["set_config(%s, %s, true)"] * len(settings))
-    connection.execute(f"SELECT {calls}", [text for item in settings.items() for text in item])
+    sql = f"SELECT {calls}, number FROM {steps}" if steps else f"SELECT {calls}"  # noqa: S608 - of our own
+    return connection.execute(sql, [text for item in settings.items() for text in item])
 
 
 def is_stale(connection: Connection) -> bool:
@@ -97,9 +159,10 @@ def cut(connection: Connection) -> None:
 def translated(verb: str, error: psycopg.Error) -> StoreError:
     """What an error of the driver means: no answer now, or a trouble that stays. No password is in it."""
     said = shorten(str(error).strip().partition("\n")[0]) or type(error).__name__
+    hint = next((hint for kind, hint in _HINTS.items() if isinstance(error, kind)), None)
     if isinstance(error, _NO_ANSWER):
-        return StoreUnavailableError(verb, f"PostgreSQL says: {said}")
-    return StoreError(f"{verb}: PostgreSQL says: {said}", details={"verb": verb, "reason": said})
+        return StoreUnavailableError(verb, f"PostgreSQL says: {said}", hint=hint)
+    return StoreError(f"{verb}: PostgreSQL says: {said}", details={"verb": verb, "reason": said}, hint=hint)
 
 
 def is_worth_repeating(error: psycopg.Error) -> bool:

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
+from functools import partial
 from typing import NamedTuple
 
-from foliot.errors import CommandRefusedError, JobNotFoundError, StaleRevisionError
+from foliot.errors import StaleRevisionError
 from foliot.model.decision import Decision, Event
-from foliot.model.job import Job
-from foliot.model.state import Record
 from foliot.protocols import Changes, DecideCommand, DecideDeclared, DecideRemoved
 from foliot.stores.postgres import arrays, origin, statement
-from foliot.stores.postgres.book import Book, Desk, Entry
-from foliot.stores.postgres.notice import is_news, send_notice
-from foliot.stores.sqlite.rows import attempt_key
+from foliot.stores.postgres.book import Book, Desk
+from foliot.stores.postgres.connection import Connection
+from foliot.stores.postgres.notice import send_notice
+from foliot.stores.sql import declare
+from foliot.stores.sql.rows import Row
 
 _PAGE = 2000
 _REQUEST = """
@@ -39,31 +40,17 @@ class Step(NamedTuple):
 
 def update(desk: Desk, job: str, decide: DecideCommand, schema: str) -> Decision:
     """Do to one job what a person asked for."""
-    book = Book(desk)
-    entry = book.by_key((job,)).get(job)
-    if entry is None or entry.record is None or entry.damage is not None:
-        raise JobNotFoundError(job)
-    record = entry.record
-    decision = decide(record)
-    _refuse_what_has_run(book, entry, record, decision)
-    book.note(entry, record, decision)
-    book.flush()
-    if is_news(record.state, decision):
+    before, decision = declare.update(Book(desk), job, decide, partial(_has_run, desk.connection))
+    if declare.is_news(before, decision):
         send_notice(desk.connection, schema)
     return decision
 
 
-def _refuse_what_has_run(book: Book, entry: Entry, record: Record, decision: Decision) -> None:
+def _has_run(connection: Connection, key: Row) -> bool:
     """A request that has been served is not served again, and neither is an attempt."""
-    for attempt in decision.attempts:
-        if not attempt.is_open:
-            continue
-        at, job_no, request, number = attempt_key(attempt, entry.job_no)
-        values, same = (
-            ((job_no, request, number), _REQUEST) if request else ((at, job_no, number), _OCCURRENCE)
-        )
-        if book.table.execute(same, values).fetchone():
-            raise CommandRefusedError(record.job.key, f"{attempt.run_key} has run already")
+    at, job_no, request, number = key
+    same, values = (_REQUEST, (job_no, request, number)) if request else (_OCCURRENCE, (at, job_no, number))
+    return connection.execute(same, values).fetchone() is not None
 
 
 def prepare(desk: Desk, changes: Changes) -> None:
@@ -78,75 +65,23 @@ def prepare(desk: Desk, changes: Changes) -> None:
 def reconcile(
     desk: Desk, step: Step, changes: Changes, declared: DecideDeclared, removed: DecideRemoved
 ) -> tuple[Event, ...]:
-    """Make the store agree with a source. Pages of jobs, so that memory does not grow with them."""
+    """Make the store agree with a source."""
     source, base, wanted, schema, told = step
     found = origin.revision_alone(desk, source)
     if found == wanted:
         return ()
     if found != base:
         raise StaleRevisionError(source, base, found)
-    gone = [f"{source}/{name}" for name in changes.removed]
-    every = arrays.texts([*(job.key for job in changes.declared), *gone])
-    desk.connection.execute(statement.LOCK_BY_KEY, (every,))  # all at once, in the order that all keep
-    reconciler = _Reconciler(desk)
-    for start in range(0, len(changes.declared), _PAGE):
-        reconciler.declare(changes.declared[start : start + _PAGE], declared)
-    for start in range(0, len(gone), _PAGE):
-        reconciler.remove(gone[start : start + _PAGE], removed)
+    every = [*(job.key for job in changes.declared), *(f"{source}/{name}" for name in changes.removed)]
+    desk.connection.execute(statement.LOCK_BY_KEY, (arrays.texts(every),))  # in the order that all keep
+    reconciler = declare.Reconciler(Book(desk), partial(_new_numbers, desk.connection), _PAGE)
+    reconciler.reconcile(source, changes, declared, removed)
     origin.note_revision(desk, source, wanted, told)
     if reconciler.has_news:
         send_notice(desk.connection, schema)
     return tuple(reconciler.events)
 
 
-class _Reconciler:
-    """One revision under way."""
-
-    def __init__(self, desk: Desk) -> None:
-        self.book = Book(desk)
-        self.events: list[Event] = []
-        self.has_news = False
-
-    def declare(self, jobs: Sequence[Job], decide: DecideDeclared) -> None:
-        entries = self.book.by_key({job.key for job in jobs})
-        new = {job.key for job in jobs} - entries.keys()
-        numbers = (n for (n,) in self.book.table.execute(_NEW_NUMBERS, (len(new),)).fetchall())
-        for job in jobs:
-            entry = entries.get(job.key)
-            decision = (
-                self._declare_new(job, entries, numbers, decide)
-                if entry is None
-                else self._declare_again(job, entry, decide)
-            )
-            self.events += decision.events
-        self.book.flush()
-
-    def _declare_new(
-        self, job: Job, entries: dict[str, Entry], numbers: Iterator[int], decide: DecideDeclared
-    ) -> Decision:
-        decision = decide(job, None)
-        if not decision.remove:
-            entries[job.key] = self.book.add(job, next(numbers), decision)
-            self.has_news = self.has_news or is_news(None, decision)
-        return decision
-
-    def _declare_again(self, job: Job, entry: Entry, decide: DecideDeclared) -> Decision:
-        record = entry.record or self.book.salvage(entry, job)
-        decision = decide(job, record)
-        if record is None:
-            self.book.begin_anew(entry, job, decision)
-        else:
-            self.book.redefine(entry, job, record, decision)
-        self.has_news = self.has_news or is_news(record.state if record else None, decision)
-        return decision
-
-    def remove(self, keys: Sequence[str], decide: DecideRemoved) -> None:
-        for entry in self.book.by_key(keys).values():
-            if entry.record is None:
-                self.book.remove(entry)  # nobody can say what it was
-                continue
-            record, decision = entry.record, decide(entry.record)
-            self.book.redefine(entry, record.job, record, decision)
-            self.has_news = self.has_news or is_news(record.state, decision)
-            self.events += decision.events
-        self.book.flush()
+def _new_numbers(connection: Connection, count: int) -> Iterator[int]:
+    """So many numbers for jobs; none is ever used again."""
+    return (number for (number,) in connection.execute(_NEW_NUMBERS, (count,)).fetchall())

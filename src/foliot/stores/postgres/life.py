@@ -3,14 +3,14 @@
 Whoever claims or finishes for a node holds its row with others (FOR KEY SHARE); a heartbeat changes the row
 beside them; whoever buries the node must have it alone (FOR UPDATE). So at a burial nothing of the node
 is under way. A node that hangs in the middle is ended by the server, when its transaction has idled for
-too long; until then its row is skipped, and it is buried the next time.
+too long, or by whoever would bury it; until then its row is skipped, and it is buried the next time.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import NamedTuple
 
 from foliot.errors import NodeBuriedError
@@ -20,8 +20,8 @@ from foliot.model.view import NodeView
 from foliot.stores.postgres import statement
 from foliot.stores.postgres.book import Desk
 from foliot.stores.postgres.statement import NOW
-from foliot.stores.sqlite.codes import UNREADABLE, an_instant
-from foliot.stores.sqlite.rows import Row, read_attempt
+from foliot.stores.sql.codes import an_instant
+from foliot.stores.sql.rows import read_those_that_can_be
 
 # ruff: noqa: S608 - made of constants only
 
@@ -36,10 +36,10 @@ _IS_LIVING = """
     WHERE i.id = %s AND NOT n.is_buried FOR KEY SHARE OF n
 """
 _JOIN = """
-    INSERT INTO nodes (node_no, name, queues, kinds, version, lease_until, is_buried)
-    VALUES (%s, %s, %s, %s, %s, 0, false)
+    INSERT INTO nodes (node_no, name, queues, kinds, version, skew, lease_until, is_buried)
+    VALUES (%s, %s, %s, %s, %s, %s, 0, false)
     ON CONFLICT (node_no) DO UPDATE SET name = excluded.name, queues = excluded.queues,
-        kinds = excluded.kinds, version = excluded.version
+        kinds = excluded.kinds, version = excluded.version, skew = excluded.skew
 """
 _RENEW = f"""
     UPDATE nodes AS n SET lease_until = t.now + %s FROM (SELECT {NOW} AS now) AS t
@@ -50,13 +50,23 @@ _EXPIRED = f"""
     SELECT node_no FROM nodes WHERE NOT is_buried AND lease_until < {NOW}
     ORDER BY node_no FOR UPDATE SKIP LOCKED
 """
+_OVERDUE = f"SELECT count(*) FROM nodes WHERE NOT is_buried AND lease_until < {NOW}"
+# In a pipeline no time limit of the server runs between two statements (see LineCursor): whoever fell silent
+# there is ended by those who would bury it. Only COPY may take its time.
+_END_SILENT = """
+    SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+    WHERE datname = current_database() AND usename = current_user AND application_name = 'foliot'
+        AND state = 'active' AND wait_event = 'ClientRead' AND query NOT LIKE 'COPY%'
+        AND query_start < clock_timestamp()
+            - 2 * current_setting('idle_in_transaction_session_timeout')::interval
+"""
 _FORGET_DEAD = """
     DELETE FROM nodes AS n WHERE n.is_buried AND NOT EXISTS (
         SELECT 1 FROM attempts AS a WHERE a.node_no = n.node_no AND a.state IN (1, 2)
     )
 """
 _NODES = """
-    SELECT i.id, n.name, n.queues, n.kinds, n.version, n.lease_until, (
+    SELECT i.id, n.name, n.queues, n.kinds, n.version, n.skew, n.lease_until, (
         SELECT count(*) FROM attempts AS a WHERE a.node_no = n.node_no AND a.state IN (1, 2)
     )
     FROM nodes AS n JOIN node_names AS i ON i.node_no = n.node_no WHERE NOT n.is_buried ORDER BY i.id
@@ -98,7 +108,8 @@ def join(desk: Desk, node: Node, lease: timedelta, told: int | None) -> Lease:
     """A node begins its life, or changes what it serves."""
     number = desk.shelf.node_number(node.id)
     kinds = None if node.kinds is None else json.dumps(node.kinds)
-    desk.connection.execute(_JOIN, (number, node.name, json.dumps(node.queues), kinds, node.version))
+    skew = node.skew // timedelta(microseconds=1)
+    desk.connection.execute(_JOIN, (number, node.name, json.dumps(node.queues), kinds, node.version, skew))
     return renew(desk, node.id, lease, told)
 
 
@@ -111,9 +122,9 @@ def renew(desk: Desk, node: str, lease: timedelta, told: int | None) -> Lease:
     number, now, until = row
     desk.connection.execute("DELETE FROM claims WHERE kept_until < %s", (now,))
     rows = desk.connection.execute(statement.HELD, (number,), binary=True).fetchall()
-    cancels = _readable(desk, [row for row in rows if row[3] == _CANCELLING])
-    keys = tuple(attempt.key for attempt, _ in cancels)
-    return Lease(an_instant(now), an_instant(until), len(rows), keys)
+    asked = [row for row in rows if row[3] == _CANCELLING]
+    cancels = tuple(attempt.key for _, attempt in read_those_that_can_be(asked, desk.shelf))
+    return Lease(an_instant(now), an_instant(until), len(rows), cancels)
 
 
 def leave(desk: Desk, node: str) -> None:
@@ -136,35 +147,36 @@ def held(desk: Desk, node: str) -> tuple[Attempt, ...]:
 
 def held_by(desk: Desk, node_no: int) -> list[tuple[Attempt, int]]:
     """The attempts that a node holds, each with its claim's number and its place in the answer."""
-    return _readable(desk, desk.connection.execute(statement.HELD, (node_no,), binary=True).fetchall())
+    rows = desk.connection.execute(statement.HELD, (node_no,), binary=True).fetchall()
+    return [(attempt, row[-2] or 0) for row, attempt in read_those_that_can_be(rows, desk.shelf)]
 
 
-def _readable(desk: Desk, rows: list[Row]) -> list[tuple[Attempt, int]]:
-    """Those that can be read; the others' jobs are set aside when they are looked at."""
-    found = []
-    for row in rows:
-        try:
-            found.append((read_attempt(row, row[-1], desk.names), row[-2] or 0))
-        except UNREADABLE:
-            continue
-    return found
+def time(desk: Desk, told: int | None) -> datetime:
+    """What time it is."""
+    (now,) = desk.connection.execute(f"SELECT {NOW}", (told,), binary=True).fetchone() or (0,)
+    return an_instant(now)
 
 
 def nodes(desk: Desk) -> tuple[NodeView, ...]:
     """The nodes that are not buried."""
     found = []
-    for id_, name, queues, kinds, version, until, count in desk.connection.execute(_NODES, binary=True):
+    for id_, name, queues, kinds, version, skew, until, count in desk.connection.execute(_NODES, binary=True):
         can_do = None if kinds is None else tuple(json.loads(kinds))
-        node = Node(id_, name, tuple(json.loads(queues)), can_do, version)
+        off = timedelta(microseconds=skew)
+        node = Node(id_, name, tuple(json.loads(queues)), can_do, version, off)
         found.append(NodeView(node, an_instant(until), count))
     return tuple(found)
 
 
 def bury(desk: Desk, told: int | None) -> None:
-    """Bury the nodes whose lease has run out, by the server's time."""
-    expired = [number for (number,) in desk.connection.execute(_EXPIRED, (told,), binary=True)]
+    """Bury the nodes whose lease has run out, by the server's time; one that is held, the next time."""
+    found = desk.connection.execute(_EXPIRED, (told,), binary=True)
+    overdue = desk.connection.execute(_OVERDUE, (told,)).fetchone() or (0,)
+    expired = [number for (number,) in found]
     if expired:
         desk.connection.execute("UPDATE nodes SET is_buried = true WHERE node_no = ANY(%s)", (expired,))
+    if overdue[0] > len(expired):
+        desk.connection.execute(_END_SILENT)
 
 
 def dead_holders(desk: Desk) -> list[int]:

@@ -10,13 +10,13 @@ claim left it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
-from foliot.stores.sqlite.rows import Row
+from foliot.stores.sql.rows import Row
 
 if TYPE_CHECKING:
-    from foliot.stores.sqlite.book import Entry
+    from foliot.stores.sql.book import Entry
 
 _MOST_KEPT = 20_000
 
@@ -44,12 +44,12 @@ class Memory:
         found = self._rows.get(number)
         return found[1] if found is not None and found[0] == defined else None
 
-    def keep_claimed(self, mark: str, entries: Iterable[Entry]) -> None:
+    def keep_claimed(self, mark: str, entries: Mapping[str, Entry]) -> None:
         """Remember the records of jobs as a claim leaves them."""
         if len(self._claimed) >= _MOST_KEPT:
             self._claimed.clear()
-        for entry in entries:
-            self._claimed[entry.key] = mark, entry
+        for key, entry in entries.items():
+            self._claimed[key] = mark, entry
 
     def take_claimed(self, keys: Iterable[str]) -> dict[str, tuple[str, Entry]]:
         """The marks and records of jobs that are remembered; whoever takes them changes them."""

@@ -14,21 +14,10 @@ from contextlib import suppress
 
 import psycopg
 
-from foliot.model.attempt import AttemptState
-from foliot.model.decision import Decision
-from foliot.model.state import State
 from foliot.stores.postgres.connection import Connection
 
 _TURN = 1.0  # seconds after which the thread sees that it is to end
 _PAUSE = 5.0  # seconds between two tries to connect
-
-
-def is_news(before: State | None, decision: Decision) -> bool:
-    """Whether somebody should look sooner than they meant to."""
-    was, wake_at = before.wake_at if before else None, decision.state.wake_at
-    if wake_at is not None and (was is None or wake_at < was):
-        return True
-    return any(attempt.state is AttemptState.CANCELLING for attempt in decision.attempts)
 
 
 def send_notice(connection: Connection, schema: str) -> None:

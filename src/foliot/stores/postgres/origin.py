@@ -5,7 +5,7 @@ from __future__ import annotations
 from foliot.model.view import SourceView
 from foliot.stores.postgres.book import Desk
 from foliot.stores.postgres.statement import NOW
-from foliot.stores.sqlite.codes import instant
+from foliot.stores.sql.codes import instant
 
 # ruff: noqa: S608 - made of constants only
 

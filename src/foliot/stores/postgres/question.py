@@ -4,21 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable
 from datetime import datetime
-from typing import NamedTuple
 
 from foliot.model.attempt import Attempt, Outcome
 from foliot.model.state import Skip
 from foliot.model.view import Overview
-from foliot.protocols import JobQuery, JobView, RunQuery
+from foliot.protocols import JobQuery, RunQuery
 from foliot.stores.postgres import arrays, chain, statement
-from foliot.stores.postgres.book import Book, Desk, Entry
-from foliot.stores.sqlite.codes import OUTCOME_CODES, OUTCOMES, UNREADABLE, an_instant, instant, whole
-from foliot.stores.sqlite.rows import ATTEMPT_COLUMNS, Row, read_attempt
+from foliot.stores.postgres.book import Book, Desk
+from foliot.stores.sql.answer import Shown, Woken, bounds, first_wake, show, wanted
+from foliot.stores.sql.book import Entry
+from foliot.stores.sql.codes import OUTCOME_CODES, OUTCOMES, an_instant, whole
+from foliot.stores.sql.rows import ATTEMPT_COLUMNS, Row, read_those_that_can_be
 
 # ruff: noqa: S608 - made of constants only
 
-_SUCCEEDED = OUTCOME_CODES[Outcome.SUCCEEDED]
-_DAMAGE, _REMOVED_AT = 7, 14
 _RUNS = f"""
     SELECT {", ".join(f"a.{name}" for name in ATTEMPT_COLUMNS.split(", "))}, j.key
     FROM attempts AS a JOIN jobs AS j ON j.job_no = a.job_no
@@ -38,20 +37,6 @@ _OVERVIEW = """
 _NODES = "SELECT i.id FROM nodes AS n JOIN node_names AS i ON i.node_no = n.node_no WHERE NOT n.is_buried"
 
 
-class Shown(NamedTuple):
-    """Jobs, and those among them that cannot be read, and are to be set aside."""
-
-    views: tuple[JobView, ...]
-    damaged: tuple[int, ...] = ()
-
-
-class Woken(NamedTuple):
-    """When the next job wakes, and jobs whose wake cannot be read."""
-
-    at: datetime | None
-    damaged: tuple[int, ...] = ()
-
-
 # -- jobs ------------------------------------------------------------------------------------------
 
 
@@ -61,34 +46,15 @@ def jobs(desk: Desk, query: JobQuery) -> Shown:
     if query.keys is None:
         entries = book.entries(_page(desk, query))
     else:
-        found = book.by_key(query.keys).values()
-        entries = [e for e in found if e.key > query.after and _is_wanted(e, query)]
-        entries.sort(key=lambda entry: entry.key)
-    entries = entries[: query.limit]
-    history = chain.attempts_of(desk.connection, [entry.job_no for entry in entries])
-    return Shown(
-        tuple(_view(entry, history[entry.job_no]) for entry in entries),
-        tuple(e.job_no for e in entries if e.record is None and e.row[_DAMAGE] is None),
-    )
+        entries = wanted(book.by_key(query.keys).values(), query)
+    histories = chain.attempts_of(desk.connection, [entry.job_no for entry in entries])
+    return show(entries, (histories[entry.job_no] for entry in entries))
 
 
 def _page(desk: Desk, query: JobQuery) -> list[Row]:
-    after, last = query.after, None
-    if query.source is not None:
-        after, last = max(after, f"{query.source}/"), f"{query.source}0"  # "0" follows "/"
+    after, last = bounds(query)
     values = (after, last, last, query.with_removed, query.name, query.name, query.limit)
     return desk.connection.execute(statement.PAGE, values, binary=True).fetchall()
-
-
-def _is_wanted(entry: Entry, query: JobQuery) -> bool:
-    is_there = query.with_removed or entry.row[_REMOVED_AT] is None
-    source, _, name = entry.key.partition("/")
-    return is_there and query.source in (None, source) and query.name in (None, name)
-
-
-def _view(entry: Entry, rows: list[Row]) -> JobView:
-    ends = [row[13] for row in rows if row[14] == _SUCCEEDED and row[13] is not None]
-    return JobView(entry.key, entry.record, instant(max(ends, default=None)), entry.damage)
 
 
 # -- runs ------------------------------------------------------------------------------------------
@@ -96,13 +62,7 @@ def _view(entry: Entry, rows: list[Row]) -> JobView:
 
 def runs(desk: Desk, query: RunQuery) -> tuple[Attempt, ...]:
     """Attempts, newest first."""
-    found = []
-    for row in _run_rows(desk, query):
-        try:
-            found.append(read_attempt(row, row[-1], desk.names))
-        except UNREADABLE:
-            continue  # its job is set aside when it is looked at
-    return tuple(found)
+    return tuple(attempt for _, attempt in read_those_that_can_be(_run_rows(desk, query), desk.shelf))
 
 
 def _run_rows(desk: Desk, query: RunQuery) -> list[Row]:
@@ -172,17 +132,7 @@ def next_wake(desk: Desk, queues: Iterable[str], kinds: Collection[str] | None) 
         conditions += " AND l.kind = ANY(%s::text[])"
         values.append(arrays.texts(kinds))
     rows = desk.connection.execute(f"{statement.NEXT_WAKE} WHERE {conditions}", values, binary=True)
-    return _first_of(rows)
-
-
-def _first_of(rows: Iterable[Row]) -> Woken:
-    wakes, damaged = [], []
-    for at, job_no in rows:
-        try:
-            wakes.append(an_instant(at))
-        except UNREADABLE:
-            damaged.append(job_no)
-    return Woken(min(wakes, default=None), tuple(damaged))
+    return first_wake(rows)
 
 
 def backlog(desk: Desk, queues: Iterable[str], now: datetime, kinds: Collection[str] | None) -> int:
@@ -198,7 +148,7 @@ def overview(desk: Desk) -> tuple[Overview, tuple[int, ...]]:
     counts = desk.connection.execute(_OVERVIEW, binary=True)
     nodes = desk.connection.execute(_NODES)
     wakes = desk.connection.execute(statement.NEXT_WAKE, binary=True)
-    woken = _first_of(wakes)
+    woken = first_wake(wakes)
     ids = tuple(sorted(id_ for (id_,) in nodes))
     jobs, damaged, open_count = counts.fetchone() or (0, 0, 0)
     return Overview(jobs, damaged, open_count, ids, woken.at), woken.damaged

@@ -40,7 +40,9 @@ from foliot.stores.postgres.memory import Memory
 from foliot.stores.postgres.migration import migrate
 from foliot.stores.postgres.notice import Listener
 from foliot.stores.postgres.worker import Manner, Worker
-from foliot.stores.sqlite.codes import micros
+from foliot.stores.sql.claim import Asked
+from foliot.stores.sql.codes import micros
+from foliot.stores.sql.ending import Report
 
 _LONGEST_WAIT = timedelta(seconds=5)
 _TIME_TO_MIGRATE = timedelta(minutes=10)
@@ -155,7 +157,7 @@ class PostgresStore:
         self, node: str, now: datetime, room: Mapping[str, int], decide: DecideDue, claim_id: str
     ) -> Claimed:
         def work(desk: Desk) -> Claimed:
-            asked = run.Asked(node, now, room, decide, claim_id)
+            asked = Asked(node, now, room, decide, claim_id)
             return run.claim(desk, asked, self._lease, self._told)
 
         return await self._claims.call("claim", work, self._patience)
@@ -163,8 +165,10 @@ class PostgresStore:
     async def finish(
         self, node: str, endings: Sequence[Ending], now: datetime, decide: DecideEnded
     ) -> Finished:
+        report = Report(node, endings, now, decide)
+
         def work(desk: Desk) -> Finished:
-            return run.finish(desk, node, endings, now, decide)
+            return run.finish(desk, report)
 
         return await self._ends.call("finish", work, self._patience)
 
@@ -257,6 +261,9 @@ class PostgresStore:
                 return overview
             await self._set_aside(damaged)
 
+    async def now(self) -> datetime:
+        return await self._people.call("now", lambda desk: life.time(desk, self._told), self._patience)
+
     async def nodes(self) -> tuple[NodeView, ...]:
         return await self._reader.call("nodes", life.nodes, self._patience)
 
@@ -276,7 +283,7 @@ class PostgresStore:
             "prune", lambda desk: prune.look(desk, now, limit, after), self._patience
         )
         if not page.ripe:
-            return Pruned(0, page.keys[-1] if page.has_more and page.keys else "")
+            return page.nothing
 
         def work(desk: Desk) -> Pruned:
             return prune.forget(desk, page, now, limit, after)

@@ -28,6 +28,7 @@ from foliot.stores.postgres.connection import (
     is_worth_repeating,
     translated,
 )
+from foliot.stores.postgres.migration import refuse_newer, telling_steps
 
 Answer = TypeVar("Answer")
 Failpoint = Callable[[str], None]
@@ -158,8 +159,14 @@ class Worker(threading.Thread):
         if call.manner is Manner.ALONE:
             return call.work(desk)
         with connection.pipeline() if call.manner is Manner.PIPELINED else nullcontext():
-            begin(connection, self._begin_with, self._schema, call.patience)
-            answer = call.work(desk)
+            steps = telling_steps(self._schema)
+            begun = begin(connection, self._begin_with, self._schema, call.patience, steps)
+            try:
+                answer = call.work(desk)
+            except psycopg.ProgrammingError:  # perhaps the tables are no longer as they were
+                refuse_newer(_newest(begun))
+                raise
+            refuse_newer(_newest(begun))  # it has come with the answer, and costs no journey of its own
             if self._begin_with == WRITE:
                 self._failpoint(f"{call.verb}:before_commit")
             connection.execute("COMMIT")
@@ -194,6 +201,10 @@ class Worker(threading.Thread):
             desk.forget()  # the next server that answers may be another
             with suppress(psycopg.Error, OSError):  # it is given up either way
                 desk.connection.close()
+
+
+def _newest(begun: psycopg.Cursor[tuple[Any, ...]]) -> int:
+    return max((row[-1] for row in begun.fetchall()), default=0)
 
 
 def _tell(call: Call, answer: Any, error: BaseException | None) -> None:

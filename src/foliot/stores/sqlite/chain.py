@@ -1,22 +1,12 @@
-"""The history of one job, without an index of all history by job.
-
-Attempts are stored by time, so that writing one costs the same however long a job's past is. To find
-those of one job all the same, each knows the next older moment of which there is an attempt of the same
-job (`previous_at`), and the job's state knows the newest (`newest_at`): a chain of moments, each found by
-its key. A moment may have several attempts; one of them at least carries the link. Only the newest
-moment is sure to be in order; what is written for the past is put in right behind it.
-"""
+"""The history of one job, found by the chain of its moments: see `foliot.stores.sql.chain`."""
 
 from __future__ import annotations
 
 import sqlite3
 from collections.abc import Iterable
-from contextlib import suppress
-from itertools import pairwise
 
-from foliot.model.attempt import run_key
-from foliot.stores.sqlite.codes import UNREADABLE, an_instant
-from foliot.stores.sqlite.rows import ATTEMPT_COLUMNS, Row
+from foliot.stores.sql.chain import key_of, mend, output_keys
+from foliot.stores.sql.rows import ATTEMPT_COLUMNS, Row
 
 _MOMENTS = """
     WITH RECURSIVE moments (at) AS (
@@ -31,7 +21,7 @@ ATTEMPTS_OF_JOB = f"""
     SELECT {ATTEMPT_COLUMNS}, previous_at FROM moments CROSS JOIN attempts
     WHERE scheduled_for = moments.at AND job_no = :job
 """  # noqa: S608 - made of this module's own words
-_PREVIOUS = len(ATTEMPT_COLUMNS.split(","))
+_RELINK = "UPDATE attempts SET previous_at = ? WHERE scheduled_for = ? AND job_no = ?"
 DELETE = "DELETE FROM attempts WHERE scheduled_for = ? AND job_no = ? AND request = ? AND number = ?"
 
 
@@ -45,9 +35,7 @@ def put_behind_newest(connection: sqlite3.Connection, job_no: int, newest: int, 
     if _link(connection, job_no, at) is not None:
         return None  # there are attempts of that moment, so it is in the chain
     (link,) = _link(connection, job_no, newest) or (None,)
-    connection.execute(
-        "UPDATE attempts SET previous_at = ? WHERE scheduled_for = ? AND job_no = ?", (at, newest, job_no)
-    )
+    connection.execute(_RELINK, (at, newest, job_no))
     return link
 
 
@@ -61,39 +49,17 @@ def _link(connection: sqlite3.Connection, job_no: int, at: int) -> tuple[int | N
 
 def forget(connection: sqlite3.Connection, job_no: int, rows: list[Row], gone: Iterable[Row]) -> int | None:
     """Delete some of a job's rows, and link what is left; the newest moment."""
-    keys = {_key(row) for row in gone}
+    keys = {key_of(row) for row in gone}
     connection.executemany(DELETE, [(at, job_no, request, number) for at, request, number in keys])
-    left = [row for row in rows if _key(row) not in keys]
-    links = {row[4]: None for row in left}
-    moments = sorted(links, key=lambda at: at if isinstance(at, int) else 0, reverse=True)
-    links.update(pairwise(moments))
-    found: dict[int, set[int | None]] = {at: set() for at in moments}
-    for row in left:
-        found[row[4]].add(row[_PREVIOUS])
-    connection.executemany(
-        "UPDATE attempts SET previous_at = ? WHERE scheduled_for = ? AND job_no = ?",
-        [
-            (link, at, job_no)
-            for at, link in links.items()
-            if not found[at] <= {link, None} or link not in found[at]
-        ],
-    )
-    newest = moments[0] if moments else None
+    newest, links = mend(row for row in rows if key_of(row) not in keys)
+    connection.executemany(_RELINK, [(link, at, job_no) for link, at in links])
     connection.execute("UPDATE states SET newest_at = ? WHERE job_no = ?", (newest, job_no))
     return newest
 
 
-def _key(row: Row) -> Row:
-    """Moment, request and number of a row."""
-    return row[4], row[5], row[1]
-
-
 def forget_outputs(connection: sqlite3.Connection, key: str, gone: Iterable[Row]) -> None:
     """Delete what some attempts of a job wrote."""
-    keys = []
-    for row in gone:
-        with suppress(*UNREADABLE):
-            keys.append((f"{key}{row[5]}" if row[5] else run_key(key, an_instant(row[4]), None), row[1]))
+    keys = output_keys(key, gone)
     connection.executemany("DELETE FROM outputs WHERE run_key = ? AND number = ?", keys)
 
 

@@ -10,11 +10,11 @@ from foliot.errors import NodeBuriedError
 from foliot.model.attempt import Attempt
 from foliot.model.state import Lease, Node
 from foliot.model.view import NodeView
+from foliot.stores.sql.codes import an_instant, whole
+from foliot.stores.sql.rows import read_those_that_can_be
 from foliot.stores.sqlite import statement
 from foliot.stores.sqlite.book import Book, Desk
-from foliot.stores.sqlite.codes import UNREADABLE, an_instant, whole
 from foliot.stores.sqlite.lock_file import Host, LockFiles
-from foliot.stores.sqlite.rows import Row, read_attempt
 
 _CANCELS = f"""
     SELECT h.*, j.key FROM ({statement.HELD}) AS h JOIN jobs AS j ON j.job_no = h.job_no WHERE h.state = 2
@@ -76,7 +76,8 @@ def renew(desk: Desk, node: str, now: datetime, lease: timedelta) -> Lease:
         (number,),
     ).fetchone()
     rows = connection.execute(_CANCELS, (number,)).fetchall()
-    return Lease(now, until, count, tuple(attempt.key for attempt in _readable(desk, rows)))
+    cancels = tuple(attempt.key for _, attempt in read_those_that_can_be(rows, desk.shelf))
+    return Lease(now, until, count, cancels)
 
 
 def held(desk: Desk, node: str) -> tuple[Attempt, ...]:
@@ -90,10 +91,7 @@ def held_by(desk: Desk, node_no: int) -> list[tuple[Attempt, int]]:
         f"SELECT h.*, j.key FROM ({statement.HELD}) AS h JOIN jobs AS j ON j.job_no = h.job_no",  # noqa: S608 - constants
         (node_no,),
     ).fetchall()
-    found = []
-    for row in rows:
-        found += [(attempt, row[-2] or 0) for attempt in _readable(desk, [row])]
-    return found
+    return [(attempt, row[-2] or 0) for row, attempt in read_those_that_can_be(rows, desk.shelf)]
 
 
 def nodes(desk: Desk) -> tuple[NodeView, ...]:
@@ -104,17 +102,6 @@ def nodes(desk: Desk) -> tuple[NodeView, ...]:
         node = Node(id_, name, tuple(json.loads(queues)), can_do, version)
         found.append(NodeView(node, an_instant(until), count))
     return tuple(found)
-
-
-def _readable(desk: Desk, rows: list[Row]) -> list[Attempt]:
-    """Those that can be read; the others' jobs are set aside when they are looked at."""
-    found = []
-    for row in rows:
-        try:
-            found.append(read_attempt(row, row[-1], desk.shelf))
-        except UNREADABLE:
-            continue
-    return found
 
 
 def leave(desk: Desk, node: str) -> None:

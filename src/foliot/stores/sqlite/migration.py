@@ -1,8 +1,8 @@
 """The schema, as numbered steps forward. A new file and an old one go the same way to the same end.
 
-The number of a step is a thousand times the major version of the schema, plus a count: a step of the same
-major version only adds what older programs can leave alone, so they go on working on a newer file. The
-file knows the last step that was taken (`user_version`), in the same transaction as the step itself.
+What the numbers of steps mean is told in `foliot.stores.sql.migration`. The file knows the last step that
+was taken (`user_version`), in the same transaction as the step itself. Every transaction of a store begins by
+looking at it: so a newer major version stops older programs that run.
 """
 
 from __future__ import annotations
@@ -10,33 +10,17 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from importlib.resources import files
-from typing import NamedTuple
 
 from foliot.errors import StoreError
+from foliot.stores.sql.migration import Step, read_steps, refuse_newer
 
 APPLICATION = 0x464F_4C49  # "FOLI": whose file it is
 MAJOR = 1
-_MAJOR_STEP = 1000
-
-
-class Step(NamedTuple):
-    """One step of the schema."""
-
-    number: int
-    name: str
-    script: str
 
 
 def steps() -> list[Step]:
     """All steps, in order."""
-    folder = files(__package__) / "migrations"
-    found = []
-    for file in folder.iterdir():
-        number, _, name = file.name.removesuffix(".sql").partition("_")
-        if file.name.endswith(".sql"):
-            found.append(Step(int(number), name, file.read_text(encoding="utf-8")))
-    return sorted(found)
+    return read_steps(__package__)
 
 
 def migrate(connection: sqlite3.Connection, failpoint: Callable[[str], None]) -> None:
@@ -81,15 +65,15 @@ def missing_steps(connection: sqlite3.Connection) -> list[Step]:
             details={"application_id": application, "user_version": version},
             hint="give Foliot a file of its own",
         )
-    if version // _MAJOR_STEP > MAJOR:
-        raise StoreError(
-            f"the file has schema {version}, and this version of Foliot knows {MAJOR}.x only",
-            details={"found": version, "known": MAJOR},
-            hint="a newer version of Foliot has written it: use that version, or a copy from before",
-        )
+    refuse_newer(version, MAJOR)
     if version == 0 and has_tables:
         raise StoreError("the file is the database of another program", hint="give Foliot a file of its own")
     return [step for step in steps() if step.number > version]
+
+
+def check_schema(connection: sqlite3.Connection) -> None:
+    """Refuse to work in this transaction, if another program has taken the file to a newer major version."""
+    refuse_newer(connection.execute("PRAGMA user_version").fetchone()[0], MAJOR)
 
 
 @contextmanager

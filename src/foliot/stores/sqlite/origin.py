@@ -5,8 +5,8 @@ from __future__ import annotations
 from datetime import datetime
 
 from foliot.model.view import SourceView
+from foliot.stores.sql.codes import instant, whole
 from foliot.stores.sqlite.book import Desk
-from foliot.stores.sqlite.codes import instant, whole
 
 _SOURCES = """
     SELECT names.source, s.revision, CASE WHEN n.revision = s.revision THEN n.reconciled_at END, n.status, (

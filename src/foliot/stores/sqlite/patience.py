@@ -11,7 +11,7 @@ from __future__ import annotations
 from datetime import datetime, timedelta
 
 from foliot.protocols import Clock
-from foliot.stores.sqlite.codes import EPOCH
+from foliot.stores.sql.codes import EPOCH
 
 _JUMP = timedelta(seconds=1)  # more than a clock is ever slewed between two looks
 _NOTHING = timedelta(0)

@@ -4,35 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable
 from datetime import datetime
-from typing import NamedTuple
 
 from foliot.model.attempt import Attempt, Outcome
 from foliot.model.state import Skip
 from foliot.model.view import Overview
-from foliot.protocols import JobQuery, JobView, Output, RunQuery
+from foliot.protocols import JobQuery, Output, RunQuery
+from foliot.stores.sql.answer import Shown, Woken, bounds, first_wake, show, wanted
+from foliot.stores.sql.codes import OUTCOME_CODES, OUTCOMES, an_instant, whole
+from foliot.stores.sql.rows import ATTEMPT_COLUMNS, Row, read_those_that_can_be
 from foliot.stores.sqlite import chain, statement
-from foliot.stores.sqlite.book import Book, Desk, Entry
-from foliot.stores.sqlite.codes import OUTCOME_CODES, OUTCOMES, UNREADABLE, an_instant, instant, whole
-from foliot.stores.sqlite.rows import ATTEMPT_COLUMNS, Row, read_attempt
+from foliot.stores.sqlite.book import Book, Desk
 
-_SUCCEEDED = OUTCOME_CODES[Outcome.SUCCEEDED]
 _RUNS = f"SELECT {', '.join(f'a.{name}' for name in ATTEMPT_COLUMNS.split(', '))}, j.key FROM"
 _JOBS = "CROSS JOIN jobs AS j ON j.job_no = a.job_no"
 _NEWEST_FIRST = "ORDER BY a.scheduled_for DESC, a.job_no DESC, a.number DESC LIMIT"
-
-
-class Shown(NamedTuple):
-    """Jobs, and those among them that cannot be read, and are to be set aside."""
-
-    views: tuple[JobView, ...]
-    damaged: tuple[int, ...] = ()
-
-
-class Woken(NamedTuple):
-    """When the next job wakes, and jobs whose wake cannot be read."""
-
-    at: datetime | None
-    damaged: tuple[int, ...] = ()
 
 
 # -- jobs ------------------------------------------------------------------------------------------
@@ -44,21 +29,12 @@ def jobs(desk: Desk, query: JobQuery) -> Shown:
     if query.keys is None:
         entries = book.entries(_page(desk, query))
     else:
-        entries = [
-            e for e in book.by_key(query.keys).values() if e.key > query.after and _is_wanted(e, query)
-        ]
-        entries.sort(key=lambda entry: entry.key)
-    entries = entries[: query.limit]
-    return Shown(
-        tuple(_view(desk, entry) for entry in entries),
-        tuple(e.job_no for e in entries if e.record is None and e.row[7] is None),
-    )
+        entries = wanted(book.by_key(query.keys).values(), query)
+    return show(entries, (chain.attempts_of(desk.connection, entry.job_no) for entry in entries))
 
 
 def _page(desk: Desk, query: JobQuery) -> list[Row]:
-    after, last = query.after, None
-    if query.source is not None:
-        after, last = max(after, f"{query.source}/"), f"{query.source}0"  # "0" follows "/"
+    after, last = bounds(query)
     return desk.connection.execute(
         f"""
         {statement.BY_KEY.replace("WHERE j.key IN", "")}
@@ -70,30 +46,12 @@ def _page(desk: Desk, query: JobQuery) -> list[Row]:
     ).fetchall()
 
 
-def _is_wanted(entry: Entry, query: JobQuery) -> bool:
-    is_there = query.with_removed or entry.row[14] is None
-    source, _, name = entry.key.partition("/")
-    return is_there and query.source in (None, source) and query.name in (None, name)
-
-
-def _view(desk: Desk, entry: Entry) -> JobView:
-    rows = chain.attempts_of(desk.connection, entry.job_no)
-    ends = [row[13] for row in rows if row[14] == _SUCCEEDED and type(row[13]) is int]
-    return JobView(entry.key, entry.record, instant(max(ends, default=None)), entry.damage)
-
-
 # -- runs ------------------------------------------------------------------------------------------
 
 
 def runs(desk: Desk, query: RunQuery) -> tuple[Attempt, ...]:
     """Attempts, newest first."""
-    found = []
-    for row in _run_rows(desk, query):
-        try:
-            found.append(read_attempt(row, row[-1], desk.shelf))
-        except UNREADABLE:
-            continue  # its job is set aside when it is looked at
-    return tuple(found)
+    return tuple(attempt for _, attempt in read_those_that_can_be(_run_rows(desk, query), desk.shelf))
 
 
 def _run_rows(desk: Desk, query: RunQuery) -> list[Row]:
@@ -176,14 +134,7 @@ def has_cancels(desk: Desk) -> bool:
 
 
 def _first_wake(desk: Desk, lanes: Iterable[int]) -> Woken:
-    wakes, damaged = [], []
-    for lane in lanes:
-        for at, job_no in desk.connection.execute(statement.NEXT_WAKE, (lane,)):
-            try:
-                wakes.append(an_instant(at))
-            except UNREADABLE:
-                damaged.append(job_no)
-    return Woken(min(wakes, default=None), tuple(damaged))
+    return first_wake(row for lane in lanes for row in desk.connection.execute(statement.NEXT_WAKE, (lane,)))
 
 
 def backlog(desk: Desk, queues: Iterable[str], now: datetime, kinds: Collection[str] | None) -> int:

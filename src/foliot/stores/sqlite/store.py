@@ -35,11 +35,14 @@ from foliot.protocols import (
     Recovered,
     RunQuery,
 )
+from foliot.stores.sql.answer import Woken
+from foliot.stores.sql.claim import Asked
+from foliot.stores.sql.definition import Reader as JobReader
+from foliot.stores.sql.definition import Writer as JobWriter
+from foliot.stores.sql.ending import Report
 from foliot.stores.sqlite import declare, life, origin, prune, question, run
 from foliot.stores.sqlite.book import Book, Desk
 from foliot.stores.sqlite.connection import Synchronous, connect
-from foliot.stores.sqlite.definition import Reader as JobReader
-from foliot.stores.sqlite.definition import Writer as JobWriter
 from foliot.stores.sqlite.lock_file import LockFiles
 from foliot.stores.sqlite.migration import migrate
 from foliot.stores.sqlite.patience import Patience
@@ -175,7 +178,7 @@ class SqliteStore:
         self, node: str, now: datetime, room: Mapping[str, int], decide: DecideDue, claim_id: str
     ) -> Claimed:
         def work(desk: Desk) -> Claimed:
-            asked = run.Asked(node, now, room, decide, claim_id)
+            asked = Asked(node, now, room, decide, claim_id)
             return run.claim(desk, asked, self._patience.now(), self._lease)
 
         return await self._writer.call("claim", work)
@@ -183,7 +186,8 @@ class SqliteStore:
     async def finish(
         self, node: str, endings: Sequence[Ending], now: datetime, decide: DecideEnded
     ) -> Finished:
-        return await self._writer.call("finish", lambda desk: run.finish(desk, node, endings, now, decide))
+        report = Report(node, endings, now, decide)
+        return await self._writer.call("finish", lambda desk: run.finish(desk, report))
 
     async def recover(self, limit: int, now: datetime, decide: DecideLost) -> Recovered:
         def work(desk: Desk) -> Recovered:
@@ -239,7 +243,7 @@ class SqliteStore:
     async def next_wake(self, queues: Iterable[str], kinds: Collection[str] | None = None) -> datetime | None:
         asked, cancels = tuple(queues), self._cancels
 
-        def look(desk: Desk) -> tuple[question.Woken, bool]:
+        def look(desk: Desk) -> tuple[Woken, bool]:
             return question.next_wake(desk, asked, kinds), cancels is not None and question.has_cancels(desk)
 
         while True:
@@ -276,6 +280,9 @@ class SqliteStore:
                 return overview
             await self._set_aside(damaged)
 
+    async def now(self) -> datetime:
+        return self._clock.now()
+
     async def nodes(self) -> tuple[NodeView, ...]:
         return await self._reader.call("nodes", life.nodes)
 
@@ -293,7 +300,7 @@ class SqliteStore:
     async def prune(self, now: datetime, limit: int, after: str = "") -> Pruned:
         page = await self._reader.call("prune", lambda desk: prune.look(desk, now, limit, after))
         if not page.ripe:
-            return Pruned(0, page.keys[-1] if page.has_more and page.keys else "")
+            return page.nothing
         return await self._writer.call("prune", lambda desk: prune.forget(desk, page, now, limit, after))
 
     # -- outputs -----------------------------------------------------------------------------------

@@ -16,6 +16,7 @@ from typing import Any, Generic, NamedTuple, TypeVar
 
 from foliot.errors import StoreError
 from foliot.stores.sqlite.connection import is_passing, translated
+from foliot.stores.sqlite.migration import check_schema
 
 Desk = TypeVar("Desk")
 Answer = TypeVar("Answer")
@@ -95,6 +96,8 @@ class Worker(threading.Thread, Generic[Desk]):
         try:
             desk = self._at_work()
             self._execute(self.begin)
+            if self._connection is not None:
+                check_schema(self._connection)
         except (sqlite3.Error, StoreError, OSError) as error:
             return self._fail(calls, error)
         try:

@@ -19,9 +19,9 @@ store; opened twice, it gives two handles of the same data. A store that lives i
 `open_store` instead of `sharing`. Leases go by `clock`: a store on a server adds to the server's time
 what the clock was moved by. No plugin of pytest is needed.
 
-The topics are classes of their own, for a store that is still being written: claims, finishes, leases,
-recovery, reconciling, commands, questions, history, damage. What attempts wrote, who works on the store,
-and where its jobs come from are seams of their own: `class TestMyStore(StoreContract, OutputContract,
+The topics are classes of their own, for a store that is still being written: claims, passing over, finishes,
+leases, recovery, reconciling, commands, questions, history, damage. What attempts wrote, who works on the
+store, and where its jobs come from are seams of their own: `class TestMyStore(StoreContract, OutputContract,
 NodeContract, SourceContract)`.
 
 Three ways to race are built in: claimers come alone, as four tasks, as four threads and as four processes
@@ -43,8 +43,8 @@ pytest.register_assert_rewrite(
         f"{__name__}.{module}"
         for module in (
             "claim", "command", "damage", "finish", "finish_race", "history", "lease", "meddler",
-            "node", "order", "output", "process", "query", "reconcile", "recovery", "sample", "source",
-            "stage",
+            "node", "order", "output", "pass_over", "process", "query", "reconcile", "recovery", "sample",
+            "source", "stage",
         )
     )
 )  # fmt: skip
@@ -57,6 +57,7 @@ from foliot.testing.contract.history import HistoryContract
 from foliot.testing.contract.lease import LeaseContract
 from foliot.testing.contract.node import NodeContract
 from foliot.testing.contract.output import OutputContract
+from foliot.testing.contract.pass_over import PassOverContract
 from foliot.testing.contract.query import QueryContract
 from foliot.testing.contract.reconcile import ReconcileContract
 from foliot.testing.contract.recovery import RecoveryContract
@@ -74,6 +75,7 @@ __all__ = [
     "NodeContract",
     "OpenStore",
     "OutputContract",
+    "PassOverContract",
     "QueryContract",
     "ReconcileContract",
     "RecoveryContract",
@@ -85,6 +87,7 @@ __all__ = [
 
 class StoreContract(
     ClaimContract,
+    PassOverContract,
     FinishContract,
     LeaseContract,
     RecoveryContract,

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import datetime
 
 import pytest
@@ -11,7 +12,7 @@ import pytest
 from foliot.engine.planner import plan_due, plan_ended, plan_lost
 from foliot.errors import FoliotError, JobNotFoundError
 from foliot.model.attempt import Ending, Outcome
-from foliot.model.decision import Decision
+from foliot.model.decision import Decision, Event, Happening
 from foliot.model.state import Record
 from foliot.protocols import JobQuery, JobView
 from foliot.testing.contract.sample import (
@@ -174,8 +175,10 @@ class DamageContract(Contract):
     async def test_a_job_that_cannot_be_decided_about_is_set_aside(self, stage: Stage) -> None:
         await stage.join("a")
         await stage.declare(*some_jobs(3))
-        started = await stage.claim_all("a", _fail_for_the_bad)
-        assert sorted(a.job for a in started) == [f"{SOURCE}/job-0000", f"{SOURCE}/job-0002"]
+        claimed = await stage.store.claim("a", stage.now, {"default": 9}, _fail_for_the_bad, "c")
+        started = sorted(attempt.job for _, attempt in claimed.attempts)
+        assert started == [f"{SOURCE}/job-0000", f"{SOURCE}/job-0002"]
+        assert _set_aside_in(claimed.events) == [BAD]
         view = await self._view(stage)
         assert "it went wrong" in (view.problem or "")
         assert await stage.store.next_wake(["default"]) is None
@@ -191,6 +194,7 @@ class DamageContract(Contract):
 
         finished = await stage.finish("a", *attempts, decide=_fail_to_end_the_bad)
         assert [(refused.ending.job, bool(refused.reason)) for refused in finished.refused] == [(BAD, True)]
+        assert _set_aside_in(finished.events) == [BAD]
         ended = {a.job for a in await stage.runs(outcome=Outcome.SUCCEEDED)}
         assert ended == {f"{SOURCE}/job-0000", f"{SOURCE}/job-0002"}
         assert (await self._view(stage)).damage is not None
@@ -218,6 +222,12 @@ class DamageContract(Contract):
         await stage.finish("a", attempt)
         await stage.store.update(job.key, change(paused_at=stage.now))
         assert dict((await stage.record(job.key)).job.extra) == extra
+
+
+def _set_aside_in(events: Sequence[Event]) -> list[str]:
+    return [
+        event.job for event in events if event.what is Happening.SET_ASIDE and "it went wrong" in event.reason
+    ]
 
 
 def _fail_for_the_bad(record: Record, now: datetime, node: str) -> Decision:

@@ -27,6 +27,12 @@ class NodeContract(Contract):
         assert await nodes_of(stage) == ()
 
     @scenario
+    async def test_the_time_that_is_told_is_the_one_that_leases_go_by(self, stage: Stage) -> None:
+        lease = await stage.join("a")
+        store: Any = stage.store
+        assert await cast("NodeStore", store).now() == lease.store_now == stage.now
+
+    @scenario
     async def test_nodes_are_shown_as_they_joined_in_the_order_of_their_ids(self, stage: Stage) -> None:
         nodes = [
             Node("b", "second", ("default", "slow"), ("python:a", "python:b"), "1.2"),

@@ -10,12 +10,13 @@ from typing import Any, NamedTuple
 
 from foliot.engine.planner import plan_due
 from foliot.protocols import DecideDue, Store
-from foliot.testing.contract.sample import end, ending_of, start_due, start_each_minute
+from foliot.testing.contract.sample import end, ending_of, start_due, start_each_minute, start_own
 
 # By name, because another process cannot be handed a function.
 DECIDES: Mapping[str, DecideDue] = {
     "start_due": start_due,
     "start_each_minute": start_each_minute,
+    "start_own": start_own,
     "plan_due": plan_due,
 }
 ROOM: Mapping[str, int] = {"default": 1000}

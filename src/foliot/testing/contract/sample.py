@@ -9,7 +9,7 @@ All are pure: a store may ask again.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -17,7 +17,7 @@ from foliot.model.attempt import Attempt, AttemptState, Ending, Outcome, Trigger
 from foliot.model.decision import Decision, Event, Happening
 from foliot.model.job import Action, Job
 from foliot.model.state import Record, State
-from foliot.protocols import DecideCommand, DecideDeclared, DecideRemoved
+from foliot.protocols import DecideCommand, DecideDeclared, DecideDue, DecideRemoved
 from foliot.schedules import Every
 
 SOURCE = "contract"
@@ -88,6 +88,30 @@ def _started(
 def let_pass(record: Record, now: datetime, node: str) -> Decision:  # noqa: ARG001 - one of the due kind
     """Start nothing; the job sleeps."""
     return Decision(record.state._replace(token=record.state.token + 1, wake_at=None))
+
+
+def pass_over(record: Record, now: datetime, node: str) -> Decision:  # noqa: ARG001 - one of the due kind
+    """Leave the job to others."""
+    return Decision(record.state)
+
+
+def fitting(fits: Callable[[str], bool], decide: DecideDue = start_due) -> DecideDue:
+    """Decide so about the jobs whose keys fit, and pass over the others."""
+
+    def decide_if_it_fits(record: Record, now: datetime, node: str) -> Decision:
+        return (decide if fits(record.job.key) else pass_over)(record, now, node)
+
+    return decide_if_it_fits
+
+
+def start_own(record: Record, now: datetime, node: str) -> Decision:
+    """Start a run if the job is one of the node's own; each of four nodes has a quarter of them."""
+    return (start_due if is_own(record.job.key, node) else pass_over)(record, now, node)
+
+
+def is_own(job: str, node: str) -> bool:
+    """Whether the numbers at the ends of both names agree, modulo four."""
+    return int(job.rpartition("-")[2]) % 4 == int(node.rpartition("-")[2])
 
 
 # -- when an attempt ends --------------------------------------------------------------------------

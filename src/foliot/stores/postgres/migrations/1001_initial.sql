@@ -1,5 +1,5 @@
 -- Instants are whole microseconds since 1970-01-01 UTC. Words of the model that are few are small numbers
--- (see codes.py of the store on SQLite, which has the same rows). Nothing that a run writes depends on how
+-- (see foliot.stores.sql.codes; the store on SQLite has the same rows). Nothing that a run writes depends on how
 -- much history there is. Texts are compared by their code points, as Python does.
 
 CREATE SEQUENCE job_numbers;

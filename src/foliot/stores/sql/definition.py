@@ -25,9 +25,12 @@ _NO_NAME = "-"
 _NO_DATA = "{}"
 
 
-def _setter(kind: type, field: str) -> Callable[[object, object], None]:
+Put = Callable[[object, object], None]
+
+
+def _setter(kind: type, field: str) -> Put:
     """The slot itself: values are frozen once they are made, and this is how they are made."""
-    put: Callable[[object, object], None] = kind.__dict__[field].__set__
+    put: Put = kind.__dict__[field].__set__
     return put
 
 
@@ -50,6 +53,14 @@ class _Frame(NamedTuple):
     frame: str
     policy: str
     alive: Schedule  # so that its id is not used again
+
+
+class _Mould(NamedTuple):
+    """A frame that was read: what all jobs of it share, and how each gets it."""
+
+    source: str
+    action: Action
+    values: tuple[tuple[Put, object], ...]
 
 
 class Writer:
@@ -88,7 +99,7 @@ class Reader:
     """Texts to jobs, with those that were read last kept."""
 
     def __init__(self) -> None:
-        self._frames: dict[tuple[str, str], Job] = {}
+        self._frames: dict[tuple[str, str], _Mould] = {}
         self._jobs: dict[str, tuple[str, str, str, Job]] = {}
 
     def job(self, key: str, frame: str, data: str, policy: str) -> Job:
@@ -103,17 +114,18 @@ class Reader:
         return job
 
     def _read(self, key: str, frame: str, data: str, policy: str) -> Job:
-        empty = self._frames.get((frame, policy))
-        if empty is None:
+        mould = self._frames.get((frame, policy))
+        if mould is None:
             if len(self._frames) >= _MOST_FRAMES:
                 self._frames.clear()
-            empty = self._frames[frame, policy] = decode_job(frame, policy)
-        source, _, name = key.partition("/")
-        if source != empty.source:
-            raise DamagedRecordError("source", empty.source, f"is not that of {key}")
-        if data == _NO_DATA:
-            return _named(empty, name, empty.action)  # a herd without data shares it, too
-        return _named(empty, name, _acting(empty.action.kind, _read_data(data)))
+            mould = self._frames[frame, policy] = _mould_of(decode_job(frame, policy))
+        source, action, values = mould
+        found, _, name = key.partition("/")
+        if found != source:
+            raise DamagedRecordError("source", source, f"is not that of {key}")
+        if data != _NO_DATA:  # a herd without data shares its action, too
+            action = _acting(action.kind, _read_data(data))
+        return _named(name, action, values)
 
 
 def _job_of(frame: Job, name: str, data: dict[str, Any]) -> Job:
@@ -132,13 +144,17 @@ def _job_of(frame: Job, name: str, data: dict[str, Any]) -> Job:
     )
 
 
-def _named(frame: Job, name: str, action: Action) -> Job:
-    """A job of this frame, without the checks: the frame has passed them, and they cost the most."""
+def _mould_of(frame: Job) -> _Mould:
+    return _Mould(frame.source, frame.action, tuple((put, take(frame)) for take, put in _FRAME_FIELDS))
+
+
+def _named(name: str, action: Action, values: tuple[tuple[Put, object], ...]) -> Job:
+    """A job of a frame, without the checks: the frame has passed them, and they cost the most."""
     job = object.__new__(Job)
     _set_name(job, name)
     _set_action(job, action)
-    for take, put in _FRAME_FIELDS:
-        put(job, take(frame))
+    for put, value in values:
+        put(job, value)
     return job
 
 

@@ -6,8 +6,8 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 
 from foliot.errors import DamagedRecordError
 from foliot.model.damage import Flaw
-from foliot.stores.sqlite.codes import OUTCOMES, STATES, TRIGGERS, UNREADABLE, instant
-from foliot.stores.sqlite.rows import ABSURD, ATTEMPT_COLUMNS, STATE_COLUMNS, Row
+from foliot.stores.sql.codes import OUTCOMES, STATES, TRIGGERS, UNREADABLE, instant
+from foliot.stores.sql.rows import ABSURD, ATTEMPT_COLUMNS, STATE_COLUMNS, Row
 
 _COUNTS = ("token", "fired_count", "failures_in_row", "number", "retries", "losses")
 _TEXTS = ("last_run", "request", "error", "reason")

@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING
 
 from foliot.model.attempt import Attempt, AttemptState, Outcome, Trigger
 from foliot.model.state import Record, State
-from foliot.stores.sqlite.codes import EPOCH, micros
-from foliot.stores.sqlite.rows import request_text
+from foliot.stores.sql.codes import EPOCH, micros
+from foliot.stores.sql.rows import request_text
 
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from foliot.stores.sqlite.book import Book, Entry
+    from foliot.stores.sql.book import Book, Entry
 
 _RUNNING, _ENDED = AttemptState.RUNNING, AttemptState.ENDED
 _SCHEDULE, _SUCCEEDED = Trigger.SCHEDULE, Outcome.SUCCEEDED
@@ -64,7 +64,7 @@ def _note_start(book: Book, entry: Entry, record: Record, attempt: Attempt, stat
         (entry.job_no, state.token, micros(state.wake_at), micros(state.served_until), micros(state.next_at),
          state.fired_count, micros(state.last_attempt_at), state.last_run, at)
     )  # fmt: skip
-    book.desk.kept.pop(entry.key, None)
+    book.kept.pop(entry.key, None)
     entry.record = Record(record.job, state, (attempt,))
     return True
 
@@ -89,7 +89,7 @@ def _note_end(book: Book, entry: Entry, record: Record, attempt: Attempt, state:
         (micros(attempt.scheduled_for), entry.job_no, request_text(attempt.request), attempt.number,
          _number_of(attempt.started_at), _number_of(attempt.finished_at))
     )  # fmt: skip
-    book.desk.kept.pop(entry.key, None)
+    book.kept.pop(entry.key, None)
     entry.record = Record(record.job, state, ())
     return True
 

@@ -5,25 +5,40 @@ Reading raises one of `UNREADABLE`, or a DamagedRecordError, for what cannot be 
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from typing import Any, Protocol
 
 from foliot.model.attempt import Attempt
 from foliot.model.json_text import clean_text
 from foliot.model.state import State
-from foliot.stores.sqlite.codes import (
+from foliot.stores.sql.codes import (
     OUTCOME_CODES,
     OUTCOMES,
     STATE_CODES,
     STATES,
     TRIGGER_CODES,
     TRIGGERS,
+    UNREADABLE,
     an_instant,
     instant,
     micros,
 )
-from foliot.stores.sqlite.shelf import Shelf
 
 Row = tuple[Any, ...]
+
+
+class Names(Protocol):
+    """Names of nodes, under small numbers."""
+
+    def node(self, number: int | None) -> str | None:
+        """The id of a node; LookupError if there is none."""
+        ...
+
+    def node_number(self, id_: str | None) -> int | None:
+        """The number of a node's id, which is written if it is new."""
+        ...
+
 
 STATE_COLUMNS = (
     "token, created_at, wake_at, served_until, next_at, paused_at, removed_at, "
@@ -61,7 +76,7 @@ def state_row(state: State) -> Row:
     )  # fmt: skip
 
 
-def read_attempt(row: Row, key: str, shelf: Shelf) -> Attempt:
+def read_attempt(row: Row, key: str, names: Names) -> Attempt:
     """An attempt of a job, of its columns."""
     number, request, token, exit_code = row[1], row[5], row[9], row[19]
     if type(number) is not int or type(token) is not int or type(request) is not str:
@@ -72,7 +87,7 @@ def read_attempt(row: Row, key: str, shelf: Shelf) -> Attempt:
         raise ValueError("the attempt counts beyond all bounds")
     return Attempt(
         key, number, TRIGGERS[row[2]], STATES[row[3]], an_instant(row[4]), request[1:] if request else None,
-        instant(row[6]), instant(row[7]), shelf.node(row[8]), token, instant(row[10]), instant(row[11]),
+        instant(row[6]), instant(row[7]), names.node(row[8]), token, instant(row[10]), instant(row[11]),
         instant(row[12]), instant(row[13]), OUTCOMES[row[14]], row[15], row[16], row[17], row[18],
         exit_code,
     )  # fmt: skip
@@ -88,7 +103,7 @@ def attempt_key(attempt: Attempt, job_no: int) -> Row:
     return micros(attempt[4]), job_no, request_text(attempt[5]), attempt[1]
 
 
-def attempt_row(attempt: Attempt, shelf: Shelf) -> Row:
+def attempt_row(attempt: Attempt, names: Names) -> Row:
     """What may change of an attempt, in the order of the columns after its key."""
     (
         _, _, trigger, state, _, _, covers_from, wake_at, node, token,
@@ -97,7 +112,14 @@ def attempt_row(attempt: Attempt, shelf: Shelf) -> Row:
     ) = attempt  # fmt: skip
     return (
         TRIGGER_CODES[trigger], STATE_CODES[state], micros(covers_from), micros(wake_at),
-        shelf.node_number(node), token, micros(claimed_at), micros(deadline_at), micros(started_at),
+        names.node_number(node), token, micros(claimed_at), micros(deadline_at), micros(started_at),
         micros(finished_at), OUTCOME_CODES[outcome], None if error is None else clean_text(error),
         reason if reason.isascii() else clean_text(reason), retries, losses, exit_code,
     )  # fmt: skip
+
+
+def read_those_that_can_be(rows: Iterable[Row], names: Names) -> Iterator[tuple[Row, Attempt]]:
+    """Attempts of rows that end with a job's key; those that cannot be read are left to whoever claims."""
+    for row in rows:
+        with suppress(*UNREADABLE):
+            yield row, read_attempt(row, row[-1], names)

@@ -1,20 +1,17 @@
-"""Two handles of one database: what one remembers of its claims is never older than what is written."""
+"""Two handles of one store: what one remembers of its claims is never older than what is written."""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
 
-import psycopg
 import pytest
 
 from foliot.engine.planner import plan_ended
-from foliot.errors import StoreUnavailableError
 from foliot.model.attempt import Attempt, AttemptState
 from foliot.model.job import Action
 from foliot.model.state import Node
-from foliot.protocols import Changes, JobQuery, RunQuery
-from foliot.stores.postgres import PostgresStore
+from foliot.protocols import Changes, JobQuery, RunQuery, Store
 from foliot.testing.clock import ManualClock
 from foliot.testing.contract.sample import (
     HOUR,
@@ -30,12 +27,25 @@ from foliot.testing.contract.sample import (
     start_due,
     untouched,
 )
+from foliot.testing.contract.stage import OpenStore
+from stores.postgres.opening import open_postgres
+from stores.sqlite.opening import open_sqlite
 
 CLOCK = ManualClock()
 KEY = f"{SOURCE}/job"
 
 
-async def claim_one(store: PostgresStore) -> Attempt:
+@pytest.fixture(params=["sqlite", "postgres"])
+def open_store(request: pytest.FixtureRequest) -> OpenStore:
+    """Opens the same store each time."""
+    if request.param == "sqlite":
+        path = request.getfixturevalue("tmp_path") / "jobs.db"
+        return lambda: open_sqlite(str(path), CLOCK)
+    url = request.getfixturevalue("url")
+    return lambda: open_postgres(url, CLOCK)
+
+
+async def claim_one(store: Store) -> Attempt:
     now = CLOCK.now()
     await store.join(Node("a"))
     await store.reconcile(
@@ -45,25 +55,25 @@ async def claim_one(store: PostgresStore) -> Attempt:
     return attempt
 
 
-async def pause(store: PostgresStore) -> None:
+async def pause(store: Store) -> None:
     await store.update(KEY, change(paused_at=CLOCK.now()))
 
 
-async def cancel(store: PostgresStore) -> None:
+async def cancel(store: Store) -> None:
     await store.update(KEY, request_cancel)
 
 
-async def ask(store: PostgresStore) -> None:
+async def ask(store: Store) -> None:
     await store.update(KEY, open_pending(CLOCK.now() + HOUR, "please"))
 
 
 @pytest.mark.parametrize("handle", ["the same", "another"])
 @pytest.mark.parametrize("meddle", [pause, cancel, ask])
 def test_a_finish_sees_what_was_written_since_its_claim(
-    url: str, meddle: Callable[[PostgresStore], Awaitable[None]], handle: str
+    open_store: OpenStore, meddle: Callable[[Store], Awaitable[None]], handle: str
 ) -> None:
     async def act() -> None:
-        async with PostgresStore(url, time=CLOCK) as ours, PostgresStore(url, time=CLOCK) as theirs:
+        async with open_store() as ours, open_store() as theirs:
             attempt = await claim_one(ours)
             await meddle(theirs if handle == "another" else ours)
             (before,) = await ours.jobs(JobQuery())
@@ -80,9 +90,9 @@ def test_a_finish_sees_what_was_written_since_its_claim(
 
 
 @pytest.mark.parametrize("handle", ["the same", "another"])
-def test_what_is_gone_since_its_claim_cannot_be_finished(url: str, handle: str) -> None:
+def test_what_is_gone_since_its_claim_cannot_be_finished(open_store: OpenStore, handle: str) -> None:
     async def act() -> None:
-        async with PostgresStore(url, time=CLOCK) as ours, PostgresStore(url, time=CLOCK) as theirs:
+        async with open_store() as ours, open_store() as theirs:
             attempt = await claim_one(ours)
             await (theirs if handle == "another" else ours).update(KEY, forget)
             ending = ending_of(attempt, CLOCK.now())
@@ -92,9 +102,9 @@ def test_what_is_gone_since_its_claim_cannot_be_finished(url: str, handle: str) 
     asyncio.run(act())
 
 
-def test_what_is_to_be_cancelled_is_told_as_such_when_a_claim_is_repeated(url: str) -> None:
+def test_what_is_to_be_cancelled_is_told_as_such_when_a_claim_is_repeated(open_store: OpenStore) -> None:
     async def act() -> None:
-        async with PostgresStore(url, time=CLOCK) as store:
+        async with open_store() as store:
             attempt = await claim_one(store)
             await cancel(store)
             again = await store.claim("a", CLOCK.now(), {"default": 1}, start_due, "claim")
@@ -104,9 +114,11 @@ def test_what_is_to_be_cancelled_is_told_as_such_when_a_claim_is_repeated(url: s
 
 
 @pytest.mark.parametrize("handle", ["the same", "another"])
-def test_a_definition_that_was_remembered_is_not_used_when_it_was_changed(url: str, handle: str) -> None:
+def test_a_definition_that_was_remembered_is_not_used_when_it_was_changed(
+    open_store: OpenStore, handle: str
+) -> None:
     async def act() -> None:
-        async with PostgresStore(url, time=CLOCK) as ours, PostgresStore(url, time=CLOCK) as theirs:
+        async with open_store() as ours, open_store() as theirs:
             attempt = await claim_one(ours)
             await ours.finish("a", [ending_of(attempt, CLOCK.now())], CLOCK.now(), end_and_count)
             now = CLOCK.now()
@@ -116,26 +128,5 @@ def test_a_definition_that_was_remembered_is_not_used_when_it_was_changed(url: s
             )
             ((job, _),) = (await ours.claim("a", now, {"default": 1}, start_due, "next")).attempts
             assert job == changed
-
-    asyncio.run(act())
-
-
-def test_a_claim_that_was_undone_is_not_remembered(url: str) -> None:
-    async def act() -> None:
-        points: list[str] = []
-
-        def fail_once(name: str) -> None:
-            if name == "claim:before_commit" and not points:
-                points.append(name)
-                raise psycopg.OperationalError("the connection is lost")
-
-        async with PostgresStore(url, time=CLOCK, failpoint=fail_once) as store:
-            with pytest.raises(StoreUnavailableError):
-                await claim_one(store)
-            assert await store.held("a") == ()
-            claimed = await store.claim("a", CLOCK.now(), {"default": 1}, start_due, "again")
-            ((_, attempt),) = claimed.attempts
-            ending = ending_of(attempt, CLOCK.now())
-            assert not (await store.finish("a", [ending], CLOCK.now(), end_and_count)).refused
 
     asyncio.run(act())

@@ -1,0 +1,131 @@
+"""A claim, from what is due to what has started. The book of the dialect finds, locks and writes the rows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
+from operator import itemgetter
+from typing import NamedTuple
+
+from foliot.model.attempt import Attempt
+from foliot.model.decision import Decision, Event, set_aside
+from foliot.model.job import Job
+from foliot.model.state import Record
+from foliot.protocols import Claimed, DecideDue
+from foliot.stores.sql.book import Book, Entry
+from foliot.stores.sql.codes import whole
+from foliot.stores.sql.sweep import FIRST, Place, Sweep
+
+MOST_LOOKS = 2000
+PLACES = 4096  # more than a claim can start
+_AT_ONCE = 500  # where many are passed over
+
+
+class Asked(NamedTuple):
+    """What a node asks for."""
+
+    node: str
+    now: datetime
+    room: Mapping[str, int]
+    decide: DecideDue
+    claim_id: str
+
+
+def answer_again(book: Book, held: Iterable[tuple[Attempt, int]], claim_no: int) -> Claimed:
+    """What a claim started, as far as it has not ended: of what a node holds, each with its place."""
+    ours = sorted((pair for pair in held if pair[1] // PLACES == claim_no), key=itemgetter(1))
+    entries = book.by_key({attempt.job for attempt, _ in ours})
+    known = ((entries[attempt.job].record, attempt) for attempt, _ in ours if attempt.job in entries)
+    return Claimed(tuple((record.job, attempt) for record, attempt in known if record is not None))
+
+
+class Claimer:
+    """One claim under way. `held` are the entries of the jobs that it has started something of."""
+
+    def __init__(self, book: Book, sweep: Sweep, asked: Asked) -> None:
+        self._book = book
+        self._sweep = sweep
+        self._node, self._now, self._room, self._decide, _ = asked
+        self._started: list[tuple[Job, Attempt]] = []
+        self._events: list[Event] = []
+        self._passed: set[int] = set()
+        self._looks = 0
+        self.held: dict[str, Entry] = {}
+
+    def claim(self, lanes: Mapping[str, Sequence[int]]) -> Claimed:
+        """Start what is due in the lanes of each queue, as far as there is room."""
+        for queue, free in self._room.items():
+            if lanes.get(queue):
+                self._claim_from(lanes[queue], len(self._started) + free)
+        return Claimed(tuple(self._started), tuple(self._events), more=self._looks >= MOST_LOOKS)
+
+    def _claim_from(self, lanes: Sequence[int], most: int) -> None:
+        """Look at what has been due for longest, until there is no room or nothing due."""
+        claims, passed = (self._node, *lanes), 0
+        begun = after = self._sweep.start(claims)
+        while (room := most - len(self._started)) > 0 and max(self._looks, passed) < MOST_LOOKS:
+            count = min(max(room, _AT_ONCE) if passed else room, MOST_LOOKS - self._looks)
+            entries = self._due(lanes, count, after)
+            looked = self._look_at(entries, most)
+            self._book.flush()
+            passed_now = self._count_passed(looked)
+            passed += passed_now
+            if len(entries) == count:
+                self._sweep.end(claims, looked[-1].place, len(looked), passed_now)
+                after = looked[-1].place if passed_now else after
+            elif begun != FIRST:
+                self._sweep.forget(claims)
+                begun = after = FIRST  # what is in front has its turn
+            elif any(map(self._is_due_again, entries)):
+                after = FIRST
+            else:
+                return  # that was all: nobody need ask once more
+
+    def _due(self, lanes: Sequence[int], count: int, after: Place) -> list[Entry]:
+        now = whole(self._now)
+        entries = self._book.due(lanes, now, count, after)
+        if entries or after != FIRST or self._looks or self._passed:
+            return entries
+        return self._book.due_in_spite_of_others(lanes, now)
+
+    def _look_at(self, entries: list[Entry], most: int) -> list[Entry]:
+        """Those that were looked at before there was no more room."""
+        stride = self._book.stride
+        for number, entry in enumerate(entries, start=1):
+            if len(self._started) >= most:
+                return entries[: number - 1]
+            if entry.job_no not in self._passed:
+                self._look(entry)
+            if number % stride == 0:
+                self._book.flush()
+        return entries
+
+    def _look(self, entry: Entry) -> None:
+        self._book.read(entry)
+        record = entry.record
+        decision = self._book.decide(entry, self._ask)
+        if record is not None and decision is not None and decision.is_nothing(record):
+            self._passed.add(entry.job_no)
+            return
+        self._looks += 1
+        self.held.pop(entry.key, None)  # it may have been looked at before
+        if decision is None or record is None:
+            self._events.append(set_aside(entry.key, self._now, entry.damage))
+            return
+        self._events += decision.events
+        token = record.state.token
+        for attempt in decision.attempts:
+            if attempt.token > token and attempt.is_running:
+                self._started.append((record.job, attempt))
+                self.held[entry.key] = entry
+
+    def _ask(self, record: Record) -> Decision:
+        return self._decide(record, self._now, self._node)
+
+    def _count_passed(self, entries: list[Entry]) -> int:
+        return sum(entry.job_no in self._passed for entry in entries) if self._passed else 0
+
+    def _is_due_again(self, entry: Entry) -> bool:
+        """Whether a job that was decided about is to be looked at once more."""
+        wake_at = entry.record.state.wake_at if entry.record and not entry.damage else None
+        return wake_at is not None and wake_at <= self._now and entry.job_no not in self._passed

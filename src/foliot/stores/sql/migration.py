@@ -1,0 +1,47 @@
+"""The steps of a schema, read from the package of a dialect.
+
+The number of a step is a thousand times the major version of the schema, plus a count: a step of the same
+major version only adds what older programs can leave alone, so they go on working beside newer ones.
+"""
+
+from __future__ import annotations
+
+from importlib.resources import files
+from typing import NamedTuple
+
+from foliot.errors import StoreError
+
+_MAJOR_STEP = 1000
+
+
+class Step(NamedTuple):
+    """One step of a schema."""
+
+    number: int
+    name: str
+    script: str
+
+
+def read_steps(package: str) -> list[Step]:
+    """All steps, in order."""
+    found = []
+    for file in (files(package) / "migrations").iterdir():
+        number, _, name = file.name.removesuffix(".sql").partition("_")
+        if file.name.endswith(".sql"):
+            found.append(Step(int(number), name, file.read_text(encoding="utf-8")))
+    return sorted(found)
+
+
+def major_of(number: int) -> int:
+    """The major version of a schema that has come to that step."""
+    return number // _MAJOR_STEP
+
+
+def refuse_newer(number: int, known: int) -> None:
+    """StoreError if a schema is of a newer major version than this program knows."""
+    if major_of(number) > known:
+        raise StoreError(
+            f"the store has schema {number}, and this version of Foliot knows {known}.x only",
+            details={"found": number, "known": known},
+            hint="a newer version of Foliot has migrated it: use that version, or a copy from before",
+        )

@@ -1,0 +1,32 @@
+"""A process that stands still at a failpoint, in the middle of a transaction, until it is killed."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import sys
+from datetime import timedelta
+
+from foliot.clock import SystemClock
+from foliot.model.state import Node
+from foliot.stores.postgres import PostgresStore
+from foliot.testing.contract.sample import end, ending_of, start_due
+
+
+async def live(url: str, point: str) -> None:
+    """Join, claim and finish, until the point is reached."""
+    clock = SystemClock()
+
+    def stand(name: str) -> None:
+        if name == point:
+            os.kill(os.getpid(), signal.SIGSTOP)
+
+    async with PostgresStore(url, lease=timedelta(seconds=2), failpoint=stand) as store:
+        await store.join(Node("stands"))
+        claimed = await store.claim("stands", clock.now(), {"default": 100}, start_due, "claim")
+        endings = [ending_of(attempt, clock.now()) for _, attempt in claimed.attempts]
+        await store.finish("stands", endings, clock.now(), end)
+
+
+asyncio.run(live(sys.argv[1], sys.argv[2]))

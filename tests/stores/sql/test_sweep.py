@@ -1,0 +1,59 @@
+"""How far claims have come, and for how long that counts."""
+
+from __future__ import annotations
+
+import asyncio
+from datetime import timedelta
+
+import pytest
+
+from foliot.stores.sql.sweep import FIRST, Place, Sweep
+from foliot.testing.clock import ManualClock
+
+HERE, THERE = Place(7, 7), Place(8, 8)
+
+
+def a_sweep(*, has_litter: bool) -> tuple[Sweep, ManualClock]:
+    sweep, clock = Sweep(has_litter=has_litter), ManualClock()
+    sweep._clock = clock  # type: ignore[assignment]  # one that can be moved
+    return sweep, clock
+
+
+@pytest.mark.parametrize(
+    ("has_litter", "looked", "passed", "wanted"),
+    [
+        (True, 500, 0, HERE),
+        (True, 99, 0, FIRST),
+        (False, 500, 0, FIRST),
+        (False, 500, 100, HERE),
+        (False, 500, 99, FIRST),
+    ],
+)
+def test_only_what_would_be_long_to_walk_over_is_left_behind(
+    has_litter: bool,  # noqa: FBT001 - a row of the table
+    looked: int,
+    passed: int,
+    wanted: Place,
+) -> None:
+    sweep, _ = a_sweep(has_litter=has_litter)
+    sweep.end("a", HERE, looked, passed)
+    assert sweep.start("a") == wanted
+    assert sweep.start("b") == FIRST
+
+
+@pytest.mark.parametrize(("passed", "moment"), [(0, 1), (500, 10)])
+def test_a_place_holds_for_a_moment_only_however_often_it_moves(passed: int, moment: int) -> None:
+    sweep, clock = a_sweep(has_litter=True)
+    sweep.end("a", HERE, 500, passed)
+    asyncio.run(clock.advance(timedelta(seconds=moment) / 2))
+    sweep.end("a", THERE, 500, passed)
+    assert sweep.start("a") == THERE
+    asyncio.run(clock.advance(timedelta(seconds=moment) / 2))
+    assert sweep.start("a") == FIRST
+
+
+def test_a_claim_that_came_to_the_end_begins_at_the_front() -> None:
+    sweep, _ = a_sweep(has_litter=True)
+    sweep.end("a", HERE, 500)
+    sweep.forget("a")
+    assert sweep.start("a") == FIRST
