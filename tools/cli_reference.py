@@ -49,7 +49,7 @@ of the one that ended its process |
 | `run logs` | `run`, `attempt`, `text`, `dropped`: how many characters are missing in the middle |
 | `run cancel` | `run`, `attempt`, `state` |
 | `node list` | `nodes`: a list of `node`, `name`, `alive`, `lease_until`, `open_attempts`, `queues`, \
-`actions` (null: all), `version` |
+`actions` (null: all), `version`, `clock_skew`: seconds that its host's clock is ahead of the server's |
 | `source list` | `sources`: a list of `source`, `revision`, `jobs`, `reconciled_at`, `status`: what its \
 reader wrote, or null |
 | `store check` | `ok`, `schema` (`found`, `newest`), `jobs`, `open_attempts`, `next_wake_at`, `nodes`, \

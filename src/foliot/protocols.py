@@ -16,7 +16,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
-from typing import NamedTuple, Protocol
+from typing import NamedTuple, Protocol, runtime_checkable
 
 from foliot.errors import StoreError
 from foliot.model.attempt import Attempt, Ending, Outcome
@@ -24,7 +24,7 @@ from foliot.model.damage import Damage
 from foliot.model.decision import Decision, Event
 from foliot.model.job import Job
 from foliot.model.state import Lease, Node, Record, Skip
-from foliot.model.view import NodeView, Overview, SourceView
+from foliot.model.view import NodeView, Overview, Pulse, SourceView
 
 DecideDue = Callable[[Record, datetime, str], Decision]
 DecideEnded = Callable[[Record, Ending, datetime], Decision]
@@ -123,7 +123,7 @@ class Store(Protocol):
     under way at the burial may still land: what it started is lost by the next `recover`; what it ended
     counts unless `recover` came first. What guards a write is the whole record, not only its token: an end
     in peace leaves the token alone. Node ids and claim ids are never used again.
-    A record that cannot be read is set aside and shown with its damage; all others go on.
+    A record that cannot be read is set aside, told of by an event, and shown with its damage; others go on.
     """
 
     async def join(self, node: Node) -> Lease:
@@ -151,6 +151,10 @@ class Store(Protocol):
         the node, under a token higher than any the job has had. A claim may look at fewer jobs than there
         is room for; `more` says so. A node whose lease has run out gets nothing. What one answer holds is
         in order; between nodes no order is promised. A claim that started nothing need not be remembered.
+
+        A job about which nothing is to be written (`Decision.is_nothing`) is passed over: it stays due for
+        others, and this claim goes on to those behind it without asking about it again. `more` is not said
+        for its sake; whoever goes on asking gets behind such jobs, however many they are.
         """
         ...
 
@@ -251,7 +255,11 @@ class OutputStore(Protocol):
 
 
 class NodeStore(Protocol):
-    """Tells who works on the store. Every store of ours is one."""
+    """Tells who works on the store, and what time it is there. Every store of ours is one."""
+
+    async def now(self) -> datetime:
+        """The store's time: by it jobs are declared and commands are given, whatever this host's clock."""
+        ...
 
     async def nodes(self) -> tuple[NodeView, ...]:
         """The nodes that are not buried, in the order of their ids; a lease among them may have run out."""
@@ -312,6 +320,22 @@ class Executor(Protocol):
         ...
 
 
+@runtime_checkable
+class Selective(Protocol):
+    """An executor that cannot carry out every job of its kinds, all the time. Those without this can."""
+
+    def fits(self, job: Job) -> bool:
+        """Whether the job can be started here, now. Quick, on any thread: it is asked within a claim.
+
+        What does not fit is left to other nodes, and stays due.
+        """
+        ...
+
+    def on_passed_over(self, jobs: Sequence[Job]) -> None:
+        """A claim has left these to others, because they do not fit."""
+        ...
+
+
 class Clock(Protocol):
     """What time it is, and waiting. A test's clock stands still until it is moved."""
 
@@ -338,22 +362,6 @@ class Listener(Protocol):
     def on_trouble(self, error: StoreError) -> None:
         """The store did not do what it was asked; the engine goes on by itself."""
         ...
-
-
-class Pulse(NamedTuple):
-    """How a node fares, as it knows after a heartbeat.
-
-    `jump`: how far the store's time was from where the node had reckoned it. `skew`: how far this host's
-    clock is ahead of the store's. `overdue`: how long the job that has waited longest is due and not claimed;
-    `backlog`: how many are.
-    """
-
-    node: str
-    at: datetime
-    jump: timedelta
-    skew: timedelta
-    overdue: timedelta
-    backlog: int = 0
 
 
 class Monitor(Protocol):

@@ -208,7 +208,9 @@ def test_nodes_are_listed_with_what_they_hold(shop: Shop) -> None:
                 "open_attempts": 1,
                 "queues": ["default"],
                 "actions": ["python:refresh", "python:report", "python:slow"],
+                "revision": None,
                 "version": "0.1",
+                "clock_skew": 0.0,
             }
         ]
     }

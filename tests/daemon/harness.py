@@ -48,12 +48,14 @@ def lateness(runs: Iterable[Attempt]) -> list[float]:
 class Host:
     """A user's home on a host: where the daemon keeps its things, and who is at work there."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, *, store: str | None = None, witness: Path | None = None) -> None:
         self.folder = folder
         self.home = folder / "home"
         self.home.mkdir(parents=True)
-        self.witness = folder / "witness"
-        self.witness.mkdir()
+        self.witness = witness or folder / "witness"
+        self.witness.mkdir(exist_ok=True)
+        self._store = store
+        self.variables: dict[str, str] = {}  # what this host's environment has beside
 
     @property
     def environment(self) -> dict[str, str]:
@@ -65,6 +67,7 @@ class Host:
             "LANG": "C.UTF-8",
             "PYTHONWARNINGS": "error",
             **{name: value for name, value in os.environ.items() if name.startswith("COVERAGE")},
+            **self.variables,
         }
 
     def cache(self, program: str = "rollcron") -> Path:
@@ -74,6 +77,11 @@ class Host:
     def file(self) -> Path:
         """The store that a daemon uses if it is not told of another."""
         return self.home / ".local" / "state" / "foliot" / "foliot.db"
+
+    @property
+    def store(self) -> str:
+        """Where commands and tests look for jobs and runs."""
+        return self._store or f"sqlite:///{self.file}"
 
     def processes(self) -> dict[int, str]:
         """All that lives of daemons, wardens, errands and jobs on this host, by pid."""
@@ -99,7 +107,7 @@ class Host:
         """Ask the store, as another process does."""
 
         async def asked() -> T:
-            async with open_store(f"sqlite:///{self.file}", _clock, lease=timedelta(seconds=30)) as store:
+            async with open_store(self.store, _clock, lease=timedelta(seconds=30)) as store:
                 return await question(store)
 
         return asyncio.run(asked())
@@ -121,7 +129,7 @@ class Host:
     def foliot(self, *words: str, code: int = 0) -> Any:
         """What a command says about the store, as JSON."""
         done = subprocess.run(  # noqa: S603 - our own commands
-            [BIN / "foliot", *words, "--store", f"sqlite:///{self.file}", "-o", "json"],
+            [BIN / "foliot", *words, "--store", self.store, "-o", "json"],
             env=self.environment,
             capture_output=True,
             timeout=PATIENCE,

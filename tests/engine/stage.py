@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from datetime import datetime, timedelta
 from itertools import count
 from typing import Any
@@ -16,7 +16,8 @@ from foliot.model.attempt import Attempt, Outcome
 from foliot.model.decision import Event
 from foliot.model.job import Action, Job
 from foliot.model.policy import Policy
-from foliot.protocols import Notifier, Result, Run, RunQuery, Snapshot
+from foliot.model.view import Pulse
+from foliot.protocols import Executor, Monitor, Notifier, Result, Run, RunQuery, Snapshot
 from foliot.schedules import Cron
 from foliot.stores.memory import MemoryStore
 from foliot.testing.clock import ManualClock
@@ -38,6 +39,24 @@ class Told:
 
     def on_trouble(self, error: StoreError) -> None:
         self.troubles.append(error)
+
+
+class Watch:
+    """A monitor that remembers."""
+
+    def __init__(self) -> None:
+        self.turns: list[tuple[str, timedelta, int]] = []
+        self.pulses: list[Pulse] = []
+        self.lost: list[str] = []
+
+    def on_turn(self, what: str, took: timedelta, held: int) -> None:
+        self.turns.append((what, took, held))
+
+    def on_pulse(self, pulse: Pulse) -> None:
+        self.pulses.append(pulse)
+
+    def on_lease_lost(self, node: str) -> None:
+        self.lost.append(node)
 
 
 class Player(TaskExecutor):
@@ -72,15 +91,22 @@ class Stage:
         await reconcile(self.store, "code", Snapshot(f"r{next(self._revisions)}", jobs), self.clock.now())
 
     async def start(
-        self, store: Any = None, slots: int = 10, hints: Notifier | None = None, **settings: Any
+        self,
+        store: Any = None,
+        slots: int = 10,
+        hints: Notifier | None = None,
+        executors: Mapping[str, Executor] | None = None,
+        monitors: Sequence[Monitor] = (),
+        **settings: Any,
     ) -> Engine:
         engine = Engine(
             store or self.store,
-            {"x": Player(self)},
+            executors or {"x": Player(self)},
             clock=self.clock,
             settings=Settings(slots={"default": slots}, **settings),
             new_id=lambda: f"id-{next(self._ids)}",
             listeners=(self.told,),
+            monitors=monitors,
             outputs=self.store,
             hints=hints,
             version="1.2.3",
@@ -95,6 +121,14 @@ class Stage:
             while not life.done():
                 await self.clock.advance(SECOND)
             await life
+        self._lives.clear()
+
+    async def kill_all(self) -> None:
+        """They die without a word: nobody leaves, and nothing is reported."""
+        for _, life in self._lives:
+            life.cancel()
+            await asyncio.wait([life])
+        self._lives.clear()
 
     async def runs(self, **query: Any) -> tuple[Attempt, ...]:
         return (await self.store.runs(RunQuery(**query)))[::-1]

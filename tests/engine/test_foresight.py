@@ -46,9 +46,22 @@ def answer(
     return why.verdict, why.text
 
 
+UNTAKEN = (
+    "2026-11-15T11:00:00Z is due, by 0 12 * * *; nobody has taken it yet: it needs a node with the queue"
+)
 NEXT = [
     ({}, Verdict.WILL_RUN, "2026-11-16T12:00:00Z is next, by 0 12 * * *"),
     ({"next_at": NOW}, Verdict.WILL_RUN, "2026-11-15T12:00:00Z is due, by 0 12 * * *"),
+    (
+        {"next_at": NOW - HOUR},
+        Verdict.WILL_RUN,
+        f"{UNTAKEN} default, the action k, and a free slot",
+    ),
+    (
+        {"next_at": NOW - HOUR, "job": replace(JOB, revision="0123456789abcdef", queue="slow")},
+        Verdict.WILL_RUN,
+        f"{UNTAKEN} slow, the action k of revision 0123456789ab, and a free slot",
+    ),
     ({"next_at": None}, Verdict.WILL_NOT, "no occurrence is left"),
     ({"paused_at": NOW}, Verdict.WILL_NOT, "it is paused since 2026-11-15T12:00:00Z"),
     ({"removed_at": NOW}, Verdict.WILL_NOT, "it was removed at 2026-11-15T12:00:00Z"),

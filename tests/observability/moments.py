@@ -7,7 +7,7 @@ from typing import Any
 
 from foliot.model.attempt import Attempt, AttemptState, Outcome, Trigger
 from foliot.model.decision import Event, Happening
-from foliot.protocols import Pulse
+from foliot.model.view import Pulse
 
 NOON = datetime(2026, 5, 1, 12, tzinfo=UTC)
 SECOND = timedelta(seconds=1)

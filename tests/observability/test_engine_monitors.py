@@ -3,30 +3,13 @@
 from __future__ import annotations
 
 from datetime import datetime, timedelta
+from itertools import count
 from typing import Any
 
-from engine.stage import LEASE, MINUTE, SECOND, Stage, job, staged
+from engine.stage import LEASE, MINUTE, SECOND, Stage, Watch, job, staged
 from foliot.engine.engine import Engine
-from foliot.protocols import Pulse
+from foliot.model.state import Lease, Node
 from foliot.stores.memory import MemoryStore
-
-
-class Watch:
-    """A monitor that remembers."""
-
-    def __init__(self) -> None:
-        self.turns: list[tuple[str, timedelta, int]] = []
-        self.pulses: list[Pulse] = []
-        self.lost: list[str] = []
-
-    def on_turn(self, what: str, took: timedelta, held: int) -> None:
-        self.turns.append((what, took, held))
-
-    def on_pulse(self, pulse: Pulse) -> None:
-        self.pulses.append(pulse)
-
-    def on_lease_lost(self, node: str) -> None:
-        self.lost.append(node)
 
 
 class Shifted:
@@ -45,9 +28,7 @@ class Shifted:
 
 async def watched(stage: Stage, **settings: Any) -> tuple[Engine, Watch]:
     watch = Watch()
-    engine = await stage.start(**settings)
-    engine._monitors = (watch,)  # the stage has no word for it
-    return engine, watch
+    return await stage.start(monitors=(watch,), **settings), watch
 
 
 @staged
@@ -70,7 +51,7 @@ async def test_each_heartbeat_is_a_pulse_and_a_sound_node_has_nothing_to_tell(st
     await stage.clock.advance(MINUTE)
 
     nothing = timedelta(0)
-    assert len(watch.pulses) == 6
+    assert len(watch.pulses) == 7  # the first as it joined
     assert {pulse[2:] for pulse in watch.pulses} == {(nothing, nothing, nothing, 0)}
     assert {pulse.node for pulse in watch.pulses} == {engine.node}
     assert watch.pulses[-1].at == stage.clock.now()
@@ -101,6 +82,30 @@ async def test_a_jump_of_the_store_s_clock_is_told_once(stage: Stage) -> None:
 
     assert [pulse.jump for pulse in watch.pulses if pulse.jump] == [5 * SECOND]
     assert watch.pulses[-1].skew == -5 * SECOND
+
+
+@staged
+async def test_a_clock_that_is_off_is_told_to_whoever_asks_the_store(stage: Stage) -> None:
+    time = Shifted(stage)
+    stage.store = MemoryStore(time, lease=LEASE)
+    seen = []
+    joins = count()
+    join = stage.store.join
+
+    async def counted(node: Node) -> Lease:
+        next(joins)
+        return await join(node)
+
+    stage.store.join = counted  # type: ignore[method-assign] # to count its calls
+    await stage.start()
+    for seconds in (0, 1, 20, 21, -3):
+        time.offset = seconds * SECOND
+        await stage.clock.advance(LEASE)
+        [view] = await stage.store.nodes()
+        seen.append(view.node.skew / SECOND)
+
+    assert seen == [0, 0, -20, -20, 3]
+    assert next(joins) == 3, "it is told when it changes, not with each heartbeat"
 
 
 @staged

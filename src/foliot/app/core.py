@@ -167,7 +167,7 @@ class Core:
         store = await self.store()
         base = await store.revision(self.added)
         while True:
-            now = self.clock.now()
+            now = await store.now()
             try:
                 events = await store.reconcile(
                     self.added,
@@ -212,8 +212,9 @@ class Core:
         return key
 
     async def _update(self, key: str, command: Command) -> None:
-        now = self.clock.now()
-        decision = await (await self.store()).update(key, lambda r: plan_command(r, command, now))
+        store = await self.store()
+        now = await store.now()
+        decision = await store.update(key, lambda r: plan_command(r, command, now))
         self.heed(decision.events)
 
     # -- questions ---------------------------------------------------------------------------------
@@ -252,7 +253,7 @@ class Core:
         since = None if at is None else look_back(at)
         runs = await store.runs(RunQuery(job=view.key, since=since, limit=_MOST_RUNS)) if at else ()
         skips, revision = await store.skips(view.key), await store.revision(view.key.partition("/")[0])
-        now = self.clock.now()
+        now = await store.now()
         return foresee(view, runs, skips, kinds=kinds, now=now, at=at, revision=revision)
 
 

@@ -6,19 +6,19 @@ import asyncio
 import concurrent.futures
 import signal
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import timedelta
 from importlib.metadata import version
 from typing import cast
 from uuid import uuid4
 
 from foliot.app.core import Core
+from foliot.app.declaration import Declaration
 from foliot.app.part import Host, Part
 from foliot.app.registry import Registry
 from foliot.app.thread import LoopThread
 from foliot.engine.engine import Engine, Settings
-from foliot.engine.reconciler import reconcile
-from foliot.errors import StaleRevisionError, StoreError, StoreUnavailableError
+from foliot.errors import StoreError, StoreUnavailableError
 from foliot.executors.python import PythonExecutor
 from foliot.model.decision import Event
 from foliot.model.view import SourceHealth
@@ -45,6 +45,8 @@ class Runtime:
         self._registry = registry
         self._jobs_loop = jobs_loop
         self._python = PythonExecutor(registry.functions, jobs_loop=jobs_loop)
+        self._declaration = Declaration(core, registry)
+        self._marker = ""
         self._executors: dict[str, Executor] = {}
         self._ended: concurrent.futures.Future[None] = concurrent.futures.Future()
         self._engine: Engine | None = None
@@ -62,8 +64,11 @@ class Runtime:
         self._beginning = asyncio.current_task()
         store = await self._core.store()
         if self._registry.has_jobs or not self._parts or await store.revision(self._core.name):
-            await self._declare(mark=await self._mark_of_damage())
+            # Jobs that were set aside are declared anew: the code is the same, what set them aside is not.
+            await self._declare(anew=await self._has_damage())
+            self._keep(asyncio.ensure_future(self._tidy_on()))
         self._executors |= dict.fromkeys(self._registry.functions, self._python)
+        self._mark()
         lease = cast("timedelta", self._core.settings.lease)
         host = Host(store, self._core.clock, lease, self._heed, self._watch)
         try:
@@ -127,24 +132,25 @@ class Runtime:
         else:
             self._ended.set_result(None)
 
-    async def _declare(self, *, mark: str = "") -> None:
-        """Make the store agree with the code, as it is when it is written: it may grow meanwhile."""
-        store = await self._core.store()
-        while True:
-            snapshot = self._registry.snapshot()
-            marked = snapshot._replace(revision=snapshot.revision + mark)
-            try:
-                events = await reconcile(store, self._core.name, marked, self._core.clock.now())
-            except StaleRevisionError:  # another process has declared its code meanwhile
-                continue
-            else:
-                self._heed(events)
-                return
+    async def _declare(self, *, anew: bool = False) -> None:
+        self._heed(await self._declaration.write(anew=anew))
 
-    async def _mark_of_damage(self) -> str:
-        """Jobs that were set aside are declared anew: the code is the same, what set them aside is not."""
+    async def _has_damage(self) -> bool:
         views = await self._core.views(self._core.name)
-        return "" if all(view.damage is None for view in views) else f"-{uuid4().hex[:8]}"
+        return any(view.damage is not None for view in views)
+
+    def _mark(self) -> None:
+        """Tell others which revision of the code runs here."""
+        self._executors.pop(self._marker, None)
+        self._marker = self._declaration.marker
+        self._executors[self._marker] = self._python
+
+    async def _tidy_on(self) -> None:
+        """Others of another revision come and go; what they had goes when the last of them has gone."""
+        while True:
+            await self._core.clock.wait(cast("timedelta", self._core.settings.lease) / 3)
+            with suppress(StoreError):  # the engine tells of a store that is away
+                self._heed(await self._declaration.tidy())
 
     def _heed(self, events: Sequence[Event]) -> None:
         """What this program has changed: its engine need not wait to find out."""
@@ -174,6 +180,7 @@ class Runtime:
 
     def _learn(self, kind: str) -> None:
         self._executors[kind] = self._python
+        self._mark()
         if self._engine is not None:
             self._engine.learn()
         tried: asyncio.Future[None] = asyncio.get_running_loop().create_future()

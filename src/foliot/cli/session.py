@@ -154,7 +154,7 @@ async def opened(url: str) -> AsyncIterator[Session]:
         )
     clock = SystemClock()
     async with open_store(url, clock, lease=LEASE) as store:
-        yield Session(store, clock, clock.now())
+        yield Session(store, clock, await store.now())
 
 
 def checked_schema(url: str) -> Schema:

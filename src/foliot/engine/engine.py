@@ -11,12 +11,13 @@ buried ends what it runs and joins anew.
 from __future__ import annotations
 
 import asyncio
-import logging
 from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
 
+from foliot.engine.audience import Audience
+from foliot.engine.gate import Gate
 from foliot.engine.loop import run_together, run_until_stopped, unless
 from foliot.engine.planner import plan_due, plan_ended, plan_lost
 from foliot.engine.reckoning import Reckoning
@@ -25,9 +26,9 @@ from foliot.errors import NodeBuriedError, StoreError, StoreUnavailableError
 from foliot.model.attempt import Ending, Outcome
 from foliot.model.decision import Event, Happening
 from foliot.model.state import Lease, Node
-from foliot.protocols import Claimed, Clock, Executor, Listener, Monitor, Notifier, OutputStore, Pulse, Store
+from foliot.model.view import Pulse
+from foliot.protocols import Claimed, Clock, Executor, Listener, Monitor, Notifier, OutputStore, Store
 
-_log = logging.getLogger("foliot")
 _AT_ONCE = timedelta(0)
 _GATHER = timedelta(milliseconds=5)
 
@@ -77,8 +78,9 @@ class Engine:
         self._name = name
         self._executors = executors
         self._kinds = tuple(sorted(executors))
-        self._listeners = tuple(listeners)
-        self._monitors = tuple(monitors)
+        self._audience = Audience(listeners, monitors)
+        self._gate = Gate(executors)
+        self._passed: frozenset[str] = frozenset()  # kinds of jobs that the last claim passed over
         self._failpoint = failpoint
         self._stopping = asyncio.Event()
         self._over = asyncio.Event()
@@ -104,7 +106,11 @@ class Engine:
         self._reckoning.take_jump()  # there was nothing yet to jump from
         beside = [self._report, self._beat, self._recover, self._prune]
         beside += [self._heed_hint] if self._hints is not None else []
-        await run_together([self._work_and_drain(), *(self._turn(turn, self._over) for turn in beside)])
+        try:
+            await run_together([self._work_and_drain(), *(self._turn(turn, self._over) for turn in beside)])
+        except StoreError:  # it will never work again, and others start anew what runs here
+            await self._runner.abandon(self._settings.grace)
+            raise
         await self._leave()
 
     def stop(self) -> None:
@@ -120,6 +126,7 @@ class Engine:
     def learn(self) -> None:
         """There are more executors than before: have the store know that this node can do more."""
         self._kinds = tuple(sorted(self._executors))
+        self._gate.learn(self._executors)
         self._has_learned = True
         self._woken.set()
 
@@ -130,7 +137,7 @@ class Engine:
     def _turn(
         self, turn: Callable[[], Awaitable[timedelta]], until: asyncio.Event
     ) -> Coroutine[Any, Any, None]:
-        return run_until_stopped(turn, until, self._clock, self._on_trouble)
+        return run_until_stopped(turn, until, self._clock, self._audience.tell_trouble)
 
     # -- the loop ----------------------------------------------------------------------------------
 
@@ -146,6 +153,7 @@ class Engine:
         for job, attempt in claimed.attempts:
             self._failpoint("before_start")
             self._runner.start(job, attempt)
+        self._passed = self._gate.tell()
         self._tell_turn("claim", began)
         if not claimed.attempts and not claimed.more:
             await self._clock.wait(await self._time_to_next(), self._woken)
@@ -173,9 +181,9 @@ class Engine:
         """A claim whose answer was lost is asked again: what it started must not be forgotten."""
         while self._reckoning.is_sure:
             try:
-                return await self._store.claim(node, self.now(), room, plan_due, claim_id)
+                return await self._store.claim(node, self.now(), room, self._gate.guard(plan_due), claim_id)
             except StoreUnavailableError as error:
-                self._on_trouble(error)
+                self._audience.tell_trouble(error)
                 await self._clock.wait(self._settings.pause)
         return Claimed()
 
@@ -186,11 +194,13 @@ class Engine:
         return {queue: min(count, most) for queue, count in free.items() if count > 0}
 
     async def _time_to_next(self) -> timedelta:
-        room = self._room()
-        next_at = await self._store.next_wake(room, self._kinds) if room else None
+        """What was passed over is due, and would be asked for again and again: of its kind, after a pause."""
+        room, kinds = self._room(), tuple(kind for kind in self._kinds if kind not in self._passed)
+        longest = self._settings.pause if self._passed else self._settings.poll
+        next_at = await self._store.next_wake(room, kinds) if room and kinds else None
         if next_at is None:
-            return self._settings.poll
-        return max(_AT_ONCE, min(next_at - self.now(), self._settings.poll))
+            return longest
+        return max(_AT_ONCE, min(next_at - self.now(), longest))
 
     async def _report(self) -> timedelta:
         """Tell the store what has ended, all at once, and wait for more."""
@@ -234,7 +244,7 @@ class Engine:
                 asked_at = self._clock.monotonic()
                 lease = await self._store.join(self._introduce())
             except (StoreUnavailableError, NodeBuriedError) as error:
-                self._on_trouble(error)
+                self._audience.tell_trouble(error)
                 await self._clock.wait(self._settings.pause, self._stopping)
                 if self._stopping.is_set():
                     return False
@@ -243,7 +253,7 @@ class Engine:
                 return True
 
     async def _join_again(self) -> None:
-        """The same life, with more that it can do."""
+        """The same life, with more that it can do, or to tell."""
         node, asked_at = self.node, self._clock.monotonic()
         self._has_learned = False
         try:
@@ -258,7 +268,7 @@ class Engine:
 
     def _introduce(self) -> Node:
         queues = tuple(sorted(self._settings.slots))
-        return Node(self.node, self._name, queues, self._kinds, self._version)
+        return Node(self.node, self._name, queues, self._kinds, self._version, self._reckoning.skew)
 
     async def _heed_hint(self) -> timedelta:
         """Something may have changed in the store: look now, for work and for what is to be cancelled."""
@@ -325,8 +335,7 @@ class Engine:
         """This node was buried: what it runs is no longer its own. End it, and begin a new life."""
         async with self._rising:
             if dead == self.node:
-                for monitor in self._monitors:
-                    _safely(monitor.on_lease_lost, dead)
+                self._audience.tell_lease_lost(dead)
                 await self._runner.abandon(self._settings.grace)
                 await self._join()
 
@@ -349,51 +358,39 @@ class Engine:
             await self._finish()
             await self._store.leave(self.node)
         except (StoreUnavailableError, NodeBuriedError) as error:
-            self._on_trouble(error)
+            self._audience.tell_trouble(error)
 
     # -- time and trouble --------------------------------------------------------------------------
 
     def _take(self, lease: Lease, asked_at: float) -> None:
         if self._reckoning.take(lease, asked_at):
             self._woken.set()  # who waits for the next occurrence has reckoned by the time before
+        if self._reckoning.notes_skew():
+            self._has_learned = True
+            self._woken.set()  # so that others see it
 
     def heed(self, events: Sequence[Event]) -> None:
         """Tell the listeners, and act on cancels of this node's own attempts at once."""
         for event in events:
             if event.what is Happening.CANCEL_ASKED and event.run_key is not None:
                 self._runner.end((event.run_key, event.number), Outcome.CANCELLED)
-        for listener in self._listeners:
-            _safely(listener.on_events, events)
+        self._audience.tell_events(events)
 
     def _tell_turn(self, what: str, began: float) -> None:
         took = timedelta(seconds=self._clock.monotonic() - began)
-        for monitor in self._monitors:
-            _safely(monitor.on_turn, what, took, self._runner.count)
+        self._audience.tell_turn(what, took, self._runner.count)
 
     async def _tell_pulse(self) -> None:
-        if self._monitors:
+        if self._audience.wants_pulse:
             next_at = await self._store.next_wake(self._settings.slots, self._kinds)
             now, jump = self.now(), self._reckoning.take_jump()
             overdue = max(_AT_ONCE, now - (next_at or now))
             slots, kinds = self._settings.slots, self._kinds
             backlog = await self._store.backlog(slots, now, kinds) if overdue else 0
-            pulse = Pulse(self.node, now, jump, self._clock.now() - now, overdue, backlog)
-            for monitor in self._monitors:
-                _safely(monitor.on_pulse, pulse)
+            skew = self._clock.now() - now
+            self._audience.tell_pulse(Pulse(self.node, now, jump, skew, overdue, backlog))
 
     def _on_ended(self) -> None:
         self._ended.set()
         if self._is_full:
             self._woken.set()
-
-    def _on_trouble(self, error: StoreError) -> None:
-        for listener in self._listeners:
-            _safely(listener.on_trouble, error)
-
-
-def _safely(tell: Callable[..., None], *facts: object) -> None:
-    """Tell somebody; a fault of theirs must not stop the engine."""
-    try:
-        tell(*facts)
-    except Exception:  # noqa: BLE001 - that is the point
-        _log.exception("listener_failed")

@@ -17,6 +17,7 @@ from foliot.schedules import Cron, Schedule
 from foliot.schedules.zone import UTC_NAMES, changes, load_zone
 
 _LOOK_BACK = timedelta(days=7)
+_LONG = timedelta(seconds=10)  # what is due for longer finds nobody
 
 
 class Verdict(StrEnum):
@@ -110,9 +111,19 @@ def _next(record: Record, kinds: Collection[str] | None, now: datetime) -> Why:
     due = "is due" if record.state.next_at <= now else "is next"
     return Why(
         Verdict.WILL_RUN,
-        f"{format_instant(record.state.next_at)} {due}, by {record.job.schedule}",
+        f"{format_instant(record.state.next_at)} {due}, by {record.job.schedule}{_wanted(record, now)}",
         record.state.next_at,
     )
+
+
+def _wanted(record: Record, now: datetime) -> str:
+    """What a node must have to take a job that nobody takes."""
+    job, due_at = record.job, record.state.next_at
+    if due_at is None or now - due_at < _LONG:
+        return ""
+    revision = f" of revision {job.revision[:12]}" if job.revision else ""
+    wanted = f"the queue {job.queue}, the action {job.action.kind}{revision}, and a free slot"
+    return f"; nobody has taken it yet: it needs a node with {wanted}"
 
 
 def _later(record: Record, kinds: Collection[str] | None, at: datetime) -> Why:

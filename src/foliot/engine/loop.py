@@ -11,7 +11,8 @@ from foliot.errors import StoreUnavailableError
 from foliot.protocols import Clock
 
 _FIRST_PAUSE = timedelta(milliseconds=100)
-_LONGEST_PAUSE = timedelta(seconds=5)
+# Whoever waits longer is still waiting when the store is back: then nobody is buried, nothing is claimed.
+_LONGEST_PAUSE = timedelta(seconds=1)
 
 
 async def run_until_stopped(

@@ -9,6 +9,7 @@ from foliot.protocols import Clock
 
 _NO_JUMP = timedelta(0)
 _LEAP = timedelta(seconds=1)
+_NOTABLE = timedelta(seconds=2)
 
 
 class Reckoning:
@@ -22,6 +23,7 @@ class Reckoning:
         self._store_then, self._then = datetime.min.replace(tzinfo=UTC), 0.0
         self._sure_until = 0.0
         self._jumped = _NO_JUMP
+        self.skew = timedelta(0)
 
     def now(self) -> datetime:
         """The store's time."""
@@ -38,6 +40,14 @@ class Reckoning:
         self._jumped += jump
         self._store_then, self._then = lease.store_now, answered_at
         return jump > _LEAP
+
+    def notes_skew(self) -> bool:
+        """Whether this host's clock is off the store's otherwise than `skew` said; now it says so."""
+        skew = self._clock.now() - self.now()
+        if abs(skew - self.skew) < _NOTABLE:
+            return False
+        self.skew = skew
+        return True
 
     @property
     def is_sure(self) -> bool:

@@ -12,6 +12,7 @@ import re
 from collections import Counter
 from json import JSONDecodeError, JSONDecoder, JSONEncoder
 from math import isfinite
+from types import NoneType
 from typing import Any, NoReturn, Self
 
 from foliot.model.damage import Flaw
@@ -19,6 +20,8 @@ from foliot.model.damage import Flaw
 LONGEST_TEXT = 256 * 1024
 DEEPEST = 32
 LARGEST = 2**63 - 1
+_SHORT = 500
+_SIMPLE = frozenset((str, bool, NoneType))
 _BAD_CHARACTER = re.compile("[\x00\ud800-\udfff]")
 
 
@@ -67,6 +70,9 @@ def read_object(text: object) -> dict[str, Any]:
         raise MisfitError(text, "must be a text", flaw=Flaw.STRUCTURE)
     if len(text) > LONGEST_TEXT:
         raise MisfitError(text, f"is longer than {LONGEST_TEXT:,} characters", flaw=Flaw.STRUCTURE)
+    flat = _read_flat(text) if len(text) <= _SHORT else None
+    if flat is not None:
+        return flat
     try:
         value, end = _DECODER.raw_decode(text) if text[:1] == "{" else (None, -1)
         if end != len(text):  # white space around it, or something else: look more closely
@@ -81,6 +87,26 @@ def read_object(text: object) -> dict[str, Any]:
         raise MisfitError(value, "must be an object", flaw=Flaw.STRUCTURE)
     if _is_suspect(text):
         check_json(value)
+    return value
+
+
+def _read_flat(text: str) -> dict[str, Any] | None:
+    """A short object of texts and whole numbers, without asking about each; None if it is anything else.
+
+    Most payloads are that, and every job of a herd has its own.
+    """
+    if not text.isascii() or "\\" in text:
+        return None
+    try:
+        value, end = _PLAIN.raw_decode(text)
+    except ValueError:
+        return None
+    if end != len(text) or type(value) is not dict or len(value) != text.count(":"):
+        return None  # as many colons as names: so no name is there twice, and nothing is nested
+    for inner in value.values():
+        kind = type(inner)
+        if kind not in _SIMPLE and (kind is not int or abs(inner) > LARGEST):
+            return None
     return value
 
 
@@ -171,6 +197,7 @@ def _no_constant(name: str) -> NoReturn:
     raise MisfitError(name, "is not a finite number")
 
 
+_PLAIN = JSONDecoder()
 _DECODER = JSONDecoder(
     object_pairs_hook=_object, parse_int=_whole, parse_float=_number, parse_constant=_no_constant
 )

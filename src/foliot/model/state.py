@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import NamedTuple
 
 from foliot.model.attempt import Attempt
@@ -57,6 +57,7 @@ class Node(NamedTuple):
     queues: tuple[str, ...] = ("default",)
     kinds: tuple[str, ...] | None = None  # of actions that it can carry out; None: all
     version: str = ""
+    skew: timedelta = timedelta(0)  # of its host's clock against the store's, when it was last worth telling
 
 
 class Lease(NamedTuple):

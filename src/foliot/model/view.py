@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import NamedTuple
 
 from foliot.model.state import Node
@@ -54,3 +54,19 @@ class SourceHealth(NamedTuple):
     pulled_at: datetime | None
     jobs: int
     dropped: int = 0  # jobs that vanished at once, most of them: a mistake, perhaps
+
+
+class Pulse(NamedTuple):
+    """How a node fares, as it knows after a heartbeat.
+
+    `jump`: how far the store's time was from where the node had reckoned it. `skew`: how far this host's
+    clock is ahead of the store's. `overdue`: how long the job that has waited longest is due and not claimed;
+    `backlog`: how many are.
+    """
+
+    node: str
+    at: datetime
+    jump: timedelta
+    skew: timedelta
+    overdue: timedelta
+    backlog: int = 0

@@ -19,8 +19,8 @@ from typing import Any
 from foliot.errors import StoreError
 from foliot.model.attempt import Attempt, Outcome, Trigger, format_instant
 from foliot.model.decision import Event, Happening
+from foliot.model.view import Pulse
 from foliot.observability.flood import Flood
-from foliot.protocols import Pulse
 
 # Every line there is. The documentation and a test name them all.
 LINES = {
@@ -42,9 +42,12 @@ LINES = {
     "end_asked": logging.INFO,
     "attempt_failed": logging.WARNING,
     "failures_untold": logging.WARNING,
+    "job_set_aside": logging.WARNING,
     "start_late": logging.WARNING,
     "source_failed": logging.WARNING,
+    "source_behind": logging.WARNING,
     "jobs_dropped": logging.WARNING,
+    "jobs_passed_over": logging.WARNING,
     "store_trouble": logging.WARNING,
     "lease_lost": logging.WARNING,
     "clock_jumped": logging.WARNING,
@@ -168,6 +171,12 @@ class LogListener:
             stderr=dedent(stderr) if stderr else None,
         )  # fmt: skip
 
+    def _tell_set_aside(self, event: Event) -> None:
+        if self._failures.lets_through(event.at):
+            tell("job_set_aside", job=event.job, reason=event.reason)
+        else:
+            self._untold += 1
+
     def _tell_untold(self, at: datetime) -> None:
         if self._untold and self._failures.is_over(at):
             tell("failures_untold", count=self._untold)
@@ -183,6 +192,8 @@ class LogListener:
                 self._changes.counts[event.what] += 1
             elif event.what in _BY_PEOPLE:
                 tell(_BY_PEOPLE[event.what], job=event.job)
+            elif event.what is Happening.SET_ASIDE:
+                self._tell_set_aside(event)
 
     def _tell_sums(self, at: datetime) -> None:
         self._tell_untold(at)

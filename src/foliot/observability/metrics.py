@@ -18,10 +18,9 @@ from prometheus_client.registry import Collector
 
 from foliot.errors import StoreError
 from foliot.model.decision import Event
-from foliot.model.view import SourceHealth
+from foliot.model.view import Pulse, SourceHealth
 from foliot.observability.log import WRONG_CLOCK
 from foliot.observability.tally import TURN, Histogram, Tallies, Tally
-from foliot.protocols import Pulse
 
 
 class Metrics(Collector):

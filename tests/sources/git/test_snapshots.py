@@ -107,6 +107,8 @@ async def test_a_run_gets_the_files_of_its_own_definition(remote: Remote, cache:
             "changed:?": new,
         }
         assert {word: source.snapshots.enter(a_run(word)).revision for word in words} == words
+        assert all(source.snapshots.has(a_run(word).job) for word in words)
+        assert not source.snapshots.has(a_run("never").job)
         for word in words:
             source.snapshots.leave(a_run(word))
         with pytest.raises(SnapshotError, match="no snapshot for the job never"):
@@ -122,8 +124,28 @@ async def test_a_definition_that_only_another_host_has_pulled_gets_no_files_of_b
         await source.start()
         newer = a_run("a:new")
         newer = newer._replace(job=replace(newer.job, revision="f" * 40))
+        assert not source.snapshots.has(newer.job)
         with pytest.raises(SnapshotError, match="as it is defined at ffffffffffff"):
             source.snapshots.enter(newer)
+
+
+@played
+async def test_a_definition_of_before_gets_no_files_of_after_and_other_words_for_the_same_get_theirs(
+    remote: Remote, cache: Path
+) -> None:
+    revisions = [remote.push("a:first")]
+    async with following(remote.path, cache) as source:
+        await source.start()
+        for word in ("a:second", "a:third"):
+            revisions.append(remote.push(word))
+            await source.refresh()
+        old = replace(a_run("a:first").job, revision=revisions[0])
+        assert not source.snapshots.has(old), "its files have gone out of mind"
+
+        reworded = a_run("a:third --in-other-words")
+        reworded = reworded._replace(job=replace(reworded.job, revision=revisions[2]))
+        assert source.snapshots.enter(reworded).revision == revisions[2]
+        source.snapshots.leave(reworded)
 
 
 @played

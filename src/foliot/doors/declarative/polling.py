@@ -123,13 +123,13 @@ class Polling:
     async def _agree(self, store: FullStore, plan: Plan) -> bool:
         """Make the store agree with what was registered; False if it has to be compared anew."""
         self.step = "reading the persisted tasks"
-        difference = await compare(store, self._namespace, plan, self._clock.now())
+        difference = await compare(store, self._namespace, plan, await store.now())
         self.step = "applying the registrations"
         return await self._settle(store, difference)
 
     async def _settle(self, store: FullStore, difference: Difference) -> bool:
         try:
-            revision = await settle(store, self._namespace, difference, self._clock.now())
+            revision = await settle(store, self._namespace, difference, await store.now())
         except StaleRevisionError:
             return False
         self._agreed = difference.others, revision

@@ -1,6 +1,8 @@
 """rollcron: jobs in a file of a git repository.
 
     door.py         `Rollcron`: a repository that is followed, as a part of an application
+    executor.py     its executor: shell commands, but only those whose files are here
+    precedence.py   whose revision counts, when daemons see different ones
     tidings.py      what the log and the store are told about it
     live_output.py  what runs have written so far, for whoever follows them
     config.py       `read_config`: from the text of `rollcron.yaml` to jobs, or to all of its errors

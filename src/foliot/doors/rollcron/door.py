@@ -17,11 +17,12 @@ from pathlib import Path
 
 from foliot.app.part import Host
 from foliot.doors.rollcron.config import read_config
+from foliot.doors.rollcron.executor import RepositoryExecutor
 from foliot.doors.rollcron.live_output import LiveOutput
-from foliot.doors.rollcron.tidings import Failures, short, tell_dropped, tell_next_runs, written
+from foliot.doors.rollcron.precedence import Precedence, commit_of
+from foliot.doors.rollcron.tidings import Failures, Waiting, short, tell_dropped, tell_next_runs, written
 from foliot.engine.reconciler import names_of, reconcile
 from foliot.errors import FoliotError, StaleRevisionError, StoreError
-from foliot.executors.shell.executor import ShellExecutor
 from foliot.model.codec import encode_job
 from foliot.model.job import Job
 from foliot.model.view import SourceHealth
@@ -60,9 +61,11 @@ class Rollcron:
             clock=host.clock,
             follow_rewrites=self._follow_rewrites,
         )
-        self._life = life = _Following(source, host, self._interval, self._environment)
+        kind = f"shell:{source.name}"
+        precedence = Precedence(host, source.name, kind, follows_rewrites=self._follow_rewrites)
+        self._life = life = _Following(source, host, self._interval, self._environment, precedence)
         await life.begin()
-        return {f"shell:{source.name}": life.executor}
+        return {kind: life.executor}
 
     def _parse(self, text: bytes, revision: str) -> Sequence[Job]:
         assert self._life is not None  # noqa: S101 - `begin` has made it
@@ -93,9 +96,15 @@ class _Following:
     """One stay with a host, on the engine's loop."""
 
     def __init__(
-        self, source: GitSource, host: Host, interval: timedelta, environment: Mapping[str, str] | None
+        self,
+        source: GitSource,
+        host: Host,
+        interval: timedelta,
+        environment: Mapping[str, str] | None,
+        precedence: Precedence,
     ) -> None:
         self._source = source
+        self._precedence = precedence
         self._host = host
         self._interval = interval
         self._loop = asyncio.get_running_loop()
@@ -107,9 +116,12 @@ class _Following:
         self._was_failing = False
         self._is_declared = False
         self._failures = Failures(source.name)
+        self._waiting = Waiting(source.name, host.clock)
         self._dropped = 0
-        self.executor = ShellExecutor(
+        self.executor = RepositoryExecutor(
             self._outputs,
+            source.snapshots,
+            self._pass_over,
             publish=self._outputs.publish,
             environment=environment,
             # The last heartbeat may lie a third of the lease back, and ending takes 5 s.
@@ -126,7 +138,7 @@ class _Following:
     async def begin(self) -> None:
         """Take the newest revision; if it cannot be had, the last that was good."""
         known = await self._host.store.revision(self.name)
-        self._take(await self._source.start())
+        self._take(await self._source.start(commit_of(known)))
         status = self._source.status
         tell(
             "source_followed",
@@ -149,6 +161,7 @@ class _Following:
 
     async def live(self) -> None:
         """Follow, until cancelled; beside it, what runs write is brought to the store."""
+        self._precedence.has_begun = True
         writing = asyncio.ensure_future(self._outputs.write_on(self._host.store, self._host.clock))
         try:
             while True:
@@ -162,10 +175,12 @@ class _Following:
         try:
             # Asked before the pull: what is pulled after that is at least as new as what the store has.
             known = await self._host.store.revision(self.name)
-            moved = await self._source.refresh()
+            moved = await self._source.refresh(commit_of(known))
             if moved is not None:
                 self._take(moved)
-            if not self._is_declared or known is None:
+                if known == _revision_of(moved):
+                    self._host.heed(())  # another was first: what it has declared can be run here, too, now
+            if not self._is_declared or known is None or self._is_newer_than(known):
                 await self._declare(known)
         except StoreError:
             return  # the engine tells of a store that is away
@@ -190,12 +205,14 @@ class _Following:
     async def _declare(self, known: str | None) -> None:
         """Make the store agree, once for each revision; if somebody else has just changed it, the next turn.
 
-        What another daemon has declared since is left alone: two who see different things, because of their
-        zones or of a mirror that lags, would undo each other's for ever.
+        What another daemon has declared since is left alone, unless it is older: two who see different things
+        of one commit, because of their zones, would undo each other's for ever.
         """
-        revision = _revision_of(self._snapshot)
+        revision, pulled = _revision_of(self._snapshot), self._snapshot.revision
         if known == revision:
             self._is_declared = True
+            return
+        if not await self._precedence.may_declare(pulled, known, goes_on=self._source.goes_on):
             return
         host, declared = self._host, {job.name for job in self._snapshot.jobs}
         before = await names_of(host.store, self.name)
@@ -204,7 +221,7 @@ class _Following:
                 host.store,
                 self.name,
                 self._snapshot._replace(revision=revision),
-                host.clock.now(),
+                await host.store.now(),
                 base=known,
             )
             self._is_declared = True
@@ -216,6 +233,10 @@ class _Following:
                 tell("source_moved", source=self.name, revision=short(revision), jobs=len(declared))
                 tell_next_runs(self._snapshot.jobs, host.clock.now())
             host.heed(events)
+
+    def _is_newer_than(self, known: str) -> bool:
+        """Another daemon, which was behind, has taken back what was declared."""
+        return self._source.goes_on and commit_of(known) != self._snapshot.revision
 
     async def _write_status(self) -> None:
         """Say how the source fares, to the metrics and to whoever asks the store."""
@@ -229,6 +250,10 @@ class _Following:
 
     def pull_now(self) -> None:
         self._loop.call_soon_threadsafe(self._asked.set)
+
+    def _pass_over(self, jobs: Sequence[Job]) -> None:
+        self._waiting.note(jobs, self._snapshot.revision)
+        self._miss()
 
     def _miss(self) -> None:
         """A run finds no files: the cache was emptied, or another daemon knows more. Pull, now and then."""

@@ -10,9 +10,12 @@ from foliot.errors import FoliotError
 from foliot.model.attempt import format_instant
 from foliot.model.job import Job
 from foliot.observability.log import tell
+from foliot.protocols import Clock
 from foliot.sources.git.follow import SourceStatus
 
 _SHOWN = 5
+_PAUSE = 5.0  # seconds without a word, and what was passed over has been taken since
+_LONG = 10.0  # seconds: until then it is the usual moment between two nodes' pulls
 
 
 def tell_next_runs(jobs: Sequence[Job], now: datetime) -> None:
@@ -53,6 +56,34 @@ class Failures:
     def forget(self) -> None:
         """All is well again."""
         self._said, self._count = "", 0
+
+
+class Waiting:
+    """Tells of jobs that wait for files which do not come: after ten seconds, twenty, forty and so on."""
+
+    def __init__(self, source: str, clock: Clock) -> None:
+        self._source = source
+        self._clock = clock
+        self._since = self._last = 0.0
+        self._next = _LONG
+
+    def note(self, jobs: Sequence[Job], in_effect: str | None) -> None:
+        """These were passed over, once more."""
+        now = self._clock.monotonic()
+        if now - self._last > _PAUSE:
+            self._since, self._next = now, _LONG
+        self._last = now
+        if now - self._since >= self._next:
+            self._next *= 2
+            tell(
+                "jobs_passed_over",
+                source=self._source,
+                job=jobs[0].key,
+                wanted=short(jobs[0].revision),
+                in_effect=short(in_effect),
+                since=now - self._since,
+                others=len(jobs) - 1 or None,
+            )
 
 
 def tell_dropped(source: str, names: Sequence[str], before: int) -> None:

@@ -100,6 +100,14 @@ class Clone:
         self._put(place)
         return tip
 
+    def goes_on_from(self, base: str | None, revision: str) -> bool:
+        """Whether a revision of the clone is another one, or a successor of it; no, if that is unknown."""
+        if base == revision or base is None or not _REVISION.fullmatch(base):
+            return base == revision  # as nearly always, and no git is asked for it
+        with suppress(CommandFailedError):
+            return self._is_ancestor(self._repository, base, revision)
+        return False
+
     def config(self, revision: str, file: str) -> bytes:
         """The config file as it was committed."""
         listed = self._run("ls-tree", "-l", "-z", revision, "--", file).decode(errors="replace")

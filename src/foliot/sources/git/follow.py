@@ -82,15 +82,18 @@ class GitSource:
         self._file = file
         self._follow_rewrites = follow_rewrites
         self._busy = asyncio.Lock()
+        self._base: str | None = None
+        self.goes_on = False
         self._refused: _Refused | None = None
         self._tidying: asyncio.Task[None] | None = None
 
-    async def start(self) -> Snapshot:
+    async def start(self, base: str | None = None) -> Snapshot:
         """What to begin with: the newest if it is good, else the last good one that is in the cache.
 
-        Which of the two, `status` tells. The error, if there is neither.
+        Which of the two, `status` tells. The error, if there is neither. `base`: see `refresh`.
         """
         async with self._busy:
+            self._base = base
             try:
                 return await self._noted(self._newest_in_time())
             except FoliotError:
@@ -98,12 +101,15 @@ class GitSource:
                     return await self._take(await self._errands.do("recall"))
                 raise
 
-    async def refresh(self) -> Snapshot | None:
+    async def refresh(self, base: str | None = None) -> Snapshot | None:
         """Pull; what is to be declared now, or None if nothing has moved.
 
         A FoliotError says what failed: the remote, the config or the snapshots. What was in effect stays.
+        `base` is a revision that somebody else knows; `goes_on` tells whether what was pulled is that one or
+        a successor.
         """
         async with self._busy:
+            self._base = base
             return await self._noted(self._moved())
 
     async def close(self) -> None:
@@ -142,8 +148,15 @@ class GitSource:
 
     async def _pull(self, known: str | None) -> dict[str, Any]:
         """The newest revision, and its config file unless the revision is known."""
-        facts = {"file": self._file, "follow_rewrites": self._follow_rewrites, "known": known}
+        facts = {
+            "file": self._file,
+            "follow_rewrites": self._follow_rewrites,
+            "known": known,
+            "base": self._base,
+        }
+        self.goes_on = False
         pulled = await self._errands.do("pull", **facts)
+        self.goes_on = bool(pulled["goes_on"])
         self.status = replace(self.status, pulled_at=self._clock.now())
         return pulled
 

@@ -46,7 +46,7 @@ class _Pin:
 
 
 class Snapshots:
-    """The workplace of shell jobs. `enter` and `leave` are quick, and any thread may call them."""
+    """The workplace of shell jobs. `has`, `enter` and `leave` are quick, and any thread may call them."""
 
     def __init__(self, repository: str, layout: Layout | None = None) -> None:
         self._repository = repository
@@ -84,6 +84,15 @@ class Snapshots:
                 os.close(old.lock)
             del self._known[_KEPT:]
 
+    def has(self, job: Job) -> bool:
+        """Whether a run of this job would find the files that belong to it."""
+        with self._guard:
+            try:
+                files, _ = self._choose(job)
+            except SnapshotError:
+                return False
+        return files.holds((job.name,))
+
     def enter(self, run: Run) -> Place:
         """The snapshot for a run, which stays as long as the run is in it. SnapshotError if there is none."""
         with self._guard:
@@ -116,20 +125,24 @@ class Snapshots:
             self._runs.clear()
 
     def _choose(self, job: Job) -> tuple[SnapshotSet, str]:
-        """The newest set that defines the job alike; else one of another process; else what has it at all."""
+        """The newest set that defines the job alike; else one of another process; else one of its revision.
+
+        That last one is for a job that another version of Foliot has read from the same file in other words.
+        """
         having = [known for known in self._known if job.name in known.jobs]
         for known in having:
             if is_alike(known.jobs[job.name].action.data, job.action.data):
                 return known.files, known.revision
         if found := self._of_another(job):
             return found
-        if not having or (job.revision and job.revision not in self._seen):
-            raise SnapshotError(
-                self._repository,
-                f"there is no snapshot for the job {job.name} as it is defined at {job.revision[:12]}",
-                hint="it was not pulled here yet, or has left the repository; the next pull tells",
-            )
-        return having[0].files, having[0].revision
+        for known in having:
+            if job.revision in ("", known.revision):
+                return known.files, known.revision
+        raise SnapshotError(
+            self._repository,
+            f"there is no snapshot for the job {job.name} as it is defined at {job.revision[:12]}",
+            hint="it was not pulled here yet, or has left the repository; the next pull tells",
+        )
 
     def _of_another(self, job: Job) -> tuple[SnapshotSet, str] | None:
         """Who has declared a job that we have not heard of has pulled before us, and made the current set."""

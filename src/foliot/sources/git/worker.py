@@ -48,20 +48,25 @@ class Worker:
         self._builder = Builder(self._layout, self._clone, self._address.shown, limits=limits, say=say)
 
     def pull(self, facts: _Facts) -> _Facts:
-        """Bring the clone up to date; which revision, and what its config file says, if that is not known."""
+        """Bring the clone up to date; which revision, and what its config file says, if that is not known.
+
+        Whether it goes on from the revision that somebody else has declared is told, too.
+        """
         rewrites = bool(facts["follow_rewrites"])
         say("waiting for another process that uses the cache")
         with alone_with(self._layout.lock):
             self._builder.clear()
             revision = self._clone.pull(follow_rewrites=rewrites)
+            goes_on = self._clone.goes_on_from(facts["base"], revision)
             if revision == facts["known"]:
-                return {"revision": revision}
+                return {"revision": revision, "goes_on": goes_on}
             try:
                 config = self._clone.config(revision, facts["file"])
             except CommandFailedError:
                 revision = self._clone.renew(follow_rewrites=rewrites)
+                goes_on = self._clone.goes_on_from(facts["base"], revision)
                 config = self._clone.config(revision, facts["file"])
-        return {"revision": revision, "config": b64encode(config).decode()}
+        return {"revision": revision, "goes_on": goes_on, "config": b64encode(config).decode()}
 
     def recall(self, _facts: _Facts) -> _Facts:
         """Which revision was good last, and what its config file said; without any remote."""

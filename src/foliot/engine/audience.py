@@ -1,0 +1,60 @@
+"""Who is told what happens to jobs, and how the node fares. A fault of theirs must not stop the engine."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Sequence
+from datetime import timedelta
+
+from foliot.errors import StoreError
+from foliot.model.decision import Event
+from foliot.model.view import Pulse
+from foliot.protocols import Listener, Monitor
+
+_log = logging.getLogger("foliot")
+
+
+class Audience:
+    """The listeners and monitors of a node."""
+
+    def __init__(self, listeners: Sequence[Listener], monitors: Sequence[Monitor]) -> None:
+        self._listeners = tuple(listeners)
+        self._monitors = tuple(monitors)
+
+    @property
+    def wants_pulse(self) -> bool:
+        """Whether anybody wants to know how the node fares: finding out costs questions to the store."""
+        return bool(self._monitors)
+
+    def tell_events(self, events: Sequence[Event]) -> None:
+        """What was decided."""
+        for listener in self._listeners:
+            safely(listener.on_events, events)
+
+    def tell_trouble(self, error: StoreError) -> None:
+        """The store did not do what it was asked."""
+        for listener in self._listeners:
+            safely(listener.on_trouble, error)
+
+    def tell_turn(self, what: str, took: timedelta, held: int) -> None:
+        """A turn of the loop is over."""
+        for monitor in self._monitors:
+            safely(monitor.on_turn, what, took, held)
+
+    def tell_pulse(self, pulse: Pulse) -> None:
+        """The lease was renewed."""
+        for monitor in self._monitors:
+            safely(monitor.on_pulse, pulse)
+
+    def tell_lease_lost(self, node: str) -> None:
+        """The node was buried."""
+        for monitor in self._monitors:
+            safely(monitor.on_lease_lost, node)
+
+
+def safely(tell: Callable[..., None], *facts: object) -> None:
+    """Tell somebody who may fail."""
+    try:
+        tell(*facts)
+    except Exception:  # noqa: BLE001 - that is the point
+        _log.exception("listener_failed")

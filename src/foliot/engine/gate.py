@@ -1,0 +1,67 @@
+"""What a node passes over: jobs that are due, and that it cannot start now though their kind is its own.
+
+A repository may be followed by many nodes, and one of them pulls a new revision first. Until the others have
+pulled it too, the jobs of that revision are not for them. That is asked where the job is claimed, in the same
+step and of the very definition that would run: no path leads around it, be it a retry, a restart or a
+person's wish. A job that is passed over stays as it is, and due.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime
+
+from foliot.engine.audience import safely
+from foliot.model.decision import Decision
+from foliot.model.job import Job
+from foliot.model.state import Record
+from foliot.protocols import DecideDue, Executor, Selective
+
+
+class Gate:
+    """Stands before the planner in a claim. What it has turned away is told when the claim is over."""
+
+    def __init__(self, executors: Mapping[str, Executor]) -> None:
+        self._selective: dict[str, Selective] = {}
+        self._passed: dict[str, Job] = {}
+        self.learn(executors)
+
+    def learn(self, executors: Mapping[str, Executor]) -> None:
+        """These are all executors that there are now."""
+        self._selective = {
+            kind: executor for kind, executor in executors.items() if isinstance(executor, Selective)
+        }
+
+    def guard(self, decide: DecideDue) -> DecideDue:
+        """The same decisions about one claim's jobs, but for those that do not fit."""
+        # An answer that was given up on may still be in the making, on another thread: it has its own.
+        self._passed = passed = {}
+        selective = self._selective
+        if not selective:
+            return decide
+
+        def decide_if_fit(record: Record, now: datetime, node: str) -> Decision:
+            executor = selective.get(record.job.action.kind)
+            if executor is None or _fits(executor, record.job):
+                return decide(record, now, node)
+            passed[record.job.key] = record.job
+            return Decision(record.state)
+
+        return decide_if_fit
+
+    def tell(self) -> frozenset[str]:
+        """Tell the executors what of theirs the last claim has passed over; of which kinds that was."""
+        passed, self._passed = self._passed, {}
+        by_kind: dict[str, list[Job]] = {}
+        for job in passed.values():
+            by_kind.setdefault(job.action.kind, []).append(job)
+        for kind, jobs in by_kind.items():
+            safely(self._selective[kind].on_passed_over, jobs)
+        return frozenset(by_kind)
+
+
+def _fits(executor: Selective, job: Job) -> bool:
+    try:
+        return executor.fits(job)
+    except Exception:  # noqa: BLE001 - a fault of the executor's must not look like one of the job
+        return False
