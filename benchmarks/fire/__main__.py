@@ -64,7 +64,7 @@ def _measure(effort: Effort, *, with_peers: bool) -> Report:
         return Report(
             effort=effort,
             race=race_in_turns(effort, progress.begin, contenders),
-            store=measure_store(effort, progress.begin(f"store, {effort.runs:,} runs")),
+            store=measure_store(effort.runs, progress.begin(f"store, {effort.runs:,} runs")),
             lateness=measure_lateness(effort, progress.begin),
             growth=measure_growth(effort, progress.begin),
         )

@@ -8,9 +8,10 @@ The JSON (`schema` 1) has these parts; times are seconds, medians over the round
                   were due), scheduling; starts_per_second, runs_per_second; ratio (our runs per second
                   divided by theirs); curve (pairs: seconds after due, how many have started); rounds
                   or, if it could not be measured, missing (the reason)
-    store         runs; store and bare, runs per second; ratio
+    store         runs, batch; store and bare, runs per second; ratio
     lateness      herd, first, last_after_first; singles, p50, p99, worst
-    growth        sizes: stored, first_start, resident (bytes), idle_cpu_per_minute, cpu_per_run;
+    growth        sizes: stored, first_start, resident (bytes), idle_cpu_per_minute, cpu_per_run, and of
+                  the server, which SQLite has not, server_idle_per_minute and server_per_run;
                   bytes_per_job, cost_growth
     goals         P3, P4, P6, P7, P8, P9: goal (a sentence), met, seen (a sentence)
 """
@@ -24,12 +25,12 @@ from dataclasses import asdict, dataclass
 from typing import Any, NamedTuple
 
 from benchmarks.fire import contender, growth, lateness
+from benchmarks.fire.batches import GOAL as STORE_GOAL
+from benchmarks.fire.batches import StoreSpeed
 from benchmarks.fire.contender import OURS, OURS_FEWER, RIVAL, Standing
 from benchmarks.fire.effort import Effort
 from benchmarks.fire.growth import Growth
 from benchmarks.fire.lateness import Lateness
-from benchmarks.fire.store import GOAL as STORE_GOAL
-from benchmarks.fire.store import StoreSpeed
 
 _MILLION = 1_000_000
 

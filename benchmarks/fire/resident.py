@@ -1,8 +1,9 @@
-"""A program with many jobs that are not due: `python -m benchmarks.fire.resident fill|live FOLDER …`.
+"""A program with many jobs that are not due: `python -m benchmarks.fire.resident fill|live URL …`.
 
-fill FOLDER STORED              stores so many jobs that are not due, and one that is due in a moment
-live FOLDER BORN FIRED IDLE     is born at that Unix time, runs the one that is due; then does nothing
-                                for IDLE seconds; then fires so many jobs
+fill URL STORED                 stores so many jobs that are not due, and one that is due in a moment
+live URL BORN FIRED IDLE SERVER is born at that Unix time, runs the one that is due; then does nothing
+                                for IDLE seconds; then fires so many jobs. SERVER is the process of the
+                                store's server, or 0
 """
 
 from __future__ import annotations
@@ -14,9 +15,10 @@ from collections.abc import Iterator
 from datetime import timedelta
 from pathlib import Path
 from time import process_time
-from typing import Any
+from typing import Any, NamedTuple
 
 from benchmarks.fire.child import answer, tell_progress
+from benchmarks.fire.usage import usage_of_server
 from foliot import Cron, Foliot, Once
 from foliot.app.foliot import Scheduled
 from foliot.clock import SystemClock
@@ -30,11 +32,32 @@ _SLOWEST = 2_000  # jobs that are scheduled in a second
 clock = SystemClock()
 
 
+class Spent(NamedTuple):
+    """CPU seconds of this process, and of the server of its store."""
+
+    here: float
+    server: float
+
+
+class Meter:
+    """What is spent from now on. To look at the server costs something, which is not counted."""
+
+    def __init__(self, server: int) -> None:
+        self._server = server
+        self._before_there = usage_of_server(server)
+        self._before_here = process_time()
+
+    def read(self) -> Spent:
+        """What was spent so far."""
+        here = process_time() - self._before_here
+        return Spent(here, usage_of_server(self._server) - self._before_there)
+
+
 class Program:
     """The application, and what it has seen."""
 
-    def __init__(self, folder: str) -> None:
-        self.app = Foliot(f"sqlite:///{Path(folder) / 'stored.db'}", name="bench")
+    def __init__(self, url: str) -> None:
+        self.app = Foliot(url, name="bench")
         self.first_start = 0.0
         self.ended = 0
         self.app.action(self._do_nothing, name="do_nothing")
@@ -60,33 +83,35 @@ class Program:
         self.app.close()
         return {"due": due.timestamp()}
 
-    async def live(self, born: float, fired: int, idle: float) -> dict[str, Any]:
+    async def live(self, born: float, fired: int, idle: float, server: int) -> dict[str, Any]:
         """Run, rest, and fire."""
         async with self.app:
             await self.until_ended(1)
             await clock.wait(_SETTLE)
-            memory, busy = _resident(), process_time()
+            memory, meter = _resident(), Meter(server)
             await clock.wait(timedelta(seconds=idle))
-            rested = process_time() - busy
-            cpu = await self._fire(fired)
+            rested = meter.read()
+            spent = await self._fire(fired, server)
         self.app.close()
         return {
             "first_start": round(self.first_start - born, 4),
             "resident": memory,
-            "idle_cpu_per_minute": round(rested * 60 / idle, 5),
-            "cpu_per_run": cpu / fired,
+            "idle_cpu_per_minute": round(rested.here * 60 / idle, 5),
+            "cpu_per_run": spent.here / fired,
+            "server_idle_per_minute": round(rested.server * 60 / idle, 5),
+            "server_per_run": spent.server / fired,
         }
 
-    async def _fire(self, fired: int) -> float:
+    async def _fire(self, fired: int, server: int) -> Spent:
         """CPU seconds from just before the jobs are due until all ends are recorded."""
         due = clock.now() + _SOON + timedelta(seconds=fired / _SLOWEST)
         await self.app.schedule_many(
             (f"fired-{number}", Once(due), "do_nothing", {"user": number}) for number in range(fired)
         )
         await clock.wait(max(_NEWS, due - clock.now() - _NEWS))
-        busy = process_time()
+        meter = Meter(server)
         await self.until_ended(1 + fired)
-        return process_time() - busy
+        return meter.read()
 
 
 def _sleepers(count: int) -> Iterator[Scheduled]:
@@ -107,13 +132,13 @@ def _resident() -> int:
 
 def main() -> None:
     """Do what is asked for, and tell."""
-    what, folder, *numbers = sys.argv[1:]
-    program = Program(folder)
+    what, url, *numbers = sys.argv[1:]
+    program = Program(url)
     if what == "fill":
         answer(asyncio.run(program.fill(int(numbers[0]))))
     else:
-        born, fired, idle = numbers
-        answer(asyncio.run(program.live(float(born), int(fired), float(idle))))
+        born, fired, idle, server = numbers
+        answer(asyncio.run(program.live(float(born), int(fired), float(idle), int(server))))
 
 
 if __name__ == "__main__":

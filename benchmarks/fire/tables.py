@@ -13,7 +13,7 @@ from benchmarks.fire.effort import FULL, MILLION
 from benchmarks.fire.report import Report
 
 _WIDTH = 120
-_YES_NO = {True: "yes", False: "NO", None: "not measured"}
+YES_NO = {True: "yes", False: "NO", None: "not measured"}
 
 
 def print_report(report: Report) -> None:
@@ -28,14 +28,14 @@ def print_report(report: Report) -> None:
             console.print(f"  not measured: {standing.missing}", soft_wrap=True)
     console.print()
     for number, goal in report.goals.items():
-        console.print(f"{number} {goal.words}: {_YES_NO[goal.is_met]} ({goal.seen})", soft_wrap=True)
+        console.print(f"{number} {goal.words}: {YES_NO[goal.is_met]} ({goal.seen})", soft_wrap=True)
     if report.effort not in (FULL, MILLION):
         console.print("This was a short run: it shows that the benchmark works, not how fast anything is.")
 
 
 def _race(report: Report) -> Table:
     title = "Race: no-op jobs, all due at once, SQLite with synchronous=FULL; seconds after they were due"
-    table = _table(
+    table = new_table(
         title,
         ["contender"],
         ["jobs", "first start", "last start", "all recorded", "starts/s", "runs/s", "Foliot is"],
@@ -58,7 +58,7 @@ def _race(report: Report) -> Table:
 
 def _store(report: Report) -> Table:
     speed = report.store
-    table = _table(f"Store: claim and finish of {speed.runs:,} runs, in thousands", ["how"], ["runs/s"])
+    table = new_table(f"Store: claim and finish of {speed.runs:,} runs, in thousands", ["how"], ["runs/s"])
     table.add_row("bare sqlite3, the same rows", f"{speed.bare:,.0f}")
     table.add_row(f"through the store ({speed.ratio:.0%})", f"{speed.store:,.0f}")
     return table
@@ -66,7 +66,7 @@ def _store(report: Report) -> Table:
 
 def _lateness(report: Report) -> Table:
     late = report.lateness
-    table = _table("Lateness, in milliseconds", ["what"], ["ms"])
+    table = new_table("Lateness, in milliseconds", ["what"], ["ms"])
     for words, seconds in (
         (f"{late.herd:,} at once: first start", late.first),
         (f"{late.herd:,} at once: last start after the first", late.last_after_first),
@@ -78,7 +78,7 @@ def _lateness(report: Report) -> Table:
 
 
 def _growth(report: Report) -> Table:
-    table = _table(
+    table = new_table(
         "Growth: a fresh process with stored jobs that are not due",
         ["stored"],
         ["first start, s", "resident, MB", "idle, CPU s a minute", "fired, CPU µs a run"],
@@ -94,7 +94,8 @@ def _growth(report: Report) -> Table:
     return table
 
 
-def _table(title: str, texts: Iterable[str], numbers: Iterable[str]) -> Table:
+def new_table(title: str, texts: Iterable[str], numbers: Iterable[str]) -> Table:
+    """A table with columns of texts, and then columns of numbers."""
     table = Table(
         title=title, title_justify="left", title_style="bold", box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0)
     )

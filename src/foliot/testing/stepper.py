@@ -260,6 +260,9 @@ class _StepRuntime(Runtime):
         if self._engine is not None:
             await (await self._core.store()).leave(self._engine.node)
 
+    async def _tidy_on(self) -> None:
+        """Nobody else is there."""
+
     def _settings(self) -> Settings:
         return replace(super()._settings(), prune=_LONG)
 

@@ -8,8 +8,9 @@ from datetime import timedelta
 from pathlib import Path
 
 from foliot.clock import SystemClock
+from foliot.testing.faults.database import file_problems
 from foliot.testing.faults.diary import Note, Times, read_diary
-from foliot.testing.faults.evidence import Evidence, file_problems, read_ledger
+from foliot.testing.faults.evidence import Evidence, read_ledger
 from foliot.testing.faults.host import Host
 from foliot.testing.faults.node import Orders
 from foliot.testing.faults.trial import Plan
@@ -23,29 +24,33 @@ CLOCK = SystemClock()
 
 
 class Stage:
-    """One host, a store in a folder, and everything that was seen."""
+    """A host or several, each with variables of its own; a store; and everything that was seen."""
 
-    def __init__(self, store: Path, folder: Path, extra: dict[str, str] | None = None) -> None:
+    def __init__(self, store: Path | str, folder: Path, *extras: dict[str, str]) -> None:
         self.times = Times()
-        self.store = store
+        self.url = store if isinstance(store, str) else f"sqlite:///{store}"
         self.folder = folder
         self.faults: list[Fault] = []
-        self.host = Host("host-0", self.times, folder / "nodes.log", extra)
-
-    @property
-    def url(self) -> str:
-        return f"sqlite:///{self.store}"
+        self.hosts = [
+            Host(f"host-{number}", self.times, folder / "nodes.log", extra)
+            for number, extra in enumerate(extras or ({},))
+        ]
+        self.host = self.hosts[0]
 
     @property
     def log(self) -> str:
         return (self.folder / "nodes.log").read_text(errors="replace")
 
     async def start(self) -> None:
-        await self.host.start(Orders(url=self.url, host="host-0", diary=str(self.folder / "diary.jsonl")))
+        for host in self.hosts:
+            orders = Orders(url=self.url, host=host.name, diary=str(self.folder / "diary.jsonl"))
+            await host.start(orders)
 
     async def stop(self) -> None:
-        self.host.ask_to_stop()
-        assert await self.host.until_gone(15), self.log
+        for host in self.hosts:
+            host.ask_to_stop()
+        for host in self.hosts:
+            assert await host.until_gone(15), self.log
 
     async def wait(self, seconds: float) -> None:
         await CLOCK.wait(timedelta(seconds=seconds))
@@ -64,17 +69,19 @@ class Stage:
     async def judge(self) -> tuple[Report, History]:
         """The checker's report; what it does not look at must be well."""
         notes = read_diary(self.folder / "diary.jsonl", self.times)
-        evidence = Evidence([self.host], notes, await read_ledger(self.url, LEASE), self.times)
+        evidence = Evidence(self.hosts, notes, await read_ledger(self.url), self.times)
         assert [*evidence.problems(), *file_problems(self.url)] == [], self.log[-2000:]
         history = evidence.history(self.times.now(), PLAN.bounds, self.faults)
         return check(history), history
 
 
 @asynccontextmanager
-async def staged(store: Path, folder: Path, extra: dict[str, str] | None = None) -> AsyncIterator[Stage]:
-    stage = Stage(store, folder, extra)
-    await stage.host.open()
+async def staged(store: Path | str, folder: Path, *extras: dict[str, str]) -> AsyncIterator[Stage]:
+    stage = Stage(store, folder, *extras)
+    for host in stage.hosts:
+        await host.open()
     try:
         yield stage
     finally:
-        await stage.host.close()
+        for host in stage.hosts:
+            await host.close()

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-import subprocess
 from collections.abc import Iterator
-from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
+from testing.faults.small_disk import fill, mount, mounted
 from testing.faults.stage import Stage, staged
 
 HEALED_WITHIN = 5.0
@@ -18,31 +17,8 @@ HEALED_WITHIN = 5.0
 @pytest.fixture
 def small_disk(tmp_path: Path) -> Iterator[Path]:
     """Forty megabytes, room for a write-ahead log of full size, of which the test may take all."""
-    disk = tmp_path / "disk"
-    disk.mkdir()
-    if _mount("-t", "tmpfs", "-o", "size=40m", "tmpfs", str(disk)):
-        pytest.skip("a small disk cannot be mounted here: that needs root")
-    yield disk
-    subprocess.run(["umount", "--lazy", str(disk)], check=True)  # noqa: S603, S607 - what was mounted above
-
-
-def _mount(*arguments: str) -> int:
-    try:
-        done = subprocess.run(["mount", *arguments], check=False, capture_output=True)  # noqa: S603, S607 - a test's own disk
-    except FileNotFoundError:
-        return 1
-    return done.returncode
-
-
-def fill(disk: Path) -> Path:
-    """Take all the space that there is."""
-    file = disk / "rubbish"
-    with file.open("wb", buffering=0) as out:
-        for size in (65536, 1):
-            with suppress(OSError):
-                while out.write(b"x" * size):
-                    pass
-    return file
+    with mounted(tmp_path / "disk", 40) as disk:
+        yield disk
 
 
 def test_a_full_disk_stops_claims_and_heals(small_disk: Path, tmp_path: Path) -> None:
@@ -88,12 +64,12 @@ def test_a_read_only_disk_is_refused_and_left_alone(small_disk: Path, tmp_path: 
             await stage.until(lambda: len(stage.notes("finish")) > 5, 15)
             await stage.stop()
             starts, before = len(stage.notes("start")), store.read_bytes()
-            assert _mount("-o", "remount,ro", str(small_disk)) == 0
+            assert mount("-o", "remount,ro", str(small_disk)) == 0
             await stage.start()
             assert await stage.host.until_gone(15), "it says so, and ends"
             assert stage.host.deaths.pop().code == 1
             assert "StoreUnavailableError" in stage.log
-            assert _mount("-o", "remount,rw", str(small_disk)) == 0
+            assert mount("-o", "remount,rw", str(small_disk)) == 0
             assert len(stage.notes("start")) == starts
             assert store.read_bytes() == before
             await stage.start()

@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from random import Random
 
-from foliot.testing.faults.evidence import file_problems
+from foliot.testing.faults.database import file_problems
 from foliot.testing.faults.node import Orders
 from testing.faults.stage import Stage, staged
 

@@ -163,6 +163,13 @@ def test_what_was_pruned_is_not_missed() -> None:
     assert check(blind).measures.excuses == {"its history was dropped": 2}
 
 
+def test_a_run_that_was_pruned_may_have_been_in_the_way() -> None:
+    tale = Tale().declare().runs("10:00", "10:20", "10:30").skip("10:10", reason="a run was still open")
+    assert codes(tale) == {Code.WRONG_SKIP}
+    for until, found in (("10:15", set()), ("10:05", {Code.WRONG_SKIP})):
+        assert codes(replace(tale.history(), forgotten=(Forgotten(JOB, clock(until)),))) == found
+
+
 # -- nodes -----------------------------------------------------------------------------------------
 
 

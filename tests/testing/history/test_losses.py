@@ -77,6 +77,13 @@ def what_is_pending_never_starts(*, is_legal: bool) -> Tale:
     return tale
 
 
+@TWINS(Code.STUCK)
+def what_a_node_holds_that_stands_still_is_found_late(*, is_legal: bool) -> Tale:
+    tale = Tale().declare(on_lost=OnLost.GIVE_UP).fault(Trouble.PAUSED, "10:00:10", "10:05", host="b")
+    tale.run("10:00", node="b", outcome=Outcome.LOST, lost_at="10:00:45" if is_legal else "10:04:50")
+    return tale.runs("10:10", "10:20", "10:30")
+
+
 @TWINS(Code.UNEXPLAINED_LOSS)
 def a_healthy_node_loses(*, is_legal: bool) -> Tale:
     tale = Tale().declare(on_lost=OnLost.GIVE_UP)

@@ -55,6 +55,14 @@ def test_measures() -> None:
     assert (measures.occurrences, measures.excused) == (4, 0.0)
 
 
+def test_the_lag_without_faults_leaves_out_what_a_fault_or_another_run_explains() -> None:
+    tale = Tale(hosts=("a",)).declare().run("10:00", start="10:00:01", end="10:10:30")
+    tale.run("10:10", start="10:10:31").fault(Trouble.DOWN, "10:15", "10:20:05", host="a")
+    measures = check(tale.run("10:20", start="10:20:06").run("10:30", start="10:30:02").history()).measures
+    assert measures.start_lag.most == timedelta(seconds=31)
+    assert (measures.calm_lag.most, measures.calm_lag.starts) == (timedelta(seconds=2), 2)
+
+
 def test_excuses_are_counted() -> None:
     tale = Tale().declare().runs("10:00", "10:10").outage("10:15", "10:40")
     measures = check(tale.history()).measures
@@ -69,6 +77,7 @@ def test_a_clean_report_says_so_and_tells_the_numbers() -> None:
     assert str(report).splitlines() == [
         "no violations",
         "start lag: p50 0:00:00, p99 0:00:00, most 0:00:00 of 4 starts",
+        "… where no fault was: p50 0:00:00, p99 0:00:00, most 0:00:00 of 4",
         "attempts by trigger: 4 schedule; by outcome: 4 succeeded",
         "unknown outcomes: 0.0%; zombies: 0",
         "excused: 0.0% of 4 occurrences",

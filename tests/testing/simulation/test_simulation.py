@@ -8,6 +8,7 @@ import sys
 
 import pytest
 
+from foliot.engine.gate import Gate
 from foliot.model.attempt import Outcome, Trigger
 from foliot.testing.history.check import check
 from foliot.testing.history.facts import Trouble
@@ -23,13 +24,16 @@ CODE = "from foliot.testing.simulation.simulate import simulate; print(simulate(
 def test_no_seed_breaks_a_promise(part: int) -> None:
     """R2: `FOLIOT_SEEDS=10000`, or `python -m foliot.testing.simulation`, looks further."""
     for seed in range(part, SEEDS, PARTS):
-        violations = check(simulate(seed).history).violations
+        simulated = simulate(seed)
+        violations = check(simulated.history).violations
         assert not violations, f"seed {seed}: {violations[0]}"
+        assert not simulated.unfit_starts, f"seed {seed}: a node started what it could not know"
 
 
 def test_the_faults_bite() -> None:
     """Months in which nothing happens prove nothing: all triggers, outcomes and faults are among them."""
-    histories = [simulate(seed).history for seed in range(8)]
+    simulated = [simulate(seed) for seed in range(8)]
+    histories = [each.history for each in simulated]
     attempts = [attempt for history in histories for attempt in history.attempts]
 
     assert {attempt.trigger for attempt in attempts} == set(Trigger) - {Trigger.BACKFILL}
@@ -39,6 +43,13 @@ def test_the_faults_bite() -> None:
         Trouble.DOWN, Trouble.DRAINING, Trouble.PAUSED, Trouble.PARTITIONED, Trouble.CLOCK,
     }  # fmt: skip
     assert {skip.reason for history in histories for skip in history.skips}
+    assert all(each.passed_over for each in simulated)  # each had a node that was behind the others
+
+
+def test_a_node_that_takes_what_it_cannot_know_is_found_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Gate, "guard", lambda _, decide: decide)
+
+    assert any(simulate(seed).unfit_starts for seed in range(5))
 
 
 @pytest.mark.parametrize("seed", [1, 4])

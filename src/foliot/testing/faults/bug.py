@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
 from foliot.clock import SystemClock
 from foliot.engine import engine, planner
 from foliot.engine.engine import Engine
+from foliot.executors.shell import link
 from foliot.model.attempt import Ending
 from foliot.model.decision import Decision
 from foliot.model.state import Record
-from foliot.stores.sqlite import life, run, worker
+from foliot.stores.sql import ending
+from foliot.stores.sqlite import life, worker
+from foliot.testing.faults import careless_warden
 
 _CLOCK = SystemClock()
 _FOR_EVER = 2**62
+_LATER = 0.2  # seconds: long enough to be killed in
+_WARDEN = "foliot.executors.shell.warden.guard "
 
 
 def answer_before_commit() -> None:
@@ -25,7 +30,7 @@ def answer_before_commit() -> None:
         outcomes = [writer._apart(call) for call in calls]  # noqa: SLF001 - a bug breaks in
         for call, outcome in zip(calls, outcomes, strict=True):
             worker._tell(call, outcome)  # noqa: SLF001 - the same
-        _CLOCK.sleep(0.05)
+        _CLOCK.sleep(_LATER)
         writer._execute("COMMIT")  # noqa: SLF001 - the same
         return outcomes
 
@@ -43,7 +48,7 @@ def ignore_the_fence() -> None:
     def is_held(record: Record, ending: Ending, _: str) -> bool:
         return any(a.is_running and a.run_key == ending.run_key for a in record.attempts)
 
-    _break(run, "_is_held", is_held)
+    _break(ending, "is_held", is_held)
     _break(engine, "plan_ended", end_any)
     _break(life, "living", lambda desk, node: life.Life(desk.shelf.node_number(node), _FOR_EVER, None))
 
@@ -66,8 +71,57 @@ def start_twice() -> None:
     _break(Engine, "_claim", claim)
 
 
+def end_groups_only() -> None:
+    """Shell jobs are ended by `killpg`: whoever has called `setsid` does not hear of it."""
+    _break(link, "_CODE", link._CODE.replace(_WARDEN, f"{careless_warden.__name__} "))  # noqa: SLF001 - a bug breaks in
+
+
+# -- of PostgreSQL ---------------------------------------------------------------------------------
+
+
+def commit_without_the_disk() -> None:
+    """A commit is answered before it is on the disk, as SQLite does with `synchronous=NORMAL`.
+
+    The server writes its log as rarely as it can be told to; otherwise it would be a matter of luck.
+    """
+    from foliot.stores.postgres import connection, store  # noqa: PLC0415 - the driver may not be there
+
+    real = connection.connect
+
+    def connect(address: Any, patience: timedelta) -> Any:
+        made = real(address, patience)
+        made.execute("ALTER SYSTEM SET wal_writer_delay = 10000")
+        made.execute("SELECT pg_reload_conf()")
+        return made
+
+    _break(store, "connect", connect)
+    _break(connection, "_BY_INDEX", {**connection._BY_INDEX, "synchronous_commit": "off"})  # noqa: SLF001 - a bug breaks in
+
+
+def wait_for_ever() -> None:
+    """A call of the store has no deadline; nor has the network below it."""
+    from foliot.stores.postgres.store import PostgresStore  # noqa: PLC0415 - its driver may not be there
+
+    real = PostgresStore.__init__
+
+    def make(self: PostgresStore, *args: Any, **options: Any) -> None:
+        real(self, *args, **options)
+        self._patience = timedelta(hours=1)
+
+    _break(PostgresStore, "__init__", make)
+
+
 BUGS: dict[str, Callable[[], None]] = {
-    bug.__name__: bug for bug in (answer_before_commit, ignore_the_fence, drop_the_lost, start_twice)
+    bug.__name__: bug
+    for bug in (
+        answer_before_commit,
+        ignore_the_fence,
+        drop_the_lost,
+        start_twice,
+        end_groups_only,
+        commit_without_the_disk,
+        wait_for_ever,
+    )
 }
 
 

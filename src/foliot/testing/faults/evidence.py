@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-import sqlite3
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import closing
 from datetime import datetime, timedelta
-from pathlib import Path
 from typing import NamedTuple
 
 from foliot.clock import SystemClock
 from foliot.model.attempt import Attempt
 from foliot.model.state import Skip
 from foliot.protocols import JobQuery, JobView, RunQuery
-from foliot.testing.faults import workload
+from foliot.testing.faults import confirmed, shell_work, workload
 from foliot.testing.faults.diary import Note, Times
-from foliot.testing.faults.host import Host, Life
+from foliot.testing.faults.host import SLACK, Host, Life
 from foliot.testing.history.facts import (
     Bounds,
     Change,
@@ -33,10 +30,12 @@ from foliot.testing.history.facts import (
     define,
 )
 from foliot.testing.history.facts import Host as HostFact
-from foliot.wiring import open_store, sqlite_path
+from foliot.wiring import open_store
 
 _EVERYTHING = 10_000_000
 _PAGE = 10_000
+_MAY_YET = timedelta(seconds=5)  # what was under way when the answer was lost takes effect by then, or never
+_PATIENCE = timedelta(minutes=1)
 
 
 class Ledger(NamedTuple):
@@ -48,11 +47,15 @@ class Ledger(NamedTuple):
     damaged: tuple[str, ...]
 
 
-async def read_ledger(url: str, lease: timedelta) -> Ledger:
-    """Read the store when nobody else uses it."""
-    async with open_store(url, SystemClock(), lease=lease) as store:
+async def read_ledger(url: str) -> Ledger:
+    """Read the store when nobody else uses it, and with patience."""
+    async with open_store(url, SystemClock(), lease=_PATIENCE) as store:
         attempts = await store.runs(RunQuery(limit=_EVERYTHING))
-        views = list(await store.jobs(JobQuery(source=workload.NAME, with_removed=True, limit=_PAGE)))
+        views = [
+            view
+            for source in workload.SOURCES
+            for view in await store.jobs(JobQuery(source=source, with_removed=True, limit=_PAGE))
+        ]
         skips = [skip for view in views for skip in await store.skips(view.key)]
         added: dict[str, str] = {}
         after = ""
@@ -89,7 +92,7 @@ class Evidence:
             attempts=self.ledger.attempts,
             skips=self.ledger.skips,
             witness=tuple(self._witness()),
-            faults=(*faults, *self._troubles(bounds)),
+            faults=(*faults, *self._troubles()),
             identities=tuple(Identity(n.facts["node"], n.host) for n in self._of("identity")),
             finishes=tuple(self._finishes()),
             forgotten=tuple(self._forgotten()),
@@ -101,14 +104,37 @@ class Evidence:
     # -- what was asked for ------------------------------------------------------------------------
 
     def _declared(self, final: datetime) -> Iterator[Change]:
-        """Each start declares its release; one that died before it was ready may have done so, or not."""
-        for host in self._hosts:
-            ready = [note.at for note in self._of("ready") if note.host == host.name]
-            for life in host.lives:
-                end = life.ended.result() if life.ended.done() else final
-                answered = [at for at in ready if life.asked_at <= at <= end]
-                until = answered[0] if answered else end
-                yield from _release(life, until, is_sure=bool(answered))
+        """What nodes asked the store to declare; who died, or heard nothing, may have been obeyed, or not."""
+        answers = {
+            (note.host, note.facts["call"]): note for note in self._of("declared", "undeclared", "trouble")
+            if note.facts.get("verb", "reconcile") == "reconcile"
+        }  # fmt: skip
+        for note in self._of("declaring"):
+            life = self._life(note)
+            answer = answers.get((note.host, note.facts["call"]))
+            end = life.ended.result() if life.ended.done() else final
+            if answer is None:
+                until, verdict = end, Verdict.UNKNOWN
+            elif answer.what == "trouble":
+                until, verdict = min(final, answer.at + _MAY_YET), Verdict.UNKNOWN
+            else:
+                until = answer.at
+                verdict = Verdict.APPLIED if answer.what == "declared" else Verdict.REFUSED
+            if verdict is Verdict.UNKNOWN and (proved := self._proved(note)) is not None:
+                until, verdict = max(note.at, min(until, proved)), Verdict.APPLIED
+            since = self._times.instant(note.facts["since"])
+            yield from _changes(note._replace(at=since), life.orders.release, until, verdict)
+
+    def _proved(self, declaring: Note) -> datetime | None:
+        """When somebody has found that a declaration had taken effect, if anybody has."""
+        wanted = declaring.facts["source"], declaring.facts["revision"]
+        found = (note for note in self._of("revision") if note.at > declaring.at)
+        return next((n.at for n in found if (n.facts["source"], n.facts["revision"]) == wanted), None)
+
+    def _life(self, note: Note) -> Life:
+        """The process that wrote a note."""
+        [host] = (host for host in self._hosts if host.name == note.host)
+        return [life for life in host.lives if life.asked_at <= note.at][-1]
 
     def _asked(self, final: datetime) -> Iterator[Change]:
         told = {note.facts["request"]: note.at for note in self._of("told")}
@@ -127,7 +153,7 @@ class Evidence:
     # -- what was seen -----------------------------------------------------------------------------
 
     def _witness(self) -> Iterator[Witness]:
-        for note in self._of("start", "end"):
+        for note in (*self._of("start", "end"), *shell_work.unwritten_ends(self.notes)):
             facts = note.facts
             yield Witness(
                 Mark(note.what), facts["job"], facts["run"], facts["number"], facts["token"], facts["node"],
@@ -142,11 +168,11 @@ class Evidence:
                 is_accepted=facts["taken"],
             )  # fmt: skip
 
-    def _troubles(self, bounds: Bounds) -> Iterator[Fault]:
+    def _troubles(self) -> Iterator[Fault]:
         """What nodes could not help: calls that failed or took long, a machine that stood still."""
         for note in self._of("trouble", "slow", "stall"):
             kind = Trouble.PAUSED if note.what == "stall" else Trouble.PARTITIONED
-            yield Fault(kind, self._times.instant(note.facts["since"]), note.at, note.host, bounds.heal)
+            yield Fault(kind, self._times.instant(note.facts["since"]), note.at, note.host, SLACK)
 
     def _forgotten(self) -> Iterator[Forgotten]:
         job = f"{workload.NAME}/{workload.PRUNED}"
@@ -159,6 +185,8 @@ class Evidence:
     def problems(self) -> Iterator[str]:
         """What is wrong beside the history."""
         yield from self._torn_batches()
+        yield from shell_work.problems(self.notes)
+        yield from confirmed.lost_endings(self.notes, self.ledger.attempts)
         yield from (f"damaged: {damage}" for damage in self.ledger.damaged)
         for host in self._hosts:
             for death in host.deaths:
@@ -184,25 +212,12 @@ class Evidence:
         yield from (f"lost: the batch {batch} was confirmed" for batch in confirmed - found.keys())
 
 
-def _release(life: Life, until: datetime, *, is_sure: bool) -> Iterator[Change]:
-    verdict = Verdict.APPLIED if is_sure else Verdict.UNKNOWN
-    for work in workload.WORK:
-        key = f"{workload.NAME}/{work.name}"
-        if work.rule_of(life.orders.release):
-            definition = define(work.job(life.orders.release))
-            yield Change(Operation.DECLARE, key, life.asked_at, until, verdict, definition)
-        else:
-            yield Change(Operation.REMOVE, key, life.asked_at, until, verdict)
-
-
-def file_problems(url: str) -> Iterator[str]:
-    """What is wrong with the file of a store that is one."""
-    if not url.startswith("sqlite:"):
-        return
-    path = Path(sqlite_path(url))
-    with closing(sqlite3.connect(path)) as connection:
-        for (answer,) in connection.execute("PRAGMA integrity_check"):
-            if answer != "ok":
-                yield f"integrity: {answer}"
-        yield from (f"foreign key: {row}" for row in connection.execute("PRAGMA foreign_key_check"))
-    yield from (f"left behind: {file.name}" for file in path.parent.glob(f"{path.name}-node-*"))
+def _changes(note: Note, release: int, until: datetime, verdict: Verdict) -> Iterator[Change]:
+    for work in workload.ALL:
+        source, _, name = work.key.partition("/")
+        if source != note.facts["source"]:
+            continue
+        if name in note.facts["declared"]:
+            yield Change(Operation.DECLARE, work.key, note.at, until, verdict, define(work.job(release)))
+        elif name in note.facts["removed"]:
+            yield Change(Operation.REMOVE, work.key, note.at, until, verdict)

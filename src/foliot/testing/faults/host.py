@@ -147,9 +147,9 @@ class Host:
         if not await self.until_gone(10):
             raise RuntimeError(f"{self.name} cannot be killed")
 
-    def freeze(self) -> None:
-        """SIGSTOP."""
-        self._begin(Trouble.PAUSED, self._times.now())
+    def freeze(self, since: datetime) -> None:
+        """SIGSTOP; it may have stopped itself before."""
+        self._begin(Trouble.PAUSED, since)
         self.signal(signal.SIGSTOP)
 
     def thaw(self) -> None:
@@ -163,6 +163,14 @@ class Host:
         self._begin(Trouble.DRAINING, self._times.now())
         self.signal(signal.SIGTERM)
 
+    def cut_off(self) -> None:
+        """Its nodes cannot reach the store any more."""
+        self._begin(Trouble.PARTITIONED, self._times.now())
+
+    def reconnect(self) -> None:
+        """They can again."""
+        self._over(Trouble.PARTITIONED, self._times.now())
+
     # -- the log -----------------------------------------------------------------------------------
 
     def _begin(self, kind: Trouble, at: datetime) -> None:
@@ -171,6 +179,11 @@ class Host:
     def _over(self, kind: Trouble, at: datetime) -> None:
         if (begin := self._since.pop(kind, None)) is not None:
             self.faults.append(Fault(kind, begin, at, self.name, SLACK))
+
+    @property
+    def troubles(self) -> tuple[Trouble, ...]:
+        """What ails it now."""
+        return tuple(self._since)
 
     def all_faults(self) -> list[Fault]:
         """What was done, with what lasts."""

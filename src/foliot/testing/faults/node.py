@@ -18,14 +18,16 @@ from random import Random
 
 from foliot.app import Foliot
 from foliot.clock import SystemClock
-from foliot.errors import FoliotError, JobNotFoundError
+from foliot.errors import FoliotError, JobNotFoundError, StoreUnavailableError
 from foliot.testing.faults import bug, workload
 from foliot.testing.faults.diary import Diary
+from foliot.testing.faults.shell_work import Families
 from foliot.testing.faults.spy import look_into
 from foliot.testing.faults.trap import Trap
 
 _STALL = 0.5  # seconds by which a thread that only waits may be late before it is noted
 _TICK = 0.1
+_PAUSE = 0.3  # seconds until a start that found no store is tried again
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,6 +41,7 @@ class Orders:
     release: int = 0
     die_at: str = ""
     passes: int = 1
+    stands: bool = False  # there it stands still, instead of dying
     bug: str = ""
     offset: str = ""  # a file with seconds by which this machine's clock is off
     seed: int = 0
@@ -58,9 +61,16 @@ def main(text: str) -> int:
     """Live until asked to stop, or killed."""
     orders = Orders(**json.loads(text))
     diary = Diary(orders.diary, orders.host)
-    look_into(diary, Trap(diary, orders.die_at, orders.passes))
+    look_into(diary, Trap(diary, orders.die_at, orders.passes, stands=orders.stands), orders.url)
     bug.plant(orders.bug)
     threading.Thread(target=_watch, args=(diary,), daemon=True).start()
+    while not _has_lived(diary, orders):
+        SystemClock().sleep(_PAUSE)
+    return 0
+
+
+def _has_lived(diary: Diary, orders: Orders) -> bool:
+    """One start, as a supervisor does it: who finds no store is started again; nobody else may end so."""
     app = Foliot(
         orders.url,
         name=workload.NAME,
@@ -70,8 +80,15 @@ def main(text: str) -> int:
         drain="2s",
     )
     workload.declare(app, diary, orders.release)
-    asyncio.run(_live(app, diary, orders))
-    return 0
+    app.attach(Families(orders.diary))
+    try:
+        asyncio.run(_live(app, diary, orders))
+    except StoreUnavailableError as error:
+        if "ready" in diary.noted:
+            raise
+        diary.note("away", error=str(error))
+        return False
+    return True
 
 
 def _watch(diary: Diary) -> None:

@@ -8,6 +8,7 @@ thread and no event loop, so that a fork copies nothing half-done.
 from __future__ import annotations
 
 import gc
+import importlib
 import json
 import os
 import selectors
@@ -19,6 +20,7 @@ from typing import Any
 
 from foliot.clock import SystemClock
 from foliot.testing.faults import node
+from foliot.testing.faults.database import is_server
 
 _CLOCK = SystemClock()
 
@@ -50,6 +52,8 @@ def main() -> int:
 
 
 def _bear(order: str) -> int:
+    if is_server(json.loads(order)["url"]):
+        importlib.import_module("foliot.stores.postgres")  # once, for all that are born from here on
     pid = os.fork()
     if pid == 0:
         _be_a_node(order)

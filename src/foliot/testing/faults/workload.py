@@ -1,7 +1,7 @@
 """What the nodes run: a handful of jobs that are quick, slow, flaky and broken, under different policies.
 
-Each writes its own start and end into the diary. The same table gives the nodes their jobs, and the
-checker its definitions.
+Each writes its own start and end into the diary. The same tables give the nodes their jobs, and the
+checker its definitions. Most jobs are Python's; `FAMILIES` are shell commands (`shell_work`).
 """
 
 from __future__ import annotations
@@ -25,6 +25,9 @@ if TYPE_CHECKING:
     from foliot.testing.faults.diary import Diary
 
 NAME = "app"
+SHELL = "shell"  # the source of the shell jobs
+SHELL_KIND = f"shell:{SHELL}"
+SOURCES = (NAME, SHELL)
 PRUNED = "brief"  # the job whose history is kept short
 ASKED_FOR = "asked"  # the job that people ask for
 RELEASES = 3
@@ -45,6 +48,7 @@ class Work(NamedTuple):
     seconds: float = 0.0
     failures: int = 0
     in_thread: bool = False
+    command: str = ""  # of a shell job
     options: JobOptions = JobOptions()
 
     def rule_of(self, release: int) -> str:
@@ -55,7 +59,15 @@ class Work(NamedTuple):
         """Its definition, as the store should have it."""
         schedule = make_schedule(self.rule_of(release), None)
         options: JobOptions = {"keep": _ALL, **self.options}
-        return Template(NAME, options).declared(self.name, schedule, Action(kind=f"python:{self.name}"))
+        action = Action(kind=f"python:{self.name}")
+        if self.command:
+            action = Action(kind=SHELL_KIND, data={"run": self.command, "name": self.name})
+        return Template(SHELL if self.command else NAME, options).declared(self.name, schedule, action)
+
+    @property
+    def key(self) -> str:
+        """Its key in the store."""
+        return f"{SHELL if self.command else NAME}/{self.name}"
 
 
 WORK = (
@@ -77,6 +89,14 @@ WORK = (
     Work("guest", ("@every 2s", "", "@every 2s"), seconds=0.1),
     Work("moody", ("@every 2s", "@every 2s", "@every 3s")),
 )  # fmt: skip
+
+FAMILIES = (
+    Work("family", "@every 3s", command="sh witness.sh stays 5"),
+    Work("brood", "@every 4s", command="sh witness.sh stays 45", options={"timeout": "1s"}),
+    Work("heirs", "@every 3s", command="sh witness.sh stays 20", options={"overlap": "replace"}),
+    Work("ghost", "@every 5s", command="sh witness.sh leaves 45"),
+)
+ALL = (*WORK, *FAMILIES)
 
 
 class Failure(Exception):  # noqa: N818 - what a job raises on purpose is no error of ours

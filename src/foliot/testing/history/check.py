@@ -111,7 +111,8 @@ def _measure(cases: list[Case], history: History) -> Measures:
     standings[claims.Standing.OPTIONAL] = optional
     judged = (claims.Standing.SETTLED, claims.Standing.MISSED)
     return Measures(
-        start_lag=summarize([lag for case in cases for lag in _lags(case)]),
+        start_lag=summarize([lag for case in cases for lag, _ in _lags(case)]),
+        calm_lag=summarize([lag for case in cases for lag, is_calm in _lags(case) if is_calm]),
         recoveries=tuple(recovery for case in cases for recovery in losses.recoveries(case)),
         triggers=Counter(str(attempt.trigger) for attempt in history.attempts),
         outcomes=Counter(str(a.outcome) for a in history.attempts if a.outcome is not None),
@@ -120,9 +121,12 @@ def _measure(cases: list[Case], history: History) -> Measures:
     )
 
 
-def _lags(case: Case) -> Iterator[timedelta]:
-    """How long after its time each occurrence started that nothing kept waiting."""
+def _lags(case: Case) -> Iterator[tuple[timedelta, bool]]:
+    """How long after its time each occurrence started; and whether its host was able, and its job free."""
     for run in case.scheduled:
         slot, start = case.slot(run.at), run.first.start
         if slot is not None and start is not None and run.first.trigger is Trigger.SCHEDULE:
-            yield start - slot.due
+            able = case.hosts.able.get(case.hosts.home(run.first.attempt.node) or "", [])
+            was_able = any(begin <= slot.due and start <= end for begin, end in able)
+            is_calm = was_able and slot.is_owed and not case.was_busy(slot.due, start, run.key)
+            yield start - slot.due, is_calm

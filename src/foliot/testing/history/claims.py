@@ -112,6 +112,8 @@ def wrongly_skipped(case: Case) -> Iterator[Finding]:
 
 def _may_skip(case: Case, slot: Slot) -> bool:
     bounds, policy = case.bounds, slot.definition.policy
+    if case.is_forgotten(slot.at):
+        return True  # the run that was in its way may be among what was dropped
     deadline = case.deadline(slot.due, case.final, bounds.eps)
     if deadline is None or not case.is_settled(slot.due, deadline):
         return True

@@ -49,6 +49,10 @@ def _never_ended(case: Case, row: Row) -> str:
     died_at = case.hosts.died_at(case.hosts.home(node), claimed, until)
     if died_at is not None and case.can_recover(died_at + bounds.lease, until, patience):
         return f"was not found lost in time: {node} went down at {died_at}"
+    for begin, end in case.hosts.outlived(case.hosts.home(node)):
+        since = begin + bounds.lease + bounds.skew
+        if claimed <= begin and case.can_recover(since, min(end, until), patience):
+            return f"was not found lost in time: {node} was cut off at {begin}"
     if row.attempt.is_open and (buried := case.burial(row, case.final)) is not None:
         return f"is open at the end, though {node} was buried by {buried}"
     over_at = _over_at(row)

@@ -80,9 +80,11 @@ class Measures:
     """What can be counted. `excuses` says for how many occurrences the checker could not decide, and why.
 
     `recoveries`: from the loss of a node to the next attempt, one for each attempt that was lost.
+    `calm_lag`: the start lag of those whose host was able and whose job was free all the while.
     """
 
     start_lag: Lag
+    calm_lag: Lag
     recoveries: tuple[timedelta, ...]
     triggers: Mapping[str, int]
     outcomes: Mapping[str, int]
@@ -137,6 +139,8 @@ class Report:
         measures = self.measures
         lag = measures.start_lag
         yield f"start lag: p50 {lag.p50}, p99 {lag.p99}, most {lag.most} of {lag.starts} starts"
+        calm = measures.calm_lag
+        yield f"… where no fault was: p50 {calm.p50}, p99 {calm.p99}, most {calm.most} of {calm.starts}"
         if measures.recoveries:
             recovery = summarize(measures.recoveries)
             yield f"recovery: p50 {recovery.p50}, most {recovery.most} of {recovery.starts} losses"

@@ -3,24 +3,51 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable, Sequence
 from datetime import timedelta
 
 from foliot.executors.task import TaskExecutor
 from foliot.model.attempt import Outcome
-from foliot.protocols import Result, Run
+from foliot.model.job import Job
+from foliot.protocols import AskToEnd, OnEnd, Result, Run
 from foliot.testing.history.facts import Mark, Witness
 from foliot.testing.simulation.logbook import Logbook
 from foliot.testing.simulation.world import Host, World
 
 
 class SimulatedExecutor(TaskExecutor):
-    """Carries out what `action.data` describes: {"takes": seconds, "fails": chance, "hangs": chance}."""
+    """Carries out what `action.data` describes: {"takes": seconds, "fails": chance, "hangs": chance}.
 
-    def __init__(self, world: World, host: Host, logbook: Logbook) -> None:
+    Only what it has pulled: a job of a newer revision does not fit until it has pulled again, which it does,
+    in a few seconds, when one was passed over. `newest` tells what there is to be pulled.
+    """
+
+    def __init__(self, world: World, host: Host, logbook: Logbook, newest: Callable[[], int]) -> None:
         super().__init__()
         self._world = world
         self._host = host
         self._logbook = logbook
+        self._newest = newest
+        self._pulled = newest()
+        self._pulling: asyncio.Task[None] | None = None
+
+    def start(self, run: Run, on_end: OnEnd) -> AskToEnd:
+        if not self.fits(run.job):
+            self._logbook.unfit_starts += 1
+        return super().start(run, on_end)
+
+    def fits(self, job: Job) -> bool:
+        return int(job.revision) <= self._pulled
+
+    def on_passed_over(self, jobs: Sequence[Job]) -> None:
+        self._logbook.passed_over += len(jobs)
+        if self._pulling is None or self._pulling.done():
+            self._pulling = asyncio.ensure_future(self._pull())
+
+    async def _pull(self) -> None:
+        await asyncio.sleep(self._world.random.uniform(0, 5))  # noqa: TID251 - virtual time
+        await self._host.gate()
+        self._pulled = self._newest()
 
     async def execute(self, run: Run) -> Result:
         await self._host.gate()

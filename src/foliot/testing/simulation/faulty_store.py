@@ -15,7 +15,7 @@ from foliot.testing.simulation.world import Host, World
 
 _VERBS = (
     "join", "renew", "leave", "held", "claim", "finish", "recover", "update", "reconcile", "revision",
-    "next_wake", "backlog", "jobs", "runs", "skips", "overview", "nodes", "prune",
+    "next_wake", "backlog", "jobs", "runs", "skips", "overview", "now", "nodes", "prune",
 )  # fmt: skip
 
 
@@ -26,7 +26,7 @@ class Weather:
     fails_before: float = 0.0
     fails_after: float = 0.0
     slowest: timedelta = timedelta(milliseconds=50)
-    deadline: timedelta = timedelta(seconds=5)
+    deadline: timedelta = timedelta(seconds=20)
 
 
 class FaultyStore:

@@ -31,6 +31,8 @@ class Logbook:
 
     def __init__(self) -> None:
         self.witness: list[Witness] = []
+        self.passed_over = 0  # jobs that a claim found and left to others, each time
+        self.unfit_starts = 0  # of jobs that the node could not know
         self._changes: list[Change] = []
         self._faults: list[Fault] = []
         self._since: dict[tuple[str, Trouble], tuple[datetime, timedelta]] = {}

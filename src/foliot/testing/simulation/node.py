@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextvars import ContextVar
 from datetime import timedelta
 from typing import Any
@@ -51,6 +51,7 @@ class SimulatedNode:
         settings: Settings,
         weather: Weather,
         logbook: Logbook,
+        newest: Callable[[], int],
     ) -> None:
         self.name = name
         self._world = world
@@ -58,6 +59,7 @@ class SimulatedNode:
         self._settings = settings
         self._weather = weather
         self._logbook = logbook
+        self._newest = newest
         self._begin(Trouble.DOWN)
         self._process: Process | None = None
         self._crash_at: str | None = None
@@ -88,7 +90,7 @@ class SimulatedNode:
     def _make_engine(self, host: Host) -> Engine:
         return Engine(
             self._reach_store(host),
-            {"simulated": SimulatedExecutor(self._world, host, self._logbook)},
+            {"simulated": SimulatedExecutor(self._world, host, self._logbook, self._newest)},
             clock=HostClock(self._world, host),
             settings=self._settings,
             new_id=self._world.new_id,

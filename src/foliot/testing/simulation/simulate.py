@@ -57,11 +57,16 @@ BOUNDS = Bounds(
 
 
 class Simulated(NamedTuple):
-    """What became of a seed: the logs, and the digest of everything that happened."""
+    """What became of a seed: the logs, and the digest of everything that happened.
+
+    `passed_over`: how often a node left a job to others; `unfit_starts`: how many it should have left.
+    """
 
     seed: int
     history: History
     digest: str
+    passed_over: int = 0
+    unfit_starts: int = 0
 
 
 def simulate(
@@ -116,6 +121,7 @@ class Simulation:
             settings=SETTINGS,
             weather=Weather(fails_before=scenario.fails_before, fails_after=scenario.fails_after),
             logbook=self._logbook,
+            newest=lambda: self._revision,
         )
 
     async def _sleep_until(self, instant: datetime) -> None:
@@ -206,8 +212,9 @@ class Simulation:
     async def _declare(self, jobs: dict[str, Job]) -> None:
         """Reconcile the source to these jobs."""
         self._revision += 1
-        now = self._world.now
-        await reconcile(self._store, SOURCE, Snapshot(f"r{self._revision}", tuple(jobs.values())), now)
+        revision, now = str(self._revision), self._world.now
+        marked = tuple(replace(job, revision=revision) for job in jobs.values())
+        await reconcile(self._store, SOURCE, Snapshot(revision, marked), now)
         for name, job in self._declared.items():
             if name not in jobs:
                 self._logbook.removed(job, now)
@@ -245,4 +252,5 @@ class Simulation:
         history = self._logbook.close(final=self._world.now, bounds=BOUNDS, attempts=attempts, skips=skips)
         for node in self._nodes:
             node.crash()
-        return Simulated(self._seed, history, self._world.digest)
+        passed_over, unfit_starts = self._logbook.passed_over, self._logbook.unfit_starts
+        return Simulated(self._seed, history, self._world.digest, passed_over, unfit_starts)

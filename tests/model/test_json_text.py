@@ -1,0 +1,56 @@
+"""Short objects are read the quick way, and no other way than all others."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from foliot.model import json_text
+from foliot.model.json_text import LARGEST, MisfitError, read_object
+
+scalars = st.one_of(
+    st.none(), st.booleans(), st.integers(-(2**70), 2**70), st.floats(), st.text(max_size=4), st.just([1])
+)
+texts = st.builds(
+    lambda pairs, glue: "{" + glue.join(f"{json.dumps(k)}:{json.dumps(v)}" for k, v in pairs) + "}",
+    st.lists(st.tuples(st.sampled_from(["a", "b", ":", "\u00e4", '"']), scalars), max_size=4),
+    st.sampled_from([",", ", ", " ,"]),
+)
+
+
+def read_slowly(text: str) -> object:
+    short, json_text._SHORT = json_text._SHORT, -1
+    try:
+        return read_object(text)
+    except MisfitError as error:
+        return error.reason, error.path
+    finally:
+        json_text._SHORT = short
+
+
+@given(texts)
+@example('{"a":1,"a":2}')
+@example('{"a" :1, "a":2}')
+@example('{"a":{"b":1}}')
+@example('{"a":NaN}')
+@example(f'{{"a":{LARGEST + 1}}}')
+@example(f'{{"a":{"9" * 400}}}')
+@example('{"a":"\x00"}')
+@example('{"a":1} ')
+@example('{"a":1}x')
+@example("[1]")
+@example("")
+def test_the_quick_way_reads_as_the_other_does(text: str) -> None:
+    try:
+        found: object = read_object(text)
+    except MisfitError as error:
+        found = error.reason, error.path
+    assert repr(found) == repr(read_slowly(text))
+
+
+@pytest.mark.parametrize("text", ['{"user":12345}', '{"a":"b","c":true,"d":null,"e":-5}', "{}"])
+def test_the_usual_goes_the_quick_way(text: str) -> None:
+    assert json_text._read_flat(text) == json.loads(text)
