@@ -90,6 +90,7 @@ def _draw_parts(axes: Any, store: dict[str, Sequence[dict[str, Any]]]) -> None:
         )
     axes.axhline(GOAL, color=_INK, linewidth=1, linestyle="--", zorder=2)
     axes.set_ylim(0, 1)
+    axes.margins(x=0.08)
     axes.yaxis.set_major_formatter(PercentFormatter(1.0))
     axes.legend(loc="upper left", ncols=2, frameon=False, fontsize=9)
 

@@ -152,6 +152,8 @@ class Engine:
         claimed = await self._claim()
         for job, attempt in claimed.attempts:
             self._failpoint("before_start")
+            if not self._reckoning.is_sure:  # who stood still meanwhile may be buried: the rest is lost
+                break
             self._runner.start(job, attempt)
         self._passed = self._gate.tell()
         self._tell_turn("claim", began)

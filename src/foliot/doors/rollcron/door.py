@@ -124,8 +124,9 @@ class _Following:
             self._pass_over,
             publish=self._outputs.publish,
             environment=environment,
-            # The last heartbeat may lie a third of the lease back, and ending takes 5 s.
-            leash=host.lease / 2,
+            # The last heartbeat may lie a third of the lease back, silence is noticed a quarter of the leash
+            # late, and ending takes 5 s: with a lease of 30 s, all is gone 2.5 s before another may begin.
+            leash=host.lease / 3,
         )
 
     @property

@@ -95,6 +95,7 @@ class Book(ABC):
         self.shelf = shelf
         self.kept = kept
         self.claim_no: int | None = None
+        self._decisions = 0
         self._reader = reader
         self._writer = writer
         self._jobs: list[Row] = []
@@ -202,6 +203,9 @@ class Book(ABC):
         except Exception as error:  # noqa: BLE001 - one bad job must not stop all good ones (rule 6)
             self.set_aside(entry, damage_of(error))
             return None
+        self._decisions += 1
+        if self._decisions % self.stride == 0:
+            self.flush()
         return decision
 
     def note(self, entry: Entry, record: Record, decision: Decision) -> None:

@@ -90,14 +90,11 @@ class Claimer:
 
     def _look_at(self, entries: list[Entry], most: int) -> list[Entry]:
         """Those that were looked at before there was no more room."""
-        stride = self._book.stride
-        for number, entry in enumerate(entries, start=1):
+        for number, entry in enumerate(entries):
             if len(self._started) >= most:
-                return entries[: number - 1]
+                return entries[:number]
             if entry.job_no not in self._passed:
                 self._look(entry)
-            if number % stride == 0:
-                self._book.flush()
         return entries
 
     def _look(self, entry: Entry) -> None:

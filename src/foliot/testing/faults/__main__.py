@@ -55,6 +55,7 @@ def _plan(options: argparse.Namespace) -> Plan:
         seed=options.seed,
         lease=options.lease,
         bug=options.bug,
+        is_strict=options.strict,
     )
 
 
@@ -80,6 +81,9 @@ def _parser() -> argparse.ArgumentParser:
     )  # fmt: skip
     parser.add_argument(
         "--lease", type=float, default=3.0, help="seconds that a silent node counts as living"
+    )
+    parser.add_argument(
+        "--strict", action="store_true", help="calls that fail by others' faults are no excuse"
     )
     parser.add_argument("--folder", type=Path, help="keep the evidence here")
     parser.add_argument("--json", type=Path, help="write the figures into this file, too")

@@ -36,6 +36,7 @@ _EVERYTHING = 10_000_000
 _PAGE = 10_000
 _MAY_YET = timedelta(seconds=5)  # what was under way when the answer was lost takes effect by then, or never
 _PATIENCE = timedelta(minutes=1)
+_AFTERMATH = timedelta(seconds=2)
 
 
 class Ledger(NamedTuple):
@@ -81,9 +82,12 @@ class Evidence:
         self._hosts = hosts
         self._times = times
 
-    def history(self, final: datetime, bounds: Bounds, extra: Sequence[Fault]) -> History:
-        """What the checker judges."""
+    def history(
+        self, final: datetime, bounds: Bounds, extra: Sequence[Fault], *, is_strict: bool = False
+    ) -> History:
+        """What the checker judges. Strict: a call that failed excuses only whom a fault had hit itself."""
         faults = [*extra, *(fault for host in self._hosts for fault in host.all_faults())]
+        troubles = [t for t in self._troubles() if not is_strict or _is_explained(t, faults)]
         return History(
             final=final,
             bounds=bounds,
@@ -92,7 +96,7 @@ class Evidence:
             attempts=self.ledger.attempts,
             skips=self.ledger.skips,
             witness=tuple(self._witness()),
-            faults=(*faults, *self._troubles()),
+            faults=(*faults, *troubles),
             identities=tuple(Identity(n.facts["node"], n.host) for n in self._of("identity")),
             finishes=tuple(self._finishes()),
             forgotten=tuple(self._forgotten()),
@@ -210,6 +214,17 @@ class Evidence:
                 yield f"the batch {batch} has {list(versions)}, where one of {legal[batch]} should be"
         confirmed = {note.facts["batch"] for note in self._of("batched")}
         yield from (f"lost: the batch {batch} was confirmed" for batch in confirmed - found.keys())
+
+
+def _is_explained(trouble: Fault, faults: Sequence[Fault]) -> bool:
+    """Whether a fault of the same host, or of the store, was at that time, or had just been."""
+    if trouble.kind is Trouble.PAUSED or trouble.end is None:
+        return True
+    own = (fault for fault in faults if fault.host in (trouble.host, None))
+    return any(
+        fault.begin <= trouble.end and (fault.end is None or fault.end + _AFTERMATH >= trouble.begin)
+        for fault in own
+    )
 
 
 def _changes(note: Note, release: int, until: datetime, verdict: Verdict) -> Iterator[Change]:

@@ -138,7 +138,8 @@ class Host:
     def signal(self, number: int) -> None:
         """Send a signal to the node, if there is one."""
         if self.life is not None:
-            os.kill(self.life.pid, number)
+            with suppress(ProcessLookupError):  # it has just ended, and the nursery is about to say so
+                os.kill(self.life.pid, number)
 
     async def kill(self) -> None:
         """SIGKILL; over when the process is gone."""

@@ -23,6 +23,7 @@ from foliot.testing.faults.wire import Answer, Conversation
 
 _CLOCK = SystemClock()
 _CHUNK = 65536
+_TIME_TO_PART = 1.0  # seconds for the last bytes to be taken
 _AT_ONCE = struct.pack("ii", 1, 0)  # SO_LINGER: whatever is under way is thrown away, and RST is sent
 
 
@@ -169,6 +170,10 @@ class Link:
             await asyncio.gather(*pumps, return_exceptions=True)
             for writer in self._writers.values():
                 writer.close()
+            for writer in self._writers.values():
+                with suppress(OSError, TimeoutError):
+                    await asyncio.wait_for(writer.wait_closed(), _TIME_TO_PART)
+                _reset(writer)
             self.over.set()
 
     def reset(self) -> None:

@@ -51,7 +51,7 @@ class Families:
         snapshot = Snapshot("families", tuple(self._job(work) for work in workload.FAMILIES))
         while True:
             try:
-                events = await reconcile(host.store, workload.SHELL, snapshot, host.clock.now())
+                events = await reconcile(host.store, workload.SHELL, snapshot, await host.store.now())
             except StaleRevisionError:  # another node was quicker
                 continue
             break

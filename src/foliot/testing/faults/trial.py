@@ -40,6 +40,7 @@ class Plan:
     """What a trial is to be. `store`: a URL; empty: a file of SQLite; `postgres`: a server of its own.
 
     `spared`: so many of the nodes are left in peace, so that there is always somebody to take over.
+    `is_strict`: a call that failed by others' faults is no excuse; for a machine that is not busy.
     """
 
     store: str = ""
@@ -53,6 +54,7 @@ class Plan:
     steps: tuple[str, ...] = trap.ALL
     bug: str = ""
     eps: float = 2.0
+    is_strict: bool = False
 
     @property
     def bounds(self) -> Bounds:
@@ -251,7 +253,7 @@ async def _judge(plan: Plan, scene: _Scene, nemesis: Nemesis, begin: float) -> V
     final, url = scene.times.now(), scene.database.url
     ledger = await read_ledger(url)
     evidence = Evidence(scene.hosts, read_diary(scene.diary, scene.times), ledger, scene.times)
-    history = evidence.history(final, plan.bounds, nemesis.common_faults)
+    history = evidence.history(final, plan.bounds, nemesis.common_faults, is_strict=plan.is_strict)
     (scene.folder / _HISTORY).write_text("\n".join(to_lines(history)) + "\n", encoding="utf-8")
     figures = measure(history, nemesis.deeds, evidence.notes, scene.times)
     problems = [*evidence.problems(), *file_problems(url)]
