@@ -21,6 +21,8 @@ HOT = {
     "how it is spread": (statement.SPREAD, ("{1,2}", 0, *FIRST, 9, 9), ["states_due"]),
     "the next wake": (statement.NEXT_WAKE, (), ["states_due"]),
     "jobs by key": (statement.BY_KEY, ('{"a"}',), ["jobs_key_key", "states_pkey"]),
+    "jobs to lock by key": (statement.LOCK_BY_KEY, ('{"a"}',), ["jobs_key_key", "states_pkey"]),
+    "open attempts by key": (statement.OPEN_BY_KEY, ('{"a"}',), ["jobs_key_key", "attempts_open"]),
     "jobs by number": (statement.BY_NUMBER, ("{1}",), ["jobs_pkey", "states_pkey"]),
     "a page of jobs": (
         statement.PAGE,

@@ -79,6 +79,14 @@ def test_a_run_that_was_lost_is_taken_over(troubled: str | None, found: dict[Kin
     assert measured.recovered == found
 
 
+def test_who_has_to_wait_its_turn_is_not_measured() -> None:
+    lost = attempt(9, 14, node="n-a", outcome=Outcome.LOST)
+    again = attempt(18, 19, number=2, node="n-b", outcome=Outcome.SUCCEEDED)
+    other = attempt(13, 17, node="n-b", outcome=Outcome.SUCCEEDED)._replace(scheduled_for=at(12))
+    found = measure(history(lost, again, other), [deed(Kind.KILL, 10, 10)], [], TIMES)
+    assert found.recovered == {}
+
+
 def test_a_claim_whose_answer_was_lost_is_settled_when_it_starts_or_ends() -> None:
     cut = deed(Kind.CUTCOMMIT, 10, 10, words="COMMIT of a claim: its answer")
     started = attempt(9.9, 20, node="n-a", outcome=Outcome.SUCCEEDED)

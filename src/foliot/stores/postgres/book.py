@@ -106,7 +106,7 @@ class Book(SqlBook):
         return [definition + state[2:] for state in states if (definition := known[state[0]]) is not None]
 
     def by_key(self, keys: Iterable[str]) -> dict[str, Entry]:
-        wanted = arrays.texts(keys)
+        wanted = arrays.texts(dict.fromkeys(keys))  # none twice
         if self._locks:
             self.connection.execute(statement.LOCK_BY_KEY, (wanted,))
         return {entry.key: entry for entry in self._read(statement.BY_KEY, statement.OPEN_BY_KEY, wanted)}

@@ -33,6 +33,7 @@ _BY_INDEX = {
     "enable_mergejoin": "off",
     "enable_sort": "off",
     "jit": "off",
+    "max_parallel_workers_per_gather": "0",
 }
 _NO_ANSWER = (
     errors.OperationalError,  # no connection, shutting down, out of memory or disk, too many clients

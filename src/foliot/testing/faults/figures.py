@@ -174,7 +174,7 @@ class _Looker:
         return any(other.begin <= until and other.end >= deed.begin for other in others)
 
     def recovered(self) -> Seconds:
-        """Until a run that was lost is tried again, if somebody else was well all the time."""
+        """Until a run that was lost is tried again, if somebody else was well and the job free."""
         by_key = {attempt.key: attempt for attempt in self._history.attempts}
         found: Seconds = defaultdict(list)
         for lost in self._history.attempts:
@@ -182,9 +182,18 @@ class _Looker:
             if lost.outcome is not Outcome.LOST or follower is None or follower.claimed_at is None:
                 continue
             cause = self._cause(lost)
-            if cause is not None and self._somebody_was_well(cause, follower.claimed_at):
+            if cause is None or self._waited(lost, follower):
+                continue
+            if self._somebody_was_well(cause, follower.claimed_at):
                 found[cause.kind].append((follower.claimed_at - cause.begin).total_seconds())
         return dict(found)
+
+    def _waited(self, lost: Attempt, follower: Attempt) -> bool:
+        """Whether another run of the job was open when the next attempt could have started."""
+        final = self._history.final
+        begin, end = lost.finished_at or final, follower.claimed_at or final
+        others = (a for a in self._history.attempts if a.job == lost.job and a.run_key != lost.run_key)
+        return any((a.claimed_at or final) < end and (a.finished_at or final) > begin for a in others)
 
     def _cause(self, lost: Attempt) -> Deed | None:
         """The last fault of its host that was early enough to end its lease."""
