@@ -15,6 +15,7 @@ from foliot.protocols import Claimed, DecideDue
 from foliot.stores.sql.book import Book, Entry
 from foliot.stores.sql.codes import whole
 from foliot.stores.sql.sweep import FIRST, Place, Sweep
+from foliot.stores.sql.uncollected import uncollected
 
 MOST_LOOKS = 2000
 PLACES = 4096  # more than a claim can start
@@ -54,9 +55,10 @@ class Claimer:
 
     def claim(self, lanes: Mapping[str, Sequence[int]]) -> Claimed:
         """Start what is due in the lanes of each queue, as far as there is room."""
-        for queue, free in self._room.items():
-            if lanes.get(queue):
-                self._claim_from(lanes[queue], len(self._started) + free)
+        with uncollected():
+            for queue, free in self._room.items():
+                if lanes.get(queue):
+                    self._claim_from(lanes[queue], len(self._started) + free)
         return Claimed(tuple(self._started), tuple(self._events), more=self._looks >= MOST_LOOKS)
 
     def _claim_from(self, lanes: Sequence[int], most: int) -> None:

@@ -14,6 +14,7 @@ from foliot.stores.matching import is_held, swap_end, swap_loss
 from foliot.stores.sql.book import Book, Entry
 from foliot.stores.sql.codes import whole
 from foliot.stores.sql.rows import Row, request_text
+from foliot.stores.sql.uncollected import uncollected
 
 _NOT_HELD = "the attempt is not open under that node and token"
 
@@ -34,6 +35,11 @@ class Report(NamedTuple):
 
 def finish(book: Book, entries: Mapping[str, Entry], report: Report) -> Finished:
     """Record how attempts ended; one counts only if it is open under its own node and token."""
+    with uncollected():
+        return _finish(book, entries, report)
+
+
+def _finish(book: Book, entries: Mapping[str, Entry], report: Report) -> Finished:
     node, endings, now, decide = report
     refused: list[Refused] = []
     events: list[Event] = []
