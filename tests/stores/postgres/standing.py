@@ -21,6 +21,7 @@ async def live(url: str, point: str) -> None:
     def stand(name: str) -> None:
         if name == point:
             os.kill(os.getpid(), signal.SIGSTOP)
+            clock.sleep(0.5)  # it may be another thread that hears the signal first
 
     async with PostgresStore(url, lease=timedelta(seconds=2), failpoint=stand) as store:
         await store.join(Node("stands"))

@@ -187,7 +187,9 @@ class Nemesis:
 
     async def _freeze(self, host: Host) -> None:
         """SIGSTOP until its lease has run out, and somebody has had time to bury it."""
-        step = self._chance.choice(trap.STANDING) if self._chance.random() < _AT_A_STEP else ""
+        # Whoever stands still in a write to a file keeps everybody out of it: there is nobody to judge then.
+        at_a_step = self.database.is_server and self._chance.random() < _AT_A_STEP
+        step = self._chance.choice(trap.STANDING) if at_a_step else ""
         since = await self._let_stand(host, step) if step else None
         if since is None:
             await self.start(host)
@@ -203,7 +205,7 @@ class Nemesis:
     async def _let_stand(self, host: Host, step: str) -> datetime | None:
         """Have a fresh node stop itself at a step; since when it stands. Who does not come there is ended."""
         await self._end(host)
-        await self.start(host, die_at=step, passes=self._chance.choice((1, 3)), stands=True)
+        await self.start(host, die_at=step, stands=True)
         since = await self._until(host, "stands", _PATIENCE)
         if since is None:
             await self._end(host)

@@ -5,8 +5,10 @@ from __future__ import annotations
 import os
 import signal
 
+from foliot.clock import SystemClock
 from foliot.testing.faults.diary import Diary
 
+_TIME_TO_HEAR = 0.1  # seconds: it may be another thread that hears a signal first
 ENGINE = ("claimed", "before_start", "before_finish", "finished")
 BIRTH = ("migrate:before_commit", "migrate:after_commit")  # of the file: before anything else can happen
 _VERBS = (
@@ -38,6 +40,7 @@ class Trap:
         if self._left == 0 and self._stands:
             self._diary.note("stands", step=step)
             os.kill(os.getpid(), signal.SIGSTOP)
+            SystemClock().sleep(_TIME_TO_HEAR)
         elif self._left <= 0 and not self._stands:
             self._diary.note("trapped", step=step)
             os.kill(os.getpid(), signal.SIGKILL)
