@@ -16,7 +16,8 @@ import psycopg
 import pytest
 
 from engine.stage import SECOND, Player, Stage
-from foliot.engine.engine import Engine, Settings
+from foliot.engine.engine import Engine
+from foliot.engine.settings import Settings
 from foliot.executors.task import TaskExecutor
 from foliot.model.job import Action, Job
 from foliot.model.presets import API

@@ -8,8 +8,9 @@ from datetime import datetime, timedelta
 from itertools import count
 from typing import Any
 
-from foliot.engine.engine import Engine, Settings
+from foliot.engine.engine import Engine
 from foliot.engine.reconciler import reconcile
+from foliot.engine.settings import Settings
 from foliot.errors import StoreError
 from foliot.executors.task import TaskExecutor
 from foliot.model.attempt import Attempt, Outcome

@@ -17,7 +17,8 @@ from foliot.app.declaration import Declaration
 from foliot.app.part import Host, Part
 from foliot.app.registry import Registry
 from foliot.app.thread import LoopThread
-from foliot.engine.engine import Engine, Settings
+from foliot.engine.engine import Engine
+from foliot.engine.settings import Settings
 from foliot.errors import StoreError, StoreUnavailableError
 from foliot.executors.python import PythonExecutor
 from foliot.model.decision import Event

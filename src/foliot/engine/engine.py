@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
 
@@ -22,6 +21,7 @@ from foliot.engine.loop import run_together, run_until_stopped, unless
 from foliot.engine.planner import plan_due, plan_ended, plan_lost
 from foliot.engine.reckoning import Reckoning
 from foliot.engine.runner import Runner
+from foliot.engine.settings import Settings
 from foliot.errors import NodeBuriedError, StoreError, StoreUnavailableError
 from foliot.model.attempt import Ending, Outcome
 from foliot.model.decision import Event, Happening
@@ -31,22 +31,7 @@ from foliot.protocols import Claimed, Clock, Executor, Listener, Monitor, Notifi
 
 _AT_ONCE = timedelta(0)
 _GATHER = timedelta(milliseconds=5)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Settings:
-    """How often a node does what. `beat` is a third of the lease or less."""
-
-    slots: Mapping[str, int]
-    beat: timedelta = timedelta(seconds=10)
-    poll: timedelta = timedelta(seconds=30)
-    recover: timedelta = timedelta(seconds=10)
-    prune: timedelta = timedelta(minutes=1)
-    drain: timedelta = timedelta(seconds=30)
-    grace: timedelta = timedelta(seconds=10)  # for what was asked to end and does not; then it is left behind
-    pause: timedelta = timedelta(seconds=1)  # before a call that was not answered is made again
-    claim: int = 500  # at most so many at once; while they start, the store is asked for the next
-    batch: int = 1000
+_BETWEEN_HINTS = timedelta(milliseconds=50)
 
 
 class Engine:
@@ -93,6 +78,7 @@ class Engine:
         self._is_claiming = False
         self._is_full = False
         self._has_learned = False
+        self._in_vain = 0  # claims in a row that brought nothing, though something was due
         self._pruned_until = ""
         self._rising = asyncio.Lock()
         self.node = ""
@@ -159,6 +145,8 @@ class Engine:
         self._tell_turn("claim", began)
         if not claimed.attempts and not claimed.more:
             await self._clock.wait(await self._time_to_next(), self._woken)
+        else:
+            self._in_vain = 0
         return _AT_ONCE
 
     async def _claim(self) -> Claimed:
@@ -196,13 +184,23 @@ class Engine:
         return {queue: min(count, most) for queue, count in free.items() if count > 0}
 
     async def _time_to_next(self) -> timedelta:
-        """What was passed over is due, and would be asked for again and again: of its kind, after a pause."""
+        """What was passed over is due, and would be asked for again and again: of its kind, after a pause.
+
+        So would be what others have at hand, or cannot be claimed for another reason: that is asked for
+        less and less often. Without a lease there is nothing to ask.
+        """
+        if not self._reckoning.is_sure:
+            return self._settings.pause
         room, kinds = self._room(), tuple(kind for kind in self._kinds if kind not in self._passed)
         longest = self._settings.pause if self._passed else self._settings.poll
         next_at = await self._store.next_wake(room, kinds) if room and kinds else None
         if next_at is None:
             return longest
-        return max(_AT_ONCE, min(next_at - self.now(), longest))
+        if next_at > self.now():
+            self._in_vain = 0
+            return min(next_at - self.now(), longest)
+        self._in_vain += 1
+        return min(_GATHER * (1 << min(self._in_vain, 8)), self._settings.pause)
 
     async def _report(self) -> timedelta:
         """Tell the store what has ended, all at once, and wait for more."""
@@ -278,7 +276,7 @@ class Engine:
         await unless(self._over, self._hints.changed())
         self._woken.set()
         self._hinted.set()
-        return _AT_ONCE
+        return _BETWEEN_HINTS  # however many come
 
     async def _beat(self) -> timedelta:
         """Renew the lease; end what is to be cancelled, and what the store knows but this node does not."""
@@ -318,7 +316,12 @@ class Engine:
             self._woken.set()
 
     async def _recover(self) -> timedelta:
-        """Bury the dead, and recover what they held."""
+        """Bury the dead, and recover what they held.
+
+        Who could not renew its own lease for a while knows why others have not: they have time to, first.
+        """
+        if not self._reckoning.is_steady(self._settings.beat + self._settings.pause):
+            return self._settings.pause
         recovered = await self._store.recover(self._settings.batch, self.now(), plan_lost)
         if recovered.events:
             self.heed(recovered.events)
@@ -365,7 +368,8 @@ class Engine:
     # -- time and trouble --------------------------------------------------------------------------
 
     def _take(self, lease: Lease, asked_at: float) -> None:
-        if self._reckoning.take(lease, asked_at):
+        was_sure = self._reckoning.is_sure
+        if self._reckoning.take(lease, asked_at) or not was_sure:
             self._woken.set()  # who waits for the next occurrence has reckoned by the time before
         if self._reckoning.notes_skew():
             self._has_learned = True

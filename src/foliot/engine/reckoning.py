@@ -22,6 +22,7 @@ class Reckoning:
         self._clock = clock
         self._store_then, self._then = datetime.min.replace(tzinfo=UTC), 0.0
         self._sure_until = 0.0
+        self._sure_again_at: float | None = None  # after a time without a lease
         self._jumped = _NO_JUMP
         self.skew = timedelta(0)
 
@@ -32,8 +33,10 @@ class Reckoning:
     def take(self, lease: Lease, asked_at: float) -> bool:
         """Take over what the store has answered to a question of that moment; True if time leapt ahead."""
         # Counted from before the question: the lease may have begun while it was on its way.
-        self._sure_until = asked_at + (lease.until - lease.store_now).total_seconds()
         answered_at = self._clock.monotonic()
+        if self._sure_until and not self.is_sure:
+            self._sure_again_at = answered_at
+        self._sure_until = asked_at + (lease.until - lease.store_now).total_seconds()
         jump = lease.store_now - self.now()
         if abs(jump.total_seconds()) <= answered_at - asked_at:
             return False  # a slow answer explains the difference, and would make everything late
@@ -53,6 +56,11 @@ class Reckoning:
     def is_sure(self) -> bool:
         """Whether the lease lasts, for certain."""
         return self._clock.monotonic() < self._sure_until
+
+    def is_steady(self, duration: timedelta) -> bool:
+        """Whether the lease lasts, and has done so for that long if it had run out before."""
+        now, again_at = self._clock.monotonic(), self._sure_again_at
+        return now < self._sure_until and (again_at is None or now - again_at >= duration.total_seconds())
 
     def take_jump(self) -> timedelta:
         """How far the store's time was off what was reckoned, since this was last asked."""

@@ -26,7 +26,7 @@ from foliot.app.foliot import Foliot
 from foliot.app.registry import Registry
 from foliot.app.runtime import Runtime
 from foliot.clock import wait_on_loop
-from foliot.engine.engine import Settings
+from foliot.engine.settings import Settings
 from foliot.errors import AppStateError, InvalidScheduleError, JobNotFoundError, NaiveInstantError
 from foliot.executors.python import Function, PythonExecutor
 from foliot.executors.threads import ThreadCrew

@@ -13,9 +13,10 @@ import pytest
 
 from executors.shell.stage import PATIENCE, Folder, alive, until
 from foliot.clock import SystemClock
-from foliot.engine.engine import Engine, Settings
+from foliot.engine.engine import Engine
 from foliot.engine.plan_command import RunNow, plan_command
 from foliot.engine.reconciler import reconcile
+from foliot.engine.settings import Settings
 from foliot.executors.shell.executor import ShellExecutor
 from foliot.model.attempt import Attempt, Outcome
 from foliot.model.job import Action, Job

@@ -22,7 +22,8 @@ from foliot.doors.declarative.agreement import Difference, compare, compare_agai
 from foliot.doors.declarative.errors import TaskTryDeserializeError
 from foliot.doors.declarative.registration import Callback, Plan
 from foliot.doors.declarative.roster import other_lists
-from foliot.engine.engine import Engine, Settings
+from foliot.engine.engine import Engine
+from foliot.engine.settings import Settings
 from foliot.errors import InvalidStoreError, StaleRevisionError, StoreError
 from foliot.executors.python import JobRun, PythonExecutor, describe
 from foliot.model.decision import Event

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 from itertools import pairwise
 from pathlib import Path
 from typing import NamedTuple
@@ -14,10 +14,11 @@ from foliot.clock import SystemClock
 from foliot.model.attempt import Attempt, Outcome, Trigger
 from foliot.model.state import Skip
 from foliot.protocols import RunQuery
-from foliot.testing.mill.life import BEGIN, LEASE, STEP, jobs
+from foliot.testing.mill.life import BEGIN, STEP, jobs
 from foliot.wiring import flaws_of, open_store
 
 _ALL = 100_000_000
+_LONG = timedelta(minutes=10)  # calls may take up to a quarter of a lease, and there is much to read
 
 
 class Effect(NamedTuple):
@@ -54,8 +55,8 @@ def judge(url: str, witness: Path, lives: int) -> Finding:
 
 async def _read(url: str) -> tuple[Sequence[Attempt], Sequence[Skip], Sequence[str]]:
     clock = SystemClock()
-    async with open_store(url, clock, lease=LEASE) as store:
-        attempts = await store.runs(RunQuery(limit=_ALL))
+    async with open_store(url, clock, lease=_LONG) as store:
+        attempts = [a for job in jobs() for a in await store.runs(RunQuery(job=job.key, limit=_ALL))]
         skips = [skip for job in jobs() for skip in await store.skips(job.key)]
     return attempts, skips, flaws_of(url)
 

@@ -12,8 +12,9 @@ from typing import NamedTuple
 from uuid import uuid4
 
 from foliot.clock import SystemClock
-from foliot.engine.engine import Engine, Settings
+from foliot.engine.engine import Engine
 from foliot.engine.reconciler import reconcile
+from foliot.engine.settings import Settings
 from foliot.model.attempt import Outcome
 from foliot.model.job import Action, Job
 from foliot.model.policy import Keep, Overlap, OverlapMode, Policy, parallel

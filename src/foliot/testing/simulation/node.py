@@ -8,7 +8,8 @@ from contextvars import ContextVar
 from datetime import timedelta
 from typing import Any
 
-from foliot.engine.engine import Engine, Settings
+from foliot.engine.engine import Engine
+from foliot.engine.settings import Settings
 from foliot.errors import StoreError
 from foliot.model.decision import Event
 from foliot.protocols import Store

@@ -9,9 +9,9 @@ from datetime import datetime, timedelta
 from random import Random
 from typing import NamedTuple
 
-from foliot.engine.engine import Settings
 from foliot.engine.plan_command import Cancel, Command, Pause, Resume, RunNow, plan_command
 from foliot.engine.reconciler import reconcile
+from foliot.engine.settings import Settings
 from foliot.errors import CommandRefusedError, JobNotFoundError
 from foliot.model.job import Job
 from foliot.protocols import JobQuery, RunQuery, Snapshot, Store

@@ -1,0 +1,23 @@
+"""How often a node does what."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import timedelta
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """How often a node does what. `beat` is a third of the lease or less."""
+
+    slots: Mapping[str, int]
+    beat: timedelta = timedelta(seconds=10)
+    poll: timedelta = timedelta(seconds=30)
+    recover: timedelta = timedelta(seconds=10)
+    prune: timedelta = timedelta(minutes=1)
+    drain: timedelta = timedelta(seconds=30)
+    grace: timedelta = timedelta(seconds=10)  # for what was asked to end and does not; then it is left behind
+    pause: timedelta = timedelta(seconds=1)  # before a call that was not answered is made again
+    claim: int = 500  # at most so many at once; while they start, the store is asked for the next
+    batch: int = 1000

@@ -1,0 +1,130 @@
+"""A store that was away for longer than the lease: who lives is not buried for it, and nobody spins."""
+
+from __future__ import annotations
+
+from collections import Counter
+from datetime import timedelta
+from typing import Any
+
+from engine.stage import LEASE, MINUTE, SECOND, Stage, Watch, job, staged
+from foliot.engine.reckoning import Reckoning
+from foliot.errors import StoreUnavailableError
+from foliot.model.attempt import Outcome
+from foliot.model.state import Lease
+from foliot.protocols import Claimed
+
+BEAT = timedelta(seconds=10)
+READS = ("next_wake", "backlog")
+
+
+class Cable:
+    """A store behind a cable that can be pulled: for all verbs, or for those that write."""
+
+    def __init__(self, store: Any) -> None:
+        self._store = store
+        self.is_pulled = False
+        self.still_answers: tuple[str, ...] = ()
+        self.calls: Counter[str] = Counter()
+
+    def __getattr__(self, verb: str) -> Any:
+        real = getattr(self._store, verb)
+
+        async def call(*args: Any, **options: Any) -> Any:
+            self.calls[verb] += 1
+            if self.is_pulled and verb not in self.still_answers:
+                raise StoreUnavailableError(verb, "the cable is out")
+            return await real(*args, **options)
+
+        return call
+
+
+@staged
+async def test_after_an_outage_the_living_renew_before_anybody_buries(stage: Stage) -> None:
+    stage.takes = 2 * MINUTE
+    cable, watches = Cable(stage.store), (Watch(), Watch())
+    first = await stage.start(cable, monitors=watches[:1])
+    await stage.start(cable, monitors=watches[1:])
+    await stage.declare(job())
+    first.wake()
+    await stage.clock.advance(MINUTE + SECOND)
+    assert len(stage.starts) == 1
+
+    cable.is_pulled = True
+    await stage.clock.advance(LEASE + 5 * SECOND)
+    cable.is_pulled = False
+    await stage.clock.advance(2 * MINUTE)
+
+    assert [watch.lost for watch in watches] == [[], []], "nobody was buried"
+    ended = (await stage.runs())[0]
+    assert (ended.number, ended.outcome) == (1, Outcome.SUCCEEDED), "what ran went on, and was reported"
+
+
+@staged
+async def test_who_died_in_the_outage_is_buried_all_the_same(stage: Stage) -> None:
+    stage.takes = 2 * MINUTE
+    doomed = await stage.start()
+    await stage.declare(job())
+    doomed.wake()
+    await stage.clock.advance(MINUTE + SECOND)
+    cable = Cable(stage.store)
+    cable.is_pulled = True
+    await stage.kill_all()
+    cable.is_pulled = False
+    await stage.start(cable)
+    await stage.clock.advance(SECOND)
+    cable.is_pulled = True
+    await stage.clock.advance(LEASE + SECOND)
+    cable.is_pulled = False
+    await stage.clock.advance(BEAT + 5 * SECOND)
+    assert (await stage.runs())[0].outcome is Outcome.LOST
+    assert len(stage.starts) > 1, "and its run was started again"
+
+
+@staged
+async def test_a_store_that_can_only_be_read_is_not_asked_all_the_time(stage: Stage) -> None:
+    cable = Cable(stage.store)
+    engine = await stage.start(cable)
+    await stage.declare(job())
+    engine.wake()
+    await stage.clock.advance(SECOND)
+    cable.is_pulled, cable.still_answers = True, READS
+    await stage.clock.advance(LEASE + MINUTE)
+    cable.calls.clear()
+    await stage.clock.advance(MINUTE)
+    assert cable.calls["next_wake"] <= 60
+
+
+@staged
+async def test_what_is_due_and_cannot_be_had_is_asked_for_less_and_less_often(stage: Stage) -> None:
+    class Greedy(Cable):
+        """Others have everything at hand."""
+
+        async def claim(self, *_: Any) -> Claimed:
+            self.calls["claim"] += 1
+            return Claimed()
+
+    cable = Greedy(stage.store)
+    await stage.declare(job())
+    await stage.start(cable)
+    await stage.clock.advance(2 * MINUTE)
+    cable.calls.clear()
+    await stage.clock.advance(MINUTE)
+    assert 30 <= cable.calls["claim"] <= 70
+
+
+@staged
+async def test_steady_from_the_first_lease_on_but_not_at_once_after_a_gap(stage: Stage) -> None:
+    clock, reckoning = stage.clock, Reckoning(stage.clock)
+
+    def take() -> None:
+        reckoning.take(Lease(clock.now(), clock.now() + LEASE, 0), clock.monotonic())
+
+    assert not reckoning.is_steady(BEAT)
+    take()
+    assert reckoning.is_steady(BEAT), "who begins may bury at once: a lock may prove a death"
+    await clock.advance(LEASE + SECOND)
+    assert not reckoning.is_steady(BEAT)
+    take()
+    assert not reckoning.is_steady(BEAT)
+    await clock.advance(BEAT)
+    assert reckoning.is_steady(BEAT)
