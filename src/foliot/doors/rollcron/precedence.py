@@ -33,6 +33,7 @@ class Precedence:
         self._kind = kind
         self._follows_rewrites = follows_rewrites
         self._since: float | None = None
+        self._awaited: str | None = None  # the commit that it waits to see
         self.has_begun = False  # from then on, one of the nodes that follow the repository is this one
 
     async def may_declare(self, pulled: str, known: str | None, *, goes_on: bool) -> bool:
@@ -41,10 +42,13 @@ class Precedence:
             self._since = None
             return True
         now = self._host.clock.monotonic()
-        if self._since is None:
-            self._since = now
+        if self._since is None or self._awaited != commit_of(known):
+            self._since, self._awaited = now, commit_of(known)
             tell("source_behind", source=self._source, declared=short(known), in_effect=short(pulled))
-        return now - self._since >= _PATIENCE.total_seconds() or not await self._has_company()
+        may = now - self._since >= _PATIENCE.total_seconds() or not await self._has_company()
+        if may:
+            self._since = None  # whoever declares the other one again is waited for as long again
+        return may
 
     async def _has_company(self) -> bool:
         """Whether another node follows the repository, as far as the store knows."""
