@@ -360,7 +360,9 @@ def without_password(url: str) -> str:
     scheme, found, rest = url.partition("://") if "://" in url else ("", "", url)
     if scheme == "sqlite" and rest.startswith("/"):
         return url
-    return f"{scheme}{found}{rest.rpartition('@')[2].partition('?')[0]}"
+    before, _, after = rest.rpartition("@")
+    shown = "…" if "?" in before else after.partition("?")[0]  # nobody knows whose the at sign is
+    return f"{scheme}{found}{shown}"
 
 
 def shorten(value: object) -> str:

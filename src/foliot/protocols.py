@@ -127,7 +127,7 @@ class Store(Protocol):
     """
 
     async def join(self, node: Node) -> Lease:
-        """A node begins its life. Joining again is a renewal, and changes what the node serves."""
+        """A node begins its life. Joining again is a renewal, and changes what it serves, while it lives."""
         ...
 
     async def renew(self, node: str) -> Lease:

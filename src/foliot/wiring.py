@@ -18,6 +18,7 @@ from foliot.stores.sqlite.inspection import find_flaws, look_at_schema
 
 _POSTGRES = ("postgresql", "postgres")
 _TO_COME = ("redis", "mongodb")
+_SCHEMES = "sqlite:///jobs.db for a file, postgresql://user:password@host/database, memory:// for tests"
 
 
 class FullStore(Store, OutputStore, NodeStore, SourceStore, Protocol):
@@ -97,8 +98,9 @@ def _driver_of(url: str) -> Iterator[None]:
 def _scheme(url: str) -> str:
     try:
         return urlsplit(url).scheme
-    except ValueError as error:  # such as a bracket that is not closed
-        raise InvalidStoreError(url, f"cannot be read: {error}", hint="sqlite:///jobs.db") from None
+    except ValueError:  # such as a bracket that is not closed
+        reason = "cannot be read: is a special character in it not percent-encoded?"
+    raise InvalidStoreError(url, reason, hint=_SCHEMES)  # the parser's words may hold a password
 
 
 def sqlite_path(url: str) -> Path:
@@ -115,7 +117,5 @@ def sqlite_path(url: str) -> Path:
 def _unknown(url: str, scheme: str) -> InvalidStoreError:
     if scheme in _TO_COME:
         return InvalidStoreError(url, f"{scheme} is not supported yet", hint="sqlite:///jobs.db")
-    hint = "sqlite:///jobs.db for a file, memory:// for tests"
-    return InvalidStoreError(
-        url, f"has the unknown scheme {scheme!r}" if scheme else "has no scheme", hint=hint
-    )
+    reason = f"has the unknown scheme {scheme!r}" if scheme else "has no scheme"
+    return InvalidStoreError(url, reason, hint=_SCHEMES)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import urllib.request
 from collections.abc import Iterator
+from datetime import datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,7 @@ import pytest
 from cli.calls import call, command, run
 from daemon.harness import Daemons, Host, daemons_on
 from daemon.repositories import Repository, job
+from foliot.clock import SystemClock
 from foliot.observability.log import LINES
 from programs import free_port
 
@@ -52,6 +54,11 @@ def test_help_tells_what_it_does_in_80_columns() -> None:
     [
         (("--drain", "soon"), "--drain"),
         (("--drain", "-1s"), "--drain"),
+        (("--lease", "soon"), "--lease"),
+        (("--lease", "900ms"), "at least 1s"),
+        (("--slots", "0"), "--slots"),
+        (("--app", "shop:app", "--lease", "5s"), "are its own"),
+        (("--app", "shop:app", "--slots", "5"), "are its own"),
         (("--log-format", "xml"), "--log-format"),
         (("--log-level", "loud"), "--log-level"),
         (("--metrics", "here"), "--metrics"),
@@ -82,6 +89,30 @@ def test_the_store_can_be_named_by_a_variable_as_for_other_commands(
 
     assert file.exists()
     assert not host.file.exists()
+
+
+def test_who_starts_while_the_store_is_away_does_not_wait_for_it(repository: Repository, host: Host) -> None:
+    store = "postgresql://me:secret@127.0.0.1:1/none"
+
+    told = run(command("foliot", "serve", str(repository.remote), "--store", store), **host.environment)
+
+    assert told.code == 6
+    assert "Connection refused" in told.err
+    assert "secret" not in told.err
+
+
+def test_a_daemon_has_the_lease_and_the_slots_that_it_is_told(
+    daemons: Daemons, repository: Repository, host: Host
+) -> None:
+    work = job(f"echo begin >> {host.witness}/ran; sleep 0.4; echo end >> {host.witness}/ran")
+    repository.push(one=work, other=work)
+    daemons.serve("--lease", "4s", "--slots", "1", repository.remote)
+    ran = host.wait_for_lines("ran", 8)
+
+    [node] = run(command("foliot", "node", "list", "-o", "json"), **host.environment).json()["nodes"]
+
+    assert ran[:8] == ["begin", "end"] * 4, "one after the other"
+    assert datetime.fromisoformat(node["lease_until"]) - SystemClock().now() <= timedelta(seconds=4)
 
 
 def test_commands_look_into_the_store_of_the_daemon_without_being_told(

@@ -41,16 +41,18 @@ def test_how_a_source_fares_is_told_what_went_wrong_first(shop: Shop) -> None:
                 }
             ),
         )
-        await store.write_source_status("repo", json.dumps({"pulled_at": "2026-03-02T07:59:55Z"}))
+        await store.write_source_status(
+            "repo", json.dumps({"pulled_at": "2026-03-02T07:59:55Z", "repository": "https://git.example/ops"})
+        )
         await store.write_source_status("ops", "no JSON at all")
 
     shop.act(scene)
     assert shop.call("source", "list").out.splitlines() == [
-        "SOURCE   JOBS  REVISION  SINCE           STATUS",
+        "SOURCE   JOBS  REVISION  SINCE           STATUS             REPOSITORY",
         "billing  2     r2        now             pulled: 1 min ago",
         "git      0                               failing 3x",
         "ops      2     r1        1 h 30 min ago  no JSON at all",
-        "repo     0                               pulled 10 s ago",
+        "repo     0                               pulled 10 s ago    https://git.example/ops",
         "error: git, first 2 min ago: no such host \\x1b[31m",
         "hint: look at the network",
     ]

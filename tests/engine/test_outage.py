@@ -114,7 +114,7 @@ async def test_what_is_due_and_cannot_be_had_is_asked_for_less_and_less_often(st
 
 @staged
 async def test_steady_from_the_first_lease_on_but_not_at_once_after_a_gap(stage: Stage) -> None:
-    clock, reckoning = stage.clock, Reckoning(stage.clock)
+    clock, reckoning = stage.clock, Reckoning(stage.clock, is_steady_at_first=True)
 
     def take() -> None:
         reckoning.take(Lease(clock.now(), clock.now() + LEASE, 0), clock.monotonic())

@@ -224,6 +224,15 @@ class BuriesTheLiving(MemoryStore):
         return await super().recover(limit, now, decide)
 
 
+class ForgetsTheDead(MemoryStore):
+    """Of the buried nothing is kept, so whoever comes back is new."""
+
+    async def recover(self, limit: int, now: datetime, decide: DecideLost) -> Recovered:
+        recovered = await super().recover(limit, now, decide)
+        self._nodes = {id_: life for id_, life in self._nodes.items() if not life.is_buried}
+        return recovered
+
+
 class IgnoresTheLimit(MemoryStore):
     async def recover(self, limit: int, now: datetime, decide: DecideLost) -> Recovered:
         return await super().recover(limit + 1000, now, decide)

@@ -45,6 +45,7 @@ CASES: list[tuple[type[MemoryStore | FileStore], str]] = [
     (mistaken.ForgetsLeases, "test_a_lease_that_ran_out_can_be_renewed_until_the_burial"),
     (mistaken.BuriesTheLiving, "test_nobody_is_buried_within_the_lease"),
     (mistaken.BuriesTheLiving, "test_a_far_lease_outlives_a_near_one"),
+    (mistaken.ForgetsTheDead, "test_nobody_joins_under_the_id_of_a_life_that_has_ended"),
     (mistaken.IgnoresTheLimit, "test_a_limit_is_kept_and_the_rest_follows"),
     (mistaken.WaitsForTheLease, "test_what_a_node_held_when_it_left_is_lost_without_waiting"),
     (mistaken.IgnoresTheBase, "test_nodes_at_different_revisions_converge"),

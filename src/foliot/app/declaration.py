@@ -81,8 +81,9 @@ class Declaration:
         events: tuple[Event, ...] = ()
         kept: list[str] = []
         if base != snapshot.revision and base is not None and await self._others(store):
-            # Whose death is proved does not live: what only it had may go.
-            events = (await store.recover(_BATCH, now, plan_lost)).events
+            if getattr(store, "proves_deaths", False):
+                # Whose death is proved does not live: what only it had may go.
+                events = (await store.recover(_BATCH, now, plan_lost)).events
             if await self._others(store):
                 declared = {job.name for job in snapshot.jobs}
                 kept = [name for name in await names_of(store, source) if name not in declared]

@@ -19,6 +19,7 @@ from foliot.observability.log_format import FORMATS, configure_logging
 from foliot.schedules.duration import parse_duration
 
 _LAST_PORT = 65_535
+_SHORTEST_LEASE = timedelta(seconds=1)
 _LEVELS = ("debug", "info", "warning", "error")
 
 _EPILOG = """
@@ -52,6 +53,10 @@ Exit codes:
 @click.option("--follow-rewrites", is_flag=True, help="Follow a branch whose history was rewritten.")
 @click.option("--cache", type=click.Path(path_type=Path), metavar="DIR", help="Where clones are kept.")
 @click.option("--drain", metavar="DURATION", default="30s", show_default=True, help="How long runs may end.")
+@click.option("--lease", metavar="DURATION", help="When others take over if it is silent.  [default: 30s]")
+@click.option(
+    "--slots", type=click.IntRange(min=1), metavar="N", help="How many runs at once.  [default: 1000]"
+)
 @click.option("--metrics", metavar="[HOST:]PORT", help="Serve metrics for Prometheus there.")
 @click.option("--log-format", type=click.Choice(FORMATS), default="auto", show_default=True)
 @click.option("--log-level", type=click.Choice(_LEVELS), default="info", show_default=True)
@@ -64,6 +69,8 @@ def serve(  # noqa: PLR0913 - one for each option
     follow_rewrites: bool,
     cache: Path | None,
     drain: str,
+    lease: str | None,
+    slots: int | None,
     metrics: str | None,
     log_format: str,
     log_level: str,
@@ -74,6 +81,8 @@ def serve(  # noqa: PLR0913 - one for each option
     their output are kept in the store: without --store, in a file of your state directory, which the
     other commands look into, too. SIGHUP pulls now; SIGTERM or Ctrl-C lets runs end, twice ends them at once.
     """
+    if app is not None and (lease is not None or slots is not None):
+        raise click.UsageError("--lease and --slots of an app are its own: Foliot(…, lease=…, slots=…)")
     configure_logging(log_format, level=log_level)
     serving = Serving(
         repository=repository or (None if app else "."),
@@ -82,7 +91,9 @@ def serve(  # noqa: PLR0913 - one for each option
         app=app,
         follow_rewrites=follow_rewrites,
         cache=cache.absolute() if cache else None,
-        drain=_duration(drain),
+        drain=_duration(drain, "--drain"),
+        lease=None if lease is None else _lease(lease),
+        slots=slots,
         metrics=None if metrics is None else _address(metrics),
     )
     return run_daemon(serving)
@@ -99,11 +110,18 @@ def run_daemon(serving: Serving) -> ExitCode:
     return ExitCode.OK
 
 
-def _duration(text: str) -> timedelta:
+def _lease(text: str) -> timedelta:
+    lease = _duration(text, "--lease")
+    if lease < _SHORTEST_LEASE:
+        raise click.BadParameter(f"{text} is too short: at least 1s", param_hint="--lease")
+    return lease
+
+
+def _duration(text: str, option: str) -> timedelta:
     try:
         return parse_duration(text)
     except InvalidDurationError as error:
-        raise click.BadParameter(error.message, param_hint="--drain") from error
+        raise click.BadParameter(error.message, param_hint=option) from error
 
 
 def _address(text: str) -> tuple[str, int]:

@@ -24,12 +24,14 @@ source = make_group(
     A source is a namespace of jobs: an application, a repository, a list that was declared.""",
     "foliot source list --store sqlite:///jobs.db\nfoliot source list -o json",
 )
+_TOLD = ("revision", "repository")  # by columns of their own
 COLUMNS = (
     Column("SOURCE", least=20),
     Column("JOBS"),
     Column("REVISION", 2, 12),
     Column("SINCE", 1),
     Column("STATUS", 3, 20),
+    Column("REPOSITORY", 4, 20),
 )
 
 
@@ -40,7 +42,8 @@ COLUMNS = (
 async def list_sources(session: Session, *, as_json: bool) -> ExitCode:
     """List the sources that a store knows: how many jobs each declares, and at which revision since when.
 
-    Of a source that a program reads again and again, the status tells how the last reading went.
+    Of a source that a program reads again and again, the status tells how the last reading went. A
+    repository is shown with its address, without a password: under two addresses it is two sources.
     """
     views = await session.store.sources()
     if as_json:
@@ -61,7 +64,14 @@ def _row(view: SourceView, now: datetime) -> Row:
         (view.revision or "").partition("+")[0],
         relative(view.reconciled_at, now),
         _status_cell(view, now),
+        _repository(view),
     )
+
+
+def _repository(view: SourceView) -> str:
+    """The address by which a repository is followed: one that has two is two sources."""
+    document = _read(view.status)
+    return str(document.get("repository") or "") if isinstance(document, Mapping) else ""
 
 
 def _status_cell(view: SourceView, now: datetime) -> Cell:
@@ -73,7 +83,7 @@ def _status_cell(view: SourceView, now: datetime) -> Cell:
         return Cell(f"failing {document.get('failures', 1)}x", "red")
     if pulled := document.get("pulled_at"):
         return Cell(f"pulled {relative(datetime.fromisoformat(pulled), now)}")
-    words = [f"{name}: {value}" for name, value in document.items() if value and name != "revision"]
+    words = [f"{name}: {value}" for name, value in document.items() if value and name not in _TOLD]
     return Cell(", ".join(words))
 
 

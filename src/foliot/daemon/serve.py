@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from importlib.metadata import version
 from pathlib import Path
+from typing import Any
 
 from prometheus_client import start_http_server
 
@@ -33,7 +34,10 @@ USUAL_DRAIN = timedelta(seconds=30)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Serving:
-    """What a daemon is told. `program` is the command's name, and names its cache."""
+    """What a daemon is told. `program` is the command's name, and names its cache.
+
+    `lease` and `slots` are settings of an application without jobs of its own; None: the usual ones.
+    """
 
     repository: str | None = "."
     interval: timedelta = USUAL_INTERVAL
@@ -43,6 +47,8 @@ class Serving:
     follow_rewrites: bool = False
     cache: Path | None = None
     drain: timedelta = USUAL_DRAIN
+    lease: timedelta | None = None
+    slots: int | None = None
     metrics: tuple[str, int] | None = None  # where to serve them
     environment: Mapping[str, str] = field(default_factory=lambda: dict(os.environ))
 
@@ -74,7 +80,9 @@ def _application(serving: Serving) -> Foliot:
         store = default_store(serving.environment)
         state_directory(serving.environment).mkdir(mode=0o700, parents=True, exist_ok=True)
     metrics = None if serving.metrics is None else Metrics()
-    return Foliot(store, name=serving.program, drain=serving.drain, metrics=metrics)
+    wished = {"lease": serving.lease, "slots": serving.slots}
+    chosen: dict[str, Any] = {name: value for name, value in wished.items() if value is not None}
+    return Foliot(store, name=serving.program, drain=serving.drain, metrics=metrics, **chosen)
 
 
 def _follow(serving: Serving, repository: str) -> Rollcron:

@@ -72,7 +72,8 @@ class Engine:
         self._woken = asyncio.Event()
         self._ended = asyncio.Event()
         self._hinted = asyncio.Event()
-        self._reckoning = Reckoning(clock)
+        # Where a death can be proved, who begins need not wait: what a program ran before is found at once.
+        self._reckoning = Reckoning(clock, is_steady_at_first=getattr(store, "proves_deaths", False))
         self.now = self._reckoning.now
         self._runner = Runner(executors, clock, self.now, self._on_ended)
         self._is_claiming = False
@@ -184,11 +185,7 @@ class Engine:
         return {queue: min(count, most) for queue, count in free.items() if count > 0}
 
     async def _time_to_next(self) -> timedelta:
-        """What was passed over is due, and would be asked for again and again: of its kind, after a pause.
-
-        So would be what others have at hand, or cannot be claimed for another reason: that is asked for
-        less and less often. Without a lease there is nothing to ask.
-        """
+        """What is due and was passed over is asked for after a pause; what others have, less and less often."""
         if not self._reckoning.is_sure:
             return self._settings.pause
         room, kinds = self._room(), tuple(kind for kind in self._kinds if kind not in self._passed)
@@ -318,10 +315,10 @@ class Engine:
     async def _recover(self) -> timedelta:
         """Bury the dead, and recover what they held.
 
-        Who could not renew its own lease for a while knows why others have not: they have time to, first.
+        Who has its lease since a moment only cannot know whether others could renew theirs: they may, first.
         """
-        if not self._reckoning.is_steady(self._settings.beat + self._settings.pause):
-            return self._settings.pause
+        if not self._reckoning.is_steady(self._settings.patience):
+            return self._settings.pause / 4
         recovered = await self._store.recover(self._settings.batch, self.now(), plan_lost)
         if recovered.events:
             self.heed(recovered.events)

@@ -18,11 +18,12 @@ class Reckoning:
     So no fast clock of a host fires early, and no jump of it matters.
     """
 
-    def __init__(self, clock: Clock) -> None:
+    def __init__(self, clock: Clock, *, is_steady_at_first: bool = False) -> None:
         self._clock = clock
         self._store_then, self._then = datetime.min.replace(tzinfo=UTC), 0.0
         self._sure_until = 0.0
-        self._sure_again_at: float | None = None  # after a time without a lease
+        self._is_steady_at_first = is_steady_at_first
+        self._sure_since: float | None = None  # without a break; none: from the beginning on
         self._jumped = _NO_JUMP
         self.skew = timedelta(0)
 
@@ -34,8 +35,8 @@ class Reckoning:
         """Take over what the store has answered to a question of that moment; True if time leapt ahead."""
         # Counted from before the question: the lease may have begun while it was on its way.
         answered_at = self._clock.monotonic()
-        if self._sure_until and not self.is_sure:
-            self._sure_again_at = answered_at
+        if not self.is_sure and (self._sure_until or not self._is_steady_at_first):
+            self._sure_since = answered_at
         self._sure_until = asked_at + (lease.until - lease.store_now).total_seconds()
         jump = lease.store_now - self.now()
         if abs(jump.total_seconds()) <= answered_at - asked_at:
@@ -58,9 +59,9 @@ class Reckoning:
         return self._clock.monotonic() < self._sure_until
 
     def is_steady(self, duration: timedelta) -> bool:
-        """Whether the lease lasts, and has done so for that long if it had run out before."""
-        now, again_at = self._clock.monotonic(), self._sure_again_at
-        return now < self._sure_until and (again_at is None or now - again_at >= duration.total_seconds())
+        """Whether the lease lasts, and has done so for that long."""
+        now, since = self._clock.monotonic(), self._sure_since
+        return now < self._sure_until and (since is None or now - since >= duration.total_seconds())
 
     def take_jump(self) -> timedelta:
         """How far the store's time was off what was reckoned, since this was last asked."""

@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import timedelta
 
+_LONGEST_CALL = timedelta(seconds=5)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
@@ -21,3 +23,8 @@ class Settings:
     pause: timedelta = timedelta(seconds=1)  # before a call that was not answered is made again
     claim: int = 500  # at most so many at once; while they start, the store is asked for the next
     batch: int = 1000
+
+    @property
+    def patience(self) -> timedelta:
+        """How long those who live may need to renew when the store is back: a call that hangs, and a pause."""
+        return min(_LONGEST_CALL, self.beat) + self.pause

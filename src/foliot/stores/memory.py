@@ -178,8 +178,8 @@ class MemoryStore:
             for id_, life in self._nodes.items():
                 if life.until < store_now:
                     self._nodes[id_] = life._replace(is_buried=True)
-            buried = {id_ for id_, life in self._nodes.items() if life.is_buried}
-            living = self._nodes.keys() - buried  # who holds and does not live is dead, known or not
+            # Who holds and does not live is dead, known or not. The dead are remembered: none joins again.
+            living = {id_ for id_, life in self._nodes.items() if not life.is_buried}
             lost = [
                 attempt
                 for record in self._records.values()
@@ -191,8 +191,6 @@ class MemoryStore:
                 decision = self._ask(record, partial(swap_loss, decide, run_key, number, now), now, events)
                 if decision is not None:
                     self._write(record.job, decision)
-            for id_ in buried - {attempt.node for attempt in lost}:
-                del self._nodes[id_]  # nothing of it is left; an unknown node counts as buried
         return Recovered(tuple(events), more=len(lost) > limit)
 
     # -- people and sources ------------------------------------------------------------------------

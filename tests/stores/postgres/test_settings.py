@@ -94,6 +94,7 @@ async def work(url: str, nodes: int = 1, jobs: int = 150) -> None:
         {"default_transaction_isolation": "serializable"},
         {"default_transaction_isolation": "repeatable read"},
         {"search_path": "nowhere", "timezone": "Asia/Kathmandu", "datestyle": "German, DMY"},
+        {"array_nulls": "off"},
         {"bytea_output": "escape", "standard_conforming_strings": "off", "enable_indexscan": "off"},
     ],
     ids=lambda settings: next(iter(settings.values())),
@@ -152,22 +153,47 @@ def test_a_session_that_the_server_ends_when_it_is_idle_is_made_anew(server: Pos
     asyncio.run(act())
 
 
-@pytest.mark.parametrize("encoding", ["SQL_ASCII", "LATIN1"])
-def test_the_encoding_of_the_database_does_not_matter_for_what_it_can_hold(
-    server: PostgresServer, encoding: str
-) -> None:
-    name = encoding.lower()
-    as_owner(server, f"CREATE DATABASE {name} ENCODING '{encoding}' TEMPLATE template0 LOCALE 'C'")
+def test_a_database_without_an_encoding_holds_every_text(server: PostgresServer) -> None:
+    name = "plain"
+    as_owner(server, f"CREATE DATABASE {name} ENCODING 'SQL_ASCII' TEMPLATE template0 LOCALE 'C'")
 
     async def act() -> None:
         now = CLOCK.now()
-        job = a_job("größer")
+        job = a_job("größer → ✓")
         async with PostgresStore(database(server, name)) as store:
             await store.reconcile(
                 SOURCE, None, "r1", Changes((job,)), declared=declare_at(now, now), removed=untouched
             )
             assert [view.key for view in await store.jobs(JobQuery())] == [job.key]
 
+    asyncio.run(act())
+
+
+def test_a_schema_may_be_called_like_a_word_of_the_language(server: PostgresServer) -> None:
+    asyncio.run(work(f"{server.url}?schema=user", jobs=3))
+
+
+def test_temporary_tables_of_a_session_do_not_hide_those_of_the_store(
+    server: PostgresServer, monkeypatch: Any
+) -> None:
+    """A pool hands out sessions that other programs have used."""
+    url = fresh(server.url)
+    asyncio.run(work(url, jobs=1))
+    schema = read_address(url).schema
+    clean = PostgresStore._connect
+
+    def used(store: PostgresStore) -> connection.Connection:
+        session = clean(store)
+        for table in ("jobs", "states", "attempts", "nodes"):
+            session.execute(f"CREATE TEMPORARY TABLE {table} (LIKE {schema}.{table} INCLUDING ALL)".encode())
+        return session
+
+    async def act() -> None:
+        async with PostgresStore(url) as store:
+            assert [view.key for view in await store.jobs(JobQuery())] == [f"{SOURCE}/job-0000"]
+            assert len(await store.runs(RunQuery())) == 1
+
+    monkeypatch.setattr(PostgresStore, "_connect", used)
     asyncio.run(act())
 
 
@@ -240,6 +266,24 @@ def test_a_server_that_is_too_old_is_refused(server: PostgresServer, monkeypatch
     assert "which is too old" in str(old)
     assert old.hint == "PostgreSQL 99 or newer"
     assert not isinstance(old, StoreUnavailableError), "asking again does not help"
+
+
+def test_a_database_that_cannot_hold_every_text_is_refused(server: PostgresServer) -> None:
+    as_owner(server, "CREATE DATABASE latin ENCODING 'LATIN1' TEMPLATE template0 LOCALE 'C'")
+    refused = refusal_of(database(server, "latin"))
+    assert "the database latin has the encoding LATIN1" in str(refused)
+    assert "UTF8" in (refused.hint or "")
+    assert not isinstance(refused, StoreUnavailableError), "asking again does not help"
+
+
+def test_half_a_character_is_refused_and_nothing_else_suffers(server: PostgresServer) -> None:
+    async def act() -> None:
+        async with PostgresStore(fresh(server.url)) as store:
+            with pytest.raises(StoreError, match=r"join: a text holds '\\udc80', which is no character"):
+                await store.join(Node("a\udc80"))
+            await store.join(Node("a"))
+
+    asyncio.run(act())
 
 
 def test_a_database_for_reading_only_is_said_to_be_one(server: PostgresServer) -> None:

@@ -25,7 +25,7 @@ LEASE = timedelta(seconds=2)
 TAKEN_OVER = LEASE.total_seconds() + 5
 
 
-@pytest.mark.parametrize("point", ["claim:before_commit", "finish:before_commit"])
+@pytest.mark.parametrize("point", ["claim:before_commit", "finish:before_commit", "reconcile:before_commit"])
 def test_a_node_that_stands_still_in_a_transaction_keeps_nobody_waiting(url: str, point: str) -> None:
     """Its locks would keep others from its jobs, and from burying it, for as long as it stands."""
 

@@ -87,7 +87,7 @@ def test_a_store_works_over_tls_with_a_server_that_proves_who_it_is(
             with psycopg.connect(server.url) as other:
                 rows = other.execute(
                     "SELECT DISTINCT s.ssl FROM pg_stat_ssl AS s JOIN pg_stat_activity AS a USING (pid) "
-                    "WHERE a.application_name = 'foliot'"
+                    "WHERE a.application_name LIKE 'foliot %'"
                 ).fetchall()
             assert rows == [(True,)]
             assert (await store.overview()).nodes == ("a",)

@@ -41,15 +41,24 @@ def test_only_what_would_be_long_to_walk_over_is_left_behind(
     assert sweep.start("b") == FIRST
 
 
-@pytest.mark.parametrize(("passed", "moment"), [(0, 1), (500, 10)])
-def test_a_place_holds_for_a_moment_only_however_often_it_moves(passed: int, moment: int) -> None:
+def test_in_a_herd_a_place_holds_for_a_moment_only_however_often_it_moves() -> None:
     sweep, clock = a_sweep(has_litter=True)
-    sweep.end("a", HERE, 500, passed)
-    asyncio.run(clock.advance(timedelta(seconds=moment) / 2))
-    sweep.end("a", THERE, 500, passed)
+    sweep.end("a", HERE, 500)
+    asyncio.run(clock.advance(timedelta(seconds=0.5)))
+    sweep.end("a", THERE, 500)
     assert sweep.start("a") == THERE
-    asyncio.run(clock.advance(timedelta(seconds=moment) / 2))
+    asyncio.run(clock.advance(timedelta(seconds=0.5)))
     assert sweep.start("a") == FIRST
+
+
+def test_among_those_passed_over_a_place_holds_for_as_long_as_it_moves() -> None:
+    sweep, clock = a_sweep(has_litter=False)
+    for number in range(30):
+        sweep.end("a", Place(number, number), 500, 500)
+        asyncio.run(clock.advance(timedelta(seconds=9)))
+        assert sweep.start("a") == Place(number, number)
+    asyncio.run(clock.advance(timedelta(seconds=1)))
+    assert sweep.start("a") == FIRST, "nobody has moved it for long"
 
 
 def test_a_claim_that_came_to_the_end_begins_at_the_front() -> None:

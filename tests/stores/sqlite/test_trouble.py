@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from foliot.errors import NodeBuriedError, StoreError, StoreUnavailableError
-from foliot.model.decision import Decision
+from foliot.model.decision import Decision, Happening
 from foliot.model.job import Job
 from foliot.model.state import Node, Record
 from foliot.protocols import Changes, Claimed, JobQuery
@@ -104,6 +104,42 @@ def test_a_damaged_file_is_told_so(tmp_path: Path) -> None:
 async def ask(path: Path) -> None:
     async with SqliteStore(path, CLOCK) as store:
         await store.jobs(JobQuery())
+
+
+def test_a_state_whose_job_is_not_there_is_in_nobodys_way(tmp_path: Path) -> None:
+    async def act() -> None:
+        async with SqliteStore(tmp_path / "jobs.db", CLOCK) as store:
+            await store.join(Node("a"))
+            await declare(store, 3)
+            with closing(sqlite3.connect(tmp_path / "jobs.db")) as other, other:
+                other.execute("DELETE FROM jobs WHERE key = ?", (f"{SOURCE}/job-0000",))
+            for name in ("job-0001", "job-0002"):
+                claimed = await store.claim("a", CLOCK.now(), {"default": 1}, start_due, name)
+                assert [job.name for job, _ in claimed.attempts] == [name]
+            assert await store.next_wake(("default",)) is None
+            assert (await store.overview()).damaged == 1
+
+    asyncio.run(act())
+
+
+def test_a_job_that_has_forgotten_its_newest_run_is_set_aside_and_the_others_go_on(tmp_path: Path) -> None:
+    async def act() -> None:
+        async with SqliteStore(tmp_path / "jobs.db", CLOCK) as store:
+            await store.join(Node("a"))
+            await declare(store, 3)
+            (first,) = (await store.claim("a", CLOCK.now(), {"default": 1}, start_due, "first")).attempts
+            await store.finish("a", [ending_of(first[1], CLOCK.now())], CLOCK.now(), end)
+            with closing(sqlite3.connect(tmp_path / "jobs.db")) as other, other:
+                other.execute(
+                    "UPDATE states SET newest_at = NULL, wake_at = newest_at WHERE newest_at IS NOT NULL"
+                )
+            claimed = await store.claim("a", CLOCK.now(), {"default": 5}, start_due, "rest")
+            assert [job.name for job, _ in claimed.attempts] == ["job-0001", "job-0002"]
+            assert [event.job for event in claimed.events if event.what is Happening.SET_ASIDE] == [
+                first[0].key
+            ]
+
+    asyncio.run(act())
 
 
 def test_what_is_no_database_is_told_so(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ import pytest
 from rich.console import Console
 
 from foliot.testing.faults.__main__ import main
-from foliot.testing.faults.database import Database
+from foliot.testing.faults.database import Database, reach
 from foliot.testing.faults.deed import Deed, Kind
 from foliot.testing.faults.diary import Diary, Times
 from foliot.testing.faults.display import _Picture
@@ -55,6 +55,10 @@ def test_what_cannot_be_tried_is_said_with_what_to_do(
     said = capsys.readouterr().err
     assert words in said
     assert "secret" not in said
+
+
+def test_a_server_that_is_up_may_be_empty(server_url: str) -> None:
+    reach(f"{server_url}?schema=nobody_made_it")
 
 
 def test_faults_that_there_are_not_are_answered_with_those_that_there_are(

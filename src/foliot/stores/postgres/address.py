@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from typing import NamedTuple
-from urllib.parse import parse_qsl, quote, urlencode, urlsplit
+from urllib.parse import SplitResult, parse_qsl, quote, urlencode, urlsplit
 
 from psycopg import Error
 from psycopg.conninfo import conninfo_to_dict
@@ -13,6 +13,8 @@ from foliot.errors import InvalidStoreError
 
 DEFAULT_SCHEMA = "foliot"
 _NAME = re.compile(r"(?!pg_)[a-z_][a-z0-9_]{0,39}")
+_SPECIAL = "cannot be read: percent-encode the special characters of the password (@ is %40, # is %23)"
+_UNKNOWN = "cannot be read: is a special character in it not percent-encoded, or an option unknown?"
 _HINT = "postgresql://user:password@host:5432/database?schema=foliot"
 
 
@@ -25,7 +27,9 @@ class Address(NamedTuple):
 
 def read_address(url: str) -> Address:
     """The parts of a URL; InvalidStoreError if it has not the right ones."""
-    parts = urlsplit(url)
+    parts = _parts(url)
+    if parts is None or _is_torn(parts):
+        raise InvalidStoreError(url, _SPECIAL, hint=_HINT)
     options = parse_qsl(parts.query, keep_blank_values=True)
     named = [value for name, value in options if name == "schema"]
     schema = named[-1] if named else DEFAULT_SCHEMA
@@ -34,9 +38,31 @@ def read_address(url: str) -> Address:
         raise InvalidStoreError(url, reason, hint=_HINT)
     others = urlencode([(name, value) for name, value in options if name != "schema"], quote_via=quote)
     server = f"postgresql://{parts.netloc}{parts.path}" + (f"?{others}" if others else "")
+    if not _is_known_to_the_driver(server):
+        raise InvalidStoreError(url, _UNKNOWN, hint=_HINT)
+    return Address(server, schema)
+
+
+# Errors are raised outside of `except`: what the parser or the driver says may hold the password, and whoever
+# shows an error may show also what it came from.
+
+
+def _parts(url: str) -> SplitResult | None:
+    try:
+        return urlsplit(url)
+    except ValueError:
+        return None
+
+
+def _is_torn(parts: SplitResult) -> bool:
+    """Whether a special character of the password has torn the URL: some of it is taken for another part."""
+    rest = parts.netloc.rpartition("@")[0] if "@" in parts.netloc else parts.path
+    return "@" in rest or bool(parts.fragment)
+
+
+def _is_known_to_the_driver(server: str) -> bool:
     try:
         conninfo_to_dict(server)
-    except Error:  # its words may hold the password
-        reason = "cannot be read: is a special character in it not percent-encoded, or an option unknown?"
-        raise InvalidStoreError(url, reason, hint=_HINT) from None
-    return Address(server, schema)
+    except Error:
+        return False
+    return True

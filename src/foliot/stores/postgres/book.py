@@ -13,8 +13,8 @@ from foliot.stores.postgres import arrays, chain, statement
 from foliot.stores.postgres.connection import Connection
 from foliot.stores.postgres.memory import Memory
 from foliot.stores.postgres.shelf import Shelf
+from foliot.stores.sql.book import MOST_STRAY_ROUNDS, STRAY, Entry
 from foliot.stores.sql.book import Book as SqlBook
-from foliot.stores.sql.book import Entry
 from foliot.stores.sql.definition import Reader, Writer
 from foliot.stores.sql.rows import Row
 from foliot.stores.sql.sweep import FIRST, Place, Sweep
@@ -35,9 +35,11 @@ class Desk:
         self.shelf = Shelf(connection)
         self.reader = Reader()
         self.writer = Writer()
+        self.is_careful = False  # see `sql.book`
 
     def forget(self) -> None:
         """What was learned in a transaction that was undone may never have been written."""
+        self.is_careful = True
         self.shelf.forget()
         self.memory.forget()
 
@@ -59,26 +61,37 @@ class Book(SqlBook):
     # -- reading -----------------------------------------------------------------------------------
 
     def due(self, lanes: Sequence[int], now: int, count: int, after: Place) -> list[Entry]:
-        spread = {lanes[0]: count} if len(lanes) == 1 else self._spread(lanes, now, count, after)
-        return self._with_records(self._locked(spread, now, after))
+        entries: list[Entry] = []
+        for _ in range(MOST_STRAY_ROUNDS):
+            spread = {lanes[0]: count} if len(lanes) == 1 else self._spread(lanes, now, count, after)
+            states = self._locked(spread, now, after)
+            entries = self._with_records(states)
+            if len(entries) == len(states):
+                break
+            strays = {state[0] for state in states} - {entry.job_no for entry in entries}
+            self.connection.execute(statement.SET_ASIDE, (STRAY, arrays.numbers(strays)))
+        return entries
 
-    def due_in_spite_of_others(self, lanes: Sequence[int], now: int) -> list[Entry]:
-        """Whoever asks must not have locked anything, because this waits."""
-        spread = self._spread(lanes, now, 1, FIRST)
-        return self._with_records(self._locked(spread, now, FIRST, statement.WAIT_FOR_DUE))
+    def wait_for_others(self, lanes: Sequence[int], now: int) -> bool:
+        """By time, not for their locks: one that is kept for long must not keep this node from all else."""
+        if not self._spread(lanes, now, 1, FIRST):
+            return False
+        self.connection.execute(statement.A_MOMENT)
+        return True
+
+    def _has_attempt(self, key: Row) -> bool:
+        return self.connection.execute(statement.ATTEMPT, key).fetchone() is not None
 
     def _spread(self, lanes: Sequence[int], now: int, count: int, after: Place) -> dict[int, int]:
         values = (arrays.numbers(lanes), now, *after, count, count)
         return dict(self.connection.execute(statement.SPREAD, values, binary=True).fetchall())
 
-    def _locked(
-        self, spread: dict[int, int], now: int, after: Place, sql: str = statement.LOCK_DUE
-    ) -> list[Row]:
+    def _locked(self, spread: dict[int, int], now: int, after: Place) -> list[Row]:
         """The states of so many due jobs of each lane, locked, in the order of their times."""
         if not spread:
             return []
         values = (arrays.numbers(spread.keys()), arrays.numbers(spread.values()), now, *after)
-        states = self.connection.execute(sql, values, binary=True).fetchall()
+        states = self.connection.execute(statement.LOCK_DUE, values, binary=True).fetchall()
         if len(spread) > 1:
             states.sort(key=_place_of)
         return states
@@ -155,9 +168,8 @@ class Book(SqlBook):
 
     def set_aside(self, entry: Entry, damage: Damage) -> None:
         entry.damage = damage
-        self.connection.execute(
-            "UPDATE states SET damage = %s WHERE job_no = %s", (str(damage).replace("\0", "?"), entry.job_no)
-        )
+        told = str(damage).replace("\0", "?")
+        self.connection.execute(statement.SET_ASIDE, (told, arrays.numbers([entry.job_no])))
 
     def flush(self) -> None:
         for rows, put, copy in (

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import math
 import os
 import select
@@ -24,6 +25,8 @@ WRITE = "BEGIN ISOLATION LEVEL READ COMMITTED"  # whatever the database's own de
 OLDEST = 14  # version of the server; later ones are tried
 _VERSION = 10_000  # by how much the driver multiplies it
 _SHORTEST_CONNECT = 2  # seconds; the driver knows no less
+_ENCODINGS = (None, "UTF8", "SQL_ASCII")  # what can hold every text; None: a pooler that does not say
+THREADS = "foliot-"  # how the names of our threads begin
 # Rows are found by an index, always. A planner that has not seen the tables grow may choose otherwise:
 # ending 500 attempts took 90 ms instead of 3, because it walked through all of them first.
 _BY_INDEX = {
@@ -97,6 +100,15 @@ class LineCursor(psycopg.Cursor[tuple[Any, ...]]):
             line.current.sync()
 
 
+def _is_of_use(record: logging.LogRecord) -> bool:
+    """Whether something that the driver logs is news: that a connection was lost, a call says itself."""
+    is_ours = (record.threadName or "").startswith(THREADS)
+    return not (is_ours and record.msg.startswith("error ignored terminating"))
+
+
+logging.getLogger("psycopg").addFilter(_is_of_use)
+
+
 def connect(address: Address, patience: timedelta) -> Connection:
     """A connection without anything of its own: no prepared statement, no setting that stays."""
     seconds = patience.total_seconds()
@@ -110,35 +122,66 @@ def connect(address: Address, patience: timedelta) -> Connection:
         keepalives_idle=max(1, math.ceil(seconds)),
         keepalives_interval=1,
         keepalives_count=3,
-        application_name="foliot",
+        application_name=f"foliot {address.schema}",  # whoever ends silent ones ends only those of its schema
         client_encoding="utf8",
     )
     connection.prepare_threshold = None
-    version = connection.info.server_version // _VERSION
-    if version < OLDEST:
+    refusal = _refusal_of(connection)
+    if refusal is not None:
         connection.close()
-        raise StoreError(
-            f"the server is PostgreSQL {version}, which is too old", hint=f"PostgreSQL {OLDEST} or newer"
-        )
+        raise refusal
     return connection
 
 
-def begin(
-    connection: Connection, how: str, schema: str, patience: timedelta, steps: str = ""
+def _refusal_of(connection: Connection) -> StoreError | None:
+    """Why a server cannot be used, if it cannot."""
+    version = connection.info.server_version // _VERSION
+    if version < OLDEST:
+        return StoreError(
+            f"the server is PostgreSQL {version}, which is too old", hint=f"PostgreSQL {OLDEST} or newer"
+        )
+    encoding = connection.info.parameter_status("server_encoding")
+    if encoding not in _ENCODINGS:
+        return StoreError(
+            f"the database {shorten(connection.info.dbname)} has the encoding {encoding}, "
+            "which cannot hold every text",
+            hint="CREATE DATABASE … ENCODING 'UTF8' TEMPLATE template0",
+        )
+    return None
+
+
+def begin(  # noqa: PLR0913 - a transaction is all this
+    connection: Connection,
+    how: str,
+    schema: str,
+    patience: timedelta,
+    *,
+    silence: timedelta | None = None,
+    steps: str = "",
 ) -> psycopg.Cursor[tuple[Any, ...]]:
-    """Begin a transaction, with everything that holds for it alone; in the same breath, ask for `steps`."""
-    limit = str(math.ceil(patience.total_seconds() * 1000))
+    """Begin a transaction, with everything that holds for it alone; in the same breath, ask for `steps`.
+
+    A statement may take as long as `patience`. Whoever says nothing for as long as `silence` is ended, and
+    so is whoever waits so long for a lock: others wait for what it has locked.
+    """
+    silent = _milliseconds(patience if silence is None else silence)
     settings = {
-        "search_path": schema,
-        "statement_timeout": limit,
-        "lock_timeout": limit,
-        "idle_in_transaction_session_timeout": limit,
+        # Said last, temporary tables do not hide ours: a pool may hand out a session in which some are.
+        "search_path": f'"{schema}", pg_temp',
+        "statement_timeout": _milliseconds(patience),
+        "lock_timeout": silent,
+        "idle_in_transaction_session_timeout": silent,
+        "array_nulls": "on",
         **_BY_INDEX,
     }
     connection.execute(how)
     calls = ", ".join(["set_config(%s, %s, true)"] * len(settings))
     sql = f"SELECT {calls}, number FROM {steps}" if steps else f"SELECT {calls}"  # noqa: S608 - of our own
     return connection.execute(sql, [text for item in settings.items() for text in item])
+
+
+def _milliseconds(span: timedelta) -> str:
+    return str(math.ceil(span.total_seconds() * 1000))
 
 
 def is_stale(connection: Connection) -> bool:

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from datetime import timedelta
 from functools import partial
 from typing import NamedTuple
 
+from foliot.clock import SystemClock
 from foliot.errors import StaleRevisionError
 from foliot.model.decision import Decision, Event
+from foliot.model.job import Job
+from foliot.model.state import Record
 from foliot.protocols import Changes, DecideCommand, DecideDeclared, DecideRemoved
 from foliot.stores.postgres import arrays, origin, statement
 from foliot.stores.postgres.book import Book, Desk
@@ -28,14 +32,21 @@ _OCCURRENCE = """
 _NEW_NUMBERS = "SELECT nextval('job_numbers') FROM generate_series(1, %s)"
 
 
+class Place(NamedTuple):
+    """In which schema, when, if a test says so, and after what time without a word the server hears one."""
+
+    schema: str
+    told: int | None
+    silence: timedelta
+
+
 class Step(NamedTuple):
-    """From which revision of a source to which, in which schema, and when, if a test says so."""
+    """From which revision of a source to which, and where."""
 
     source: str
     base: str | None
     revision: str
-    schema: str
-    told: int | None
+    place: Place
 
 
 def update(desk: Desk, job: str, decide: DecideCommand, schema: str) -> Decision:
@@ -66,7 +77,7 @@ def reconcile(
     desk: Desk, step: Step, changes: Changes, declared: DecideDeclared, removed: DecideRemoved
 ) -> tuple[Event, ...]:
     """Make the store agree with a source."""
-    source, base, wanted, schema, told = step
+    source, base, wanted, place = step
     found = origin.revision_alone(desk, source)
     if found == wanted:
         return ()
@@ -75,11 +86,35 @@ def reconcile(
     every = [*(job.key for job in changes.declared), *(f"{source}/{name}" for name in changes.removed)]
     desk.connection.execute(statement.LOCK_BY_KEY, (arrays.texts(every),))  # in the order that all keep
     reconciler = declare.Reconciler(Book(desk), partial(_new_numbers, desk.connection), _PAGE)
-    reconciler.reconcile(source, changes, declared, removed)
-    origin.note_revision(desk, source, wanted, told)
+    speak = _speaker(desk.connection, place.silence)
+
+    def declare_aloud(job: Job, record: Record | None) -> Decision:
+        speak()
+        return declared(job, record)
+
+    def remove_aloud(record: Record) -> Decision:
+        speak()
+        return removed(record)
+
+    reconciler.reconcile(source, changes, declare_aloud, remove_aloud)
+    origin.note_revision(desk, source, wanted, place.told)
     if reconciler.has_news:
-        send_notice(desk.connection, schema)
+        send_notice(desk.connection, place.schema)
     return tuple(reconciler.events)
+
+
+def _speaker(connection: Connection, silence: timedelta) -> Callable[[], None]:
+    """Say something to the server when it has heard nothing for a while: else it ends the transaction."""
+    clock = SystemClock()
+    spoken_at = clock.monotonic()
+
+    def speak() -> None:
+        nonlocal spoken_at
+        if clock.monotonic() - spoken_at > silence.total_seconds():
+            connection.execute("SELECT 1")
+            spoken_at = clock.monotonic()
+
+    return speak
 
 
 def _new_numbers(connection: Connection, count: int) -> Iterator[int]:

@@ -31,6 +31,15 @@ _CHECKS = {
 }
 
 
+def knock(url: str) -> None:
+    """Whether a server lets us in, with or without a schema of ours. StoreUnavailableError if it does not."""
+    address = read_address(url)
+    try:
+        connect(address, _PATIENCE).close()
+    except psycopg.Error as error:
+        raise translated("open", error) from None
+
+
 def look_at_schema(url: str) -> Schema:
     """How far a schema is. StoreUnavailableError if there is no answer, StoreError if it is not ours."""
     address = read_address(url)

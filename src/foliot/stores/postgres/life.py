@@ -35,11 +35,15 @@ _IS_LIVING = """
     SELECT n.node_no FROM node_names AS i JOIN nodes AS n ON n.node_no = i.node_no
     WHERE i.id = %s AND NOT n.is_buried FOR KEY SHARE OF n
 """
-_JOIN = """
+# An id that is known belongs to a life that has begun: it changes, or it has ended, and begins no more.
+_BEGIN = """
+    WITH new AS (INSERT INTO node_names (id) VALUES (%s) ON CONFLICT DO NOTHING RETURNING node_no)
     INSERT INTO nodes (node_no, name, queues, kinds, version, skew, lease_until, is_buried)
-    VALUES (%s, %s, %s, %s, %s, %s, 0, false)
-    ON CONFLICT (node_no) DO UPDATE SET name = excluded.name, queues = excluded.queues,
-        kinds = excluded.kinds, version = excluded.version, skew = excluded.skew
+    SELECT node_no, '', '[]', NULL, '', 0, 0, false FROM new
+"""
+_SERVE = """
+    UPDATE nodes SET name = %s, queues = %s, kinds = %s, version = %s, skew = %s
+    WHERE node_no = (SELECT node_no FROM node_names WHERE id = %s) AND NOT is_buried
 """
 _RENEW = f"""
     UPDATE nodes AS n SET lease_until = t.now + %s FROM (SELECT {NOW} AS now) AS t
@@ -55,7 +59,8 @@ _OVERDUE = f"SELECT count(*) FROM nodes WHERE NOT is_buried AND lease_until < {N
 # there is ended by those who would bury it. Only COPY may take its time.
 _END_SILENT = """
     SELECT pg_terminate_backend(pid) FROM pg_stat_activity
-    WHERE datname = current_database() AND usename = current_user AND application_name = 'foliot'
+    WHERE datname = current_database() AND usename = current_user
+        AND application_name = current_setting('application_name')  -- of this schema
         AND state = 'active' AND wait_event = 'ClientRead' AND query NOT LIKE 'COPY%'
         AND query_start < clock_timestamp()
             - 2 * current_setting('idle_in_transaction_session_timeout')::interval
@@ -105,11 +110,12 @@ def hold(desk: Desk, node: str) -> Callable[[], None]:
 
 
 def join(desk: Desk, node: Node, lease: timedelta, told: int | None) -> Lease:
-    """A node begins its life, or changes what it serves."""
-    number = desk.shelf.node_number(node.id)
+    """A node begins its life, or changes what it serves; who was buried, and forgotten, stays buried."""
     kinds = None if node.kinds is None else json.dumps(node.kinds)
     skew = node.skew // timedelta(microseconds=1)
-    desk.connection.execute(_JOIN, (number, node.name, json.dumps(node.queues), kinds, node.version, skew))
+    desk.connection.execute(_BEGIN, (node.id,))
+    serves = node.name, json.dumps(node.queues), kinds, node.version, skew
+    desk.connection.execute(_SERVE, (*serves, node.id))
     return renew(desk, node.id, lease, told)
 
 

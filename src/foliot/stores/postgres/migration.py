@@ -42,7 +42,7 @@ def migrate(
     begin(connection, WRITE, schema, patience)
     try:
         connection.execute("SELECT pg_advisory_xact_lock(%s)", (_lock_number(schema),))
-        connection.execute(f"CREATE SCHEMA IF NOT EXISTS {schema}")
+        connection.execute(f'CREATE SCHEMA IF NOT EXISTS "{schema}"')
         taken = _taken(connection, schema)  # another node may have been quicker
         connection.execute(_MAKE_STEPS)
         for step in _missing(taken, schema):
@@ -89,7 +89,7 @@ def _taken(connection: Connection, schema: str) -> int | None:
     ]
     if "foliot_steps" not in tables:
         return None if tables else 0
-    row = connection.execute(f"SELECT max(number) FROM {schema}.foliot_steps").fetchone()  # noqa: S608 - a name that was checked
+    row = connection.execute(f'SELECT max(number) FROM "{schema}".foliot_steps').fetchone()  # noqa: S608 - a name that was checked
     return (row[0] if row else None) or 0
 
 
@@ -98,7 +98,7 @@ def telling_steps(schema: str) -> str:
 
     Asked for like this they cost 12 microseconds with each transaction; the last step of all would cost 60.
     """
-    return f"{schema}.foliot_steps WHERE number = {MAJOR}001 OR number > {MAJOR}999"
+    return f'"{schema}".foliot_steps WHERE number = {MAJOR}001 OR number > {MAJOR}999'
 
 
 def _missing(taken: int | None, schema: str) -> list[Step]:

@@ -32,10 +32,11 @@ def claim(desk: Desk, asked: Asked, lease: timedelta, told: int | None) -> Claim
     if alive.now >= alive.lease_until:
         return Claimed()  # the lease has run out: nothing is claimed until it is renewed
     book = Book(desk)
-    book.claim_no = alive.claim_no * PLACES
+    book.claim_no, book.is_careful = alive.claim_no * PLACES, desk.is_careful
     claimer = Claimer(book, desk.sweep, asked)
     claimed = claimer.claim(lanes)
     desk.memory.keep_claimed(book.mark, claimer.held)
+    desk.is_careful = False
     if claimed.attempts:
         kept_until = alive.now + lease // timedelta(microseconds=1)
         desk.connection.execute(_REMEMBER, (alive.claim_no, asked.claim_id, alive.node_no, kept_until))

@@ -33,7 +33,10 @@ LOCK_DUE = f"""
         ORDER BY s.wake_at, s.job_no LIMIT l.most FOR UPDATE SKIP LOCKED
     ) AS d
 """
-WAIT_FOR_DUE = LOCK_DUE.replace(" SKIP LOCKED", "")
+# How long others need, as a rule, to decide about what they have locked; less than a call may take.
+A_MOMENT = """
+    SELECT pg_sleep(least(0.05, extract(epoch FROM current_setting('statement_timeout')::interval) / 4))
+"""
 # How the jobs that have been due for longest are spread over lanes.
 SPREAD = """
     SELECT lane_no, count(*) FROM (
@@ -95,6 +98,7 @@ OPEN_BY_NUMBER = f"{_OPEN} WHERE a.state < 3 AND a.job_no = ANY(%s::bigint[])"
 OPEN_BY_KEY = (
     f"SELECT {_ATTEMPT}, a.ordinal FROM {_WANTED} JOIN attempts AS a ON a.job_no = j.job_no WHERE a.state < 3"
 )
+ATTEMPT = "SELECT 1 FROM attempts WHERE (scheduled_for, job_no, request, number) = (%s, %s, %s, %s)"
 HELD = f"""
     SELECT {_ATTEMPT}, a.claim_no, j.key
     FROM attempts AS a JOIN jobs AS j ON j.job_no = a.job_no WHERE a.node_no = %s AND a.state IN (1, 2)
@@ -166,4 +170,5 @@ END = Insert(put.END)
 ADD_JOB = Insert(put.ADD_JOB)
 CHANGE_JOB = "UPDATE jobs SET frame = %s, data = %s, policy_no = %s WHERE job_no = %s"
 COUNT_DEFINITION = "UPDATE states SET defined = defined + 1 WHERE job_no = %s"
+SET_ASIDE = "UPDATE states SET damage = %s WHERE job_no = ANY(%s::bigint[])"
 CHANGE_LANE = "UPDATE states SET lane_no = %s, damage = NULL WHERE job_no = %s"

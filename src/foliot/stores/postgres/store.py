@@ -43,6 +43,7 @@ from foliot.stores.postgres.worker import Manner, Worker
 from foliot.stores.sql.claim import Asked
 from foliot.stores.sql.codes import micros
 from foliot.stores.sql.ending import Report
+from foliot.stores.sql.prune import Page
 
 _LONGEST_WAIT = timedelta(seconds=5)
 _TIME_TO_MIGRATE = timedelta(minutes=10)
@@ -83,7 +84,14 @@ class PostgresStore:
         self._is_open = False
 
     def _worker(self, name: str, begin_with: str) -> Worker:
-        return Worker(name, begin_with, self._address.schema, self._equip, self._failpoint)
+        return Worker(
+            name,
+            begin_with,
+            schema=self._address.schema,
+            silence=self._patience,
+            equip=self._equip,
+            failpoint=self._failpoint,
+        )
 
     def _connect(self) -> Connection:
         return connect(self._address, self._patience)
@@ -197,7 +205,8 @@ class PostgresStore:
         removed: DecideRemoved,
     ) -> tuple[Event, ...]:
         def work(desk: Desk) -> tuple[Event, ...]:
-            step = declare.Step(source, base, revision, self._address.schema, self._told)
+            place = declare.Place(self._address.schema, self._told, self._patience / 3)
+            step = declare.Step(source, base, revision, place)
             return declare.reconcile(desk, step, changes, declared, removed)
 
         count = len(changes.declared) + len(changes.removed)
@@ -279,9 +288,11 @@ class PostgresStore:
         await self._people.call("set_aside", work, self._patience)
 
     async def prune(self, now: datetime, limit: int, after: str = "") -> Pruned:
-        page = await self._reader.call(
-            "prune", lambda desk: prune.look(desk, now, limit, after), self._patience
-        )
+        def look(desk: Desk) -> Page:
+            return prune.look(desk, now, limit, after)
+
+        # Not by the reader: questions need not stand behind it.
+        page = await self._upkeep.call("look_for_surplus", look, self._patience)
         if not page.ripe:
             return page.nothing
 

@@ -21,6 +21,7 @@ import psycopg
 from foliot.errors import StoreError, StoreUnavailableError
 from foliot.stores.postgres.book import Desk
 from foliot.stores.postgres.connection import (
+    THREADS,
     WRITE,
     begin,
     cut,
@@ -66,15 +67,24 @@ class Call:
 class Worker(threading.Thread):
     """Does the calls that are put to it, in their order, each in a transaction of its own.
 
-    `begin_with` is how a transaction begins; `equip` makes a desk with a connection.
+    `begin_with` is how a transaction begins; `silence`, for how long one may say nothing to the server;
+    `equip` makes a desk with a connection.
     """
 
-    def __init__(
-        self, name: str, begin_with: str, schema: str, equip: Callable[[], Desk], failpoint: Failpoint
+    def __init__(  # noqa: PLR0913 - all that its calls share
+        self,
+        name: str,
+        begin_with: str,
+        *,
+        schema: str,
+        silence: timedelta,
+        equip: Callable[[], Desk],
+        failpoint: Failpoint,
     ) -> None:
-        super().__init__(name=f"foliot-{name}", daemon=True)
+        super().__init__(name=f"{THREADS}{name}", daemon=True)
         self._begin_with = begin_with
         self._schema = schema
+        self._silence = silence
         self._equip = equip
         self._failpoint = failpoint
         self._calls: SimpleQueue[Call | None] = SimpleQueue()
@@ -146,6 +156,9 @@ class Worker(threading.Thread):
                 self._undo()
                 if not (tries_left and is_worth_repeating(error)) or call.is_given_up:
                     return None, translated(call.verb, error)
+            except UnicodeEncodeError as error:
+                self._undo()
+                return None, _unwritable(call.verb, error)
             except Exception as error:  # noqa: BLE001 - it belongs to whoever made the call
                 self._undo()
                 return None, error
@@ -159,8 +172,14 @@ class Worker(threading.Thread):
         if call.manner is Manner.ALONE:
             return call.work(desk)
         with connection.pipeline() if call.manner is Manner.PIPELINED else nullcontext():
-            steps = telling_steps(self._schema)
-            begun = begin(connection, self._begin_with, self._schema, call.patience, steps)
+            begun = begin(
+                connection,
+                self._begin_with,
+                self._schema,
+                call.patience,
+                silence=self._silence,
+                steps=telling_steps(self._schema),
+            )
             try:
                 answer = call.work(desk)
             except psycopg.ProgrammingError:  # perhaps the tables are no longer as they were
@@ -201,6 +220,15 @@ class Worker(threading.Thread):
             desk.forget()  # the next server that answers may be another
             with suppress(psycopg.Error, OSError):  # it is given up either way
                 desk.connection.close()
+
+
+def _unwritable(verb: str, error: UnicodeEncodeError) -> StoreError:
+    character = ascii(error.object[error.start : error.start + 1])
+    return StoreError(
+        f"{verb}: a text holds {character}, which is no character",
+        details={"verb": verb, "character": character},
+        hint="names and texts are Unicode; half of a surrogate pair is none",
+    )
 
 
 def _newest(begun: psycopg.Cursor[tuple[Any, ...]]) -> int:

@@ -13,7 +13,7 @@ from typing import Protocol
 
 from foliot.errors import DamagedRecordError
 from foliot.model.attempt import Attempt, AttemptState
-from foliot.model.damage import Damage, damage_of
+from foliot.model.damage import Damage, Flaw, damage_of
 from foliot.model.decision import Decision
 from foliot.model.job import Job
 from foliot.model.json_text import clean_text
@@ -37,6 +37,10 @@ from foliot.stores.sql.sweep import Place
 # Where an entry's row has what; the state's columns are the last.
 LANE, NEWEST, DAMAGE, STATE = 5, 6, 7, 8
 WAKE_AT, REMOVED_AT = STATE + 2, STATE + 6
+
+# Of a state whose job is not there. As long as it was due it would be in the way of all behind it.
+STRAY = str(Damage("its definition is missing", Flaw.MISSING))
+MOST_STRAY_ROUNDS = 9  # the rest is for the next claim: what was set aside so far is to be committed
 
 _NO_STATE = State(0, EPOCH)  # of a job that is new: any other is written
 _ENDED, _RUNNING = AttemptState.ENDED, AttemptState.RUNNING
@@ -85,7 +89,8 @@ class Book(ABC):
 
     `kept` are entries that may be used by later calls: whatever writes to a job takes its entry out.
     `trouble` is what the driver raises: it is no fault of a job's. `stride`: after so many decisions it is
-    worth writing, while more are made.
+    worth writing, while more are made. `is_careful`: the last attempt at this failed, perhaps by a state that
+    does not know its newest attempt; so each start is looked up before it is noted.
     """
 
     trouble: type[Exception]
@@ -95,6 +100,7 @@ class Book(ABC):
         self.shelf = shelf
         self.kept = kept
         self.claim_no: int | None = None
+        self.is_careful = False
         self._decisions = 0
         self._reader = reader
         self._writer = writer
@@ -116,12 +122,16 @@ class Book(ABC):
         """
 
     @abstractmethod
-    def due_in_spite_of_others(self, lanes: Sequence[int], now: int) -> list[Entry]:
-        """The same, from the front, if others have all of them at hand: one that they do not take."""
+    def wait_for_others(self, lanes: Sequence[int], now: int) -> bool:
+        """Whether others have something at hand that is due; if so, they were given a moment."""
 
     @abstractmethod
     def by_key(self, keys: Iterable[str]) -> dict[str, Entry]:
         """Jobs by their keys, those that are there."""
+
+    @abstractmethod
+    def _has_attempt(self, key: Row) -> bool:
+        """Whether there is an attempt of that key, open or ended."""
 
     @abstractmethod
     def flush(self) -> None:
@@ -214,6 +224,8 @@ class Book(ABC):
         if is_removed:
             self.remove(entry)
             return
+        if self.is_careful and attempts:
+            self._refuse_what_has_started(entry, record, attempts)
         is_usual = kept is None and not skips and len(attempts) == 1
         if is_usual and quick.note(self, entry, record, attempts[0], state):
             return
@@ -229,6 +241,16 @@ class Book(ABC):
         if skips:
             self._note_skips(entry, skips)
         entry.record = Record(job, state, open_ones)
+
+    def _refuse_what_has_started(self, entry: Entry, record: Record, attempts: tuple[Attempt, ...]) -> None:
+        """An occurrence that has run is not run again because its state has forgotten it."""
+        for attempt in attempts:
+            key = attempt_key(attempt, entry.job_no)
+            is_unknown = entry.newest is None or key[0] > entry.newest
+            is_new = attempt.state is _RUNNING and _place(list(record.attempts), attempt) is None
+            if is_unknown and is_new and self._has_attempt(key):
+                reason = f"there is an attempt at {attempt.run_key} of which it does not know"
+                raise DamagedRecordError("newest_at", entry.newest, reason)
 
     def _note_attempts(
         self, entry: Entry, open_ones: tuple[Attempt, ...], attempts: tuple[Attempt, ...], state: State

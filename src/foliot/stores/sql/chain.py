@@ -21,6 +21,20 @@ from foliot.stores.sql.rows import ATTEMPT_COLUMNS, Row
 _PREVIOUS = len(ATTEMPT_COLUMNS.split(","))  # stands behind them
 
 
+class Stretch(NamedTuple):
+    """A part of a chain: its first and last moment, which stay where they are, and the one beyond the last.
+
+    No first: the chain begins with it. No last: the chain ends with it.
+    """
+
+    first: int | None = None
+    last: int | None = None
+    beyond: int | None = None
+
+
+WHOLE = Stretch()
+
+
 class Mended(NamedTuple):
     """The newest moment of a history, and what links are to be (link, at)."""
 
@@ -33,18 +47,22 @@ def key_of(row: Row) -> Row:
     return row[4], row[5], row[1]
 
 
-def mend(left: Iterable[Row]) -> Mended:
-    """How the moments that are left of a history are to be linked, where they are not."""
+def mend(left: Iterable[Row], stretch: Stretch = WHOLE) -> Mended:
+    """How the moments that are left of a history, or a part of it, are to be linked, where they are not."""
     found: dict[int, set[int | None]] = {}
     for row in left:
         found.setdefault(row[4], set()).add(row[_PREVIOUS])
-    moments = sorted(found, key=_in_time, reverse=True)
-    links: dict[int, int | None] = dict.fromkeys(moments)
+
+    def place(at: int) -> tuple[bool, bool, int]:
+        return at == stretch.first, at != stretch.last, _in_time(at)
+
+    moments = sorted(found, key=place, reverse=True)
+    links: dict[int, int | None] = dict.fromkeys(moments, stretch.beyond)
     links.update(pairwise(moments))
     wrong = [
         (link, at) for at, link in links.items() if not found[at] <= {link, None} or link not in found[at]
     ]
-    return Mended(moments[0] if moments else None, wrong)
+    return Mended(moments[0] if moments else stretch.beyond, wrong)
 
 
 def _in_time(at: object) -> int:

@@ -14,7 +14,7 @@ from foliot.model.state import Record
 from foliot.protocols import Claimed, DecideDue
 from foliot.stores.sql.book import Book, Entry
 from foliot.stores.sql.codes import whole
-from foliot.stores.sql.sweep import FIRST, Place, Sweep
+from foliot.stores.sql.sweep import FIRST, Sweep
 from foliot.stores.sql.uncollected import uncollected
 
 MOST_LOOKS = 2000
@@ -55,11 +55,18 @@ class Claimer:
 
     def claim(self, lanes: Mapping[str, Sequence[int]]) -> Claimed:
         """Start what is due in the lanes of each queue, as far as there is room."""
+        asked = {queue: lanes[queue] for queue, free in self._room.items() if free > 0 and lanes.get(queue)}
         with uncollected():
-            for queue, free in self._room.items():
-                if lanes.get(queue):
-                    self._claim_from(lanes[queue], len(self._started) + free)
+            self._claim_from_all(asked)
+            if asked and not self._looks and not self._passed:  # others may leave some of what they have
+                together = [lane for queue in asked.values() for lane in queue]
+                if self._book.wait_for_others(together, whole(self._now)):
+                    self._claim_from_all(asked)
         return Claimed(tuple(self._started), tuple(self._events), more=self._looks >= MOST_LOOKS)
+
+    def _claim_from_all(self, lanes: Mapping[str, Sequence[int]]) -> None:
+        for queue, numbers in lanes.items():
+            self._claim_from(numbers, len(self._started) + self._room[queue])
 
     def _claim_from(self, lanes: Sequence[int], most: int) -> None:
         """Look at what has been due for longest, until there is no room or nothing due."""
@@ -67,7 +74,7 @@ class Claimer:
         begun = after = self._sweep.start(claims)
         while (room := most - len(self._started)) > 0 and max(self._looks, passed) < MOST_LOOKS:
             count = min(max(room, _AT_ONCE) if passed else room, MOST_LOOKS - self._looks)
-            entries = self._due(lanes, count, after)
+            entries = self._book.due(lanes, whole(self._now), count, after)
             looked = self._look_at(entries, most)
             self._book.flush()
             passed_now = self._count_passed(looked)
@@ -82,13 +89,6 @@ class Claimer:
                 after = FIRST
             else:
                 return  # that was all: nobody need ask once more
-
-    def _due(self, lanes: Sequence[int], count: int, after: Place) -> list[Entry]:
-        now = whole(self._now)
-        entries = self._book.due(lanes, now, count, after)
-        if entries or after != FIRST or self._looks or self._passed:
-            return entries
-        return self._book.due_in_spite_of_others(lanes, now)
 
     def _look_at(self, entries: list[Entry], most: int) -> list[Entry]:
         """Those that were looked at before there was no more room."""

@@ -6,8 +6,9 @@
 - Jobs that a node passes over stay where they are, in front of those that it could start.
 
 So a claim that was full, or passed over many, lets the next one begin where it ended; one that comes to the
-end begins at the front again. That holds for a moment only: whatever has come in front since is to have its
-turn.
+end begins at the front again. After a herd that holds for a moment only: whatever has come in front since is
+to have its turn. Where many are passed over, it holds until the end: however many they are, what is behind
+them is reached.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from foliot.clock import SystemClock
 
 _HERD = 100  # fewer than that are soon walked over
 _MOMENT = 1.0  # seconds
-_LONGER_MOMENT = 10.0  # so that several claims come behind many that are passed over
+_LONGER_MOMENT = 10.0  # for the next claim to come, and to move on
 
 
 class Place(NamedTuple):
@@ -50,9 +51,11 @@ class Sweep:
 
     def end(self, claims: Hashable, place: Place, looked: int, passed: int = 0) -> None:
         """A claim has come so far, and looked at so many on the way, of which it passed over so many."""
-        if passed >= _HERD or (looked >= _HERD and self._has_litter):
-            moment = _LONGER_MOMENT if passed else _MOMENT
-            _, until = self._places.get(claims, (FIRST, self._clock.monotonic() + moment))
+        now = self._clock.monotonic()
+        if passed >= _HERD:
+            self._places[claims] = place, now + _LONGER_MOMENT
+        elif looked >= _HERD and self._has_litter:
+            _, until = self._places.get(claims, (FIRST, now + _MOMENT))
             self._places[claims] = place, until
 
     def forget(self, claims: Hashable) -> None:

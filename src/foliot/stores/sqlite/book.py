@@ -8,7 +8,7 @@ from heapq import merge
 from itertools import islice
 
 from foliot.model.damage import Damage
-from foliot.stores.sql.book import WAKE_AT, Entry
+from foliot.stores.sql.book import MOST_STRAY_ROUNDS, STRAY, WAKE_AT, Entry
 from foliot.stores.sql.book import Book as SqlBook
 from foliot.stores.sql.definition import Reader, Writer
 from foliot.stores.sql.rows import Row
@@ -33,6 +33,7 @@ class Desk:
         self.writer = writer
         self.sweep = Sweep(has_litter=False)
         self.kept: dict[str, Entry] = {}
+        self.is_careful = True  # see `sql.book`; after a trouble there is a new desk
         self._kept_version = 0
 
     def refresh(self) -> None:
@@ -56,6 +57,17 @@ class Book(SqlBook):
     # -- reading -----------------------------------------------------------------------------------
 
     def due(self, lanes: Sequence[int], now: int, count: int, after: Place) -> list[Entry]:
+        rows: list[Row] = []
+        for _ in range(MOST_STRAY_ROUNDS):
+            found = self._due_rows(lanes, now, count, after)
+            rows = [row for row in found if row[1] is not None]  # its key
+            if len(rows) == len(found):
+                break
+            strays = [(STRAY, row[0]) for row in found if row[1] is None]
+            self.connection.executemany(statement.SET_ASIDE, strays)
+        return self._unread(rows, self._open_of(rows))
+
+    def _due_rows(self, lanes: Sequence[int], now: int, count: int, after: Place) -> list[Row]:
         cursors = [self.connection.execute(statement.DUE, (lane, now, *after, count)) for lane in lanes]
         if len(cursors) == 1:
             rows = cursors[0].fetchall()
@@ -63,10 +75,13 @@ class Book(SqlBook):
             rows = list(islice(merge(*cursors, key=lambda row: (row[WAKE_AT], row[0])), count))
             for cursor in cursors:
                 cursor.close()
-        return self._unread(rows, self._open_of(rows))
+        return rows
 
-    def due_in_spite_of_others(self, lanes: Sequence[int], now: int) -> list[Entry]:  # noqa: ARG002 - see the base
-        return []  # nobody else has any at hand
+    def _has_attempt(self, key: Row) -> bool:
+        return self.connection.execute(statement.ATTEMPT, key).fetchone() is not None
+
+    def wait_for_others(self, lanes: Sequence[int], now: int) -> bool:  # noqa: ARG002 - see the base
+        return False  # nobody else has any at hand
 
     def by_key(self, keys: Iterable[str]) -> dict[str, Entry]:
         return {entry.key: entry for entry in self.entries(self._select(statement.BY_KEY, keys))}
@@ -115,7 +130,7 @@ class Book(SqlBook):
     def set_aside(self, entry: Entry, damage: Damage) -> None:
         entry.damage = damage
         self.kept.pop(entry.key, None)
-        self.connection.execute("UPDATE states SET damage = ? WHERE job_no = ?", (str(damage), entry.job_no))
+        self.connection.execute(statement.SET_ASIDE, (str(damage), entry.job_no))
 
     def remove(self, entry: Entry) -> None:
         self.flush()

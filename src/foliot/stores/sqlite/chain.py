@@ -5,7 +5,7 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Iterable
 
-from foliot.stores.sql.chain import key_of, mend, output_keys
+from foliot.stores.sql.chain import WHOLE, Stretch, key_of, mend, output_keys
 from foliot.stores.sql.rows import ATTEMPT_COLUMNS, Row
 
 _MOMENTS = """
@@ -21,6 +21,7 @@ ATTEMPTS_OF_JOB = f"""
     SELECT {ATTEMPT_COLUMNS}, previous_at FROM moments CROSS JOIN attempts
     WHERE scheduled_for = moments.at AND job_no = :job
 """  # noqa: S608 - made of this module's own words
+_NEWEST_OF_JOB = ATTEMPTS_OF_JOB.replace("IS NOT NULL\n    )", "IS NOT NULL\n        LIMIT :most\n    )")
 _RELINK = "UPDATE attempts SET previous_at = ? WHERE scheduled_for = ? AND job_no = ?"
 DELETE = "DELETE FROM attempts WHERE scheduled_for = ? AND job_no = ? AND request = ? AND number = ?"
 
@@ -28,6 +29,11 @@ DELETE = "DELETE FROM attempts WHERE scheduled_for = ? AND job_no = ? AND reques
 def attempts_of(connection: sqlite3.Connection, job_no: int) -> list[Row]:
     """All rows of a job, open and ended, in no order, each with its link behind the usual columns."""
     return connection.execute(ATTEMPTS_OF_JOB, {"job": job_no}).fetchall()
+
+
+def newest_of(connection: sqlite3.Connection, job_no: int, most: int) -> list[Row]:
+    """The rows of so many moments of a job, from its newest on; its chain is walked no further."""
+    return connection.execute(_NEWEST_OF_JOB, {"job": job_no, "most": most}).fetchall()
 
 
 def put_behind_newest(connection: sqlite3.Connection, job_no: int, newest: int, at: int) -> int | None:
@@ -47,11 +53,20 @@ def _link(connection: sqlite3.Connection, job_no: int, at: int) -> tuple[int | N
     return (link,) if count else None
 
 
-def forget(connection: sqlite3.Connection, job_no: int, rows: list[Row], gone: Iterable[Row]) -> int | None:
-    """Delete some of a job's rows, and link what is left; the newest moment."""
+def forget(
+    connection: sqlite3.Connection,
+    job_no: int,
+    rows: list[Row],
+    gone: Iterable[Row],
+    stretch: Stretch = WHOLE,
+) -> int | None:
+    """Delete some of a job's rows, and link what is left; the newest moment.
+
+    All its rows are given, or those of a stretch that begins with the newest.
+    """
     keys = {key_of(row) for row in gone}
     connection.executemany(DELETE, [(at, job_no, request, number) for at, request, number in keys])
-    newest, links = mend(row for row in rows if key_of(row) not in keys)
+    newest, links = mend((row for row in rows if key_of(row) not in keys), stretch)
     connection.executemany(_RELINK, [(link, at, job_no) for link, at in links])
     connection.execute("UPDATE states SET newest_at = ? WHERE job_no = ?", (newest, job_no))
     return newest

@@ -50,11 +50,15 @@ def living(desk: Desk, node: str) -> Life:
 
 
 def join(desk: Desk, node: Node, locks: LockFiles, now: datetime, lease: timedelta) -> Lease:
-    """A node begins its life; its lock is held before anybody can see it."""
-    number = desk.shelf.node_number(node.id)
+    """A node begins its life; its lock is held before anybody can see it.
+
+    An id that is known belongs to a life that has begun: it changes, or it has ended, and begins no more.
+    """
+    number = desk.shelf.known_node(node.id)
     kinds = None if node.kinds is None else json.dumps(node.kinds)
     serves = node.name, json.dumps(node.queues), kinds, node.version
-    if desk.connection.execute("SELECT 1 FROM nodes WHERE node_no = ?", (number,)).fetchone() is None:
+    if number is None:
+        number = desk.shelf.node_number(node.id)
         machine, boot = locks.host if locks.hold(node.id) else ("", "")
         desk.connection.execute(
             "INSERT INTO nodes VALUES (?, ?, ?, ?, ?, ?, ?, 0, 0)", (number, *serves, machine, boot)

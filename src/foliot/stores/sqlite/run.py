@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sqlite3
 from collections.abc import Sequence
 from datetime import datetime, timedelta
 
@@ -25,6 +26,10 @@ _LOST = """
 """
 
 
+class ClashError(Exception):
+    """A claim would start what is there already: all of it is undone, and the next one is careful."""
+
+
 def claim(desk: Desk, asked: Asked, store_now: datetime, lease: timedelta) -> Claimed:
     """Start what is due, and remember the claim if it has started something."""
     alive = life.living(desk, asked.node)
@@ -36,10 +41,14 @@ def claim(desk: Desk, asked: Asked, store_now: datetime, lease: timedelta) -> Cl
     desk.refresh()
     book = Book(desk)
     (claim_no,) = desk.connection.execute(_NEXT_CLAIM).fetchone()
-    book.claim_no = claim_no * PLACES
+    book.claim_no, book.is_careful = claim_no * PLACES, desk.is_careful
     claimer = Claimer(book, desk.sweep, asked)
-    claimed = claimer.claim({queue: desk.shelf.lanes(queue, alive.kinds) for queue in asked.room})
+    try:
+        claimed = claimer.claim({queue: desk.shelf.lanes(queue, alive.kinds) for queue in asked.room})
+    except sqlite3.IntegrityError as error:
+        raise ClashError from error
     desk.kept |= claimer.held
+    desk.is_careful = False
     if claimed.attempts:
         remembered = (claim_no, asked.claim_id, alive.node_no, whole(store_now + lease))
         desk.connection.execute(_REMEMBER, remembered)

@@ -19,7 +19,7 @@ _ENTRY_COLUMNS = (
 
 DUE = f"""
     SELECT {_ENTRY_COLUMNS}
-    FROM states AS s INDEXED BY states_due CROSS JOIN jobs AS j ON j.job_no = s.job_no
+    FROM states AS s INDEXED BY states_due LEFT JOIN jobs AS j ON j.job_no = s.job_no
     WHERE s.lane_no = ? AND s.wake_at <= ? AND (s.wake_at, s.job_no) > (?, ?) AND s.damage IS NULL
     ORDER BY s.wake_at, s.job_no LIMIT ?
 """
@@ -41,6 +41,7 @@ BY_NUMBER = f"""
 OPEN_OF_JOBS = f"""
     SELECT {ATTEMPT_COLUMNS}, ordinal FROM attempts INDEXED BY attempts_open WHERE state < 3 AND job_no IN
 """
+ATTEMPT = "SELECT 1 FROM attempts WHERE scheduled_for = ? AND job_no = ? AND request = ? AND number = ?"
 HELD = f"""
     SELECT {ATTEMPT_COLUMNS}, claim_no FROM attempts INDEXED BY attempts_held
     WHERE node_no = ? AND state IN (1, 2)
@@ -100,6 +101,7 @@ MOVE = Insert(put.MOVE)
 END = Insert(put.END)
 ADD_JOB = Insert(put.ADD_JOB)
 CHANGE_JOB = "UPDATE jobs SET frame = ?, data = ?, policy_no = ? WHERE job_no = ?"
+SET_ASIDE = "UPDATE states SET damage = ? WHERE job_no = ?"
 CHANGE_LANE = "UPDATE states SET lane_no = ?, damage = NULL WHERE job_no = ?"
 
 

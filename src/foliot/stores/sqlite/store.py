@@ -60,6 +60,8 @@ class SqliteStore:
     come before or after; tests end the process there.
     """
 
+    proves_deaths = True  # a lock file tells at once that a node of this host is dead
+
     def __init__(
         self,
         path: str | Path,
@@ -181,7 +183,10 @@ class SqliteStore:
             asked = Asked(node, now, room, decide, claim_id)
             return run.claim(desk, asked, self._patience.now(), self._lease)
 
-        return await self._writer.call("claim", work)
+        try:
+            return await self._writer.call("claim", work)
+        except run.ClashError:
+            return await self._writer.call("claim", work)
 
     async def finish(
         self, node: str, endings: Sequence[Ending], now: datetime, decide: DecideEnded

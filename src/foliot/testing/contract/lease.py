@@ -176,6 +176,19 @@ class LeaseContract(Contract):
             await stage.join("a")
 
     @scenario
+    async def test_nobody_joins_under_the_id_of_a_life_that_has_ended(self, stage: Stage) -> None:
+        await stage.join("a", "b", "c")
+        await stage.start_one("a", a_job())
+        await stage.bury("a")
+        await stage.store.leave("b")
+        for _ in range(2):  # by then nothing of them is left
+            await stage.recover()
+        for node in ("a", "b"):
+            with pytest.raises(NodeBuriedError):
+                await stage.join(node)
+        assert (await stage.store.overview()).nodes == ("c",)
+
+    @scenario
     async def test_leaving_harms_nobody_else(self, stage: Stage) -> None:
         await stage.join("a", "b", name="twins")
         await stage.declare(*some_jobs(2))

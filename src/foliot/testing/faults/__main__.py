@@ -8,6 +8,8 @@ import json
 import sys
 from pathlib import Path
 
+from foliot.testing.faults.bug import BUGS
+from foliot.testing.faults.database import CannotTryError
 from foliot.testing.faults.deed import ON_THE_WAY
 from foliot.testing.faults.display import display
 from foliot.testing.faults.nemesis import Kind
@@ -15,6 +17,7 @@ from foliot.testing.faults.trial import Plan, Verdict, run_trial
 from foliot.testing.servers import MissingServerError
 
 _USUAL = (Kind.KILL, Kind.FAILPOINT, Kind.STOP, Kind.TERM)
+_SOME = f"some of {', '.join(Kind)}"
 _USUAL_ON_A_SERVER = (*_USUAL, *ON_THE_WAY, Kind.RESTART)
 
 
@@ -33,7 +36,7 @@ def main(arguments: list[str] | None = None) -> int:
             "--store postgresql://user:password@host/database?schema=trial\n"
         )
         return 2
-    except ValueError as error:
+    except CannotTryError as error:
         sys.stderr.write(f"{error}\n")
         return 2
     sys.stdout.write(f"{verdict}\n")
@@ -49,7 +52,7 @@ def _plan(options: argparse.Namespace) -> Plan:
         store=store,
         nodes=options.nodes,
         spared=options.spare,
-        kinds=tuple(Kind(name) for name in options.faults.split(",")) if options.faults else usual,
+        kinds=options.faults or usual,
         kills=options.kills if options.duration is None else sys.maxsize,
         seconds=Plan().seconds if options.duration is None else options.duration,
         seed=options.seed,
@@ -60,8 +63,15 @@ def _plan(options: argparse.Namespace) -> Plan:
 
 
 def _facts(options: argparse.Namespace, verdict: Verdict) -> dict[str, object]:
-    asked = {"nodes": options.nodes, "seed": options.seed, "faults": options.faults or "usual"}
+    faults = ",".join(options.faults) or "usual"
+    asked = {"nodes": options.nodes, "seed": options.seed, "faults": faults}
     return {"store": options.store.partition("@")[2] or options.store, **asked, **verdict.as_json()}
+
+
+def _kinds(names: str) -> tuple[Kind, ...]:
+    if unknown := set(filter(None, names.split(","))) - set(Kind):
+        raise argparse.ArgumentTypeError(f"no such fault: {', '.join(sorted(unknown))}; {_SOME}")
+    return tuple(dict.fromkeys(Kind(name) for name in names.split(",") if name))
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -76,8 +86,8 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--duration", type=float, help="go on for so many seconds instead")
     parser.add_argument("--seed", type=int, default=0, help="decides what is done, and in which order")
     parser.add_argument(
-        "--faults", default="", help=f"some of {', '.join(Kind)}; usually {', '.join(_USUAL)}, and on "
-        "--store postgres all but clock",
+        "--faults", type=_kinds, default=(), metavar="FAULT,…",
+        help=f"{_SOME}; usually {', '.join(_USUAL)}, and on --store postgres all but clock and disk",
     )  # fmt: skip
     parser.add_argument(
         "--lease", type=float, default=3.0, help="seconds that a silent node counts as living"
@@ -87,7 +97,9 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--folder", type=Path, help="keep the evidence here")
     parser.add_argument("--json", type=Path, help="write the figures into this file, too")
-    parser.add_argument("--bug", default="", help="plant a bug, to see that it is found")
+    parser.add_argument(
+        "--bug", choices=("", *BUGS), default="", metavar="BUG", help="plant a bug, to see that it is found"
+    )
     return parser
 
 

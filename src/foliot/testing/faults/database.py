@@ -7,19 +7,24 @@ from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import asynccontextmanager, closing
 from pathlib import Path
 from sqlite3 import connect
-from urllib.parse import urlencode, urlsplit
+from urllib.parse import SplitResult, urlencode, urlsplit
 
+from foliot.errors import FoliotError
 from foliot.testing.faults import disk
 from foliot.testing.faults.deed import ON_THE_WAY, Kind
 from foliot.testing.faults.proxy import Proxy
 from foliot.testing.servers import PostgresServer, postgres_server
-from foliot.wiring import flaws_of, sqlite_path
+from foliot.wiring import check_url, flaws_of, schema_of, sqlite_path
 
 POSTGRES = "postgres"  # instead of a URL: a server of the harness's own
 _SCHEMES = ("postgresql", "postgres")
 _PORT = 5432
 # The proxy reads along, so nothing may be encrypted.
 _IN_CLEAR = {"sslmode": "disable", "gssencmode": "disable"}
+
+
+class CannotTryError(ValueError):
+    """A trial cannot be made as it was asked for; the message says why, and what to do."""
 
 
 class Database:
@@ -74,8 +79,7 @@ class Database:
             return self.url
         parts = urlsplit(self.url)
         account = f"{parts.netloc.rpartition('@')[0]}@" if "@" in parts.netloc else ""
-        query = "&".join(filter(None, (parts.query, urlencode(_IN_CLEAR))))
-        return parts._replace(netloc=f"{account}127.0.0.1:{self.proxies[host].port}", query=query).geturl()
+        return _in_clear(parts._replace(netloc=f"{account}127.0.0.1:{self.proxies[host].port}"))
 
     async def stop(self) -> None:
         """The server crashes."""
@@ -88,6 +92,11 @@ class Database:
         if self._server is not None and not self.is_up:
             await asyncio.to_thread(self._server.start)
             self.is_up = True
+
+
+def _in_clear(parts: SplitResult) -> str:
+    query = "&".join(filter(None, (parts.query, urlencode(_IN_CLEAR))))
+    return parts._replace(query=query).geturl()
 
 
 def is_server(url: str) -> bool:
@@ -103,6 +112,23 @@ async def open_database(store: str, folder: Path) -> AsyncIterator[Database]:
         return
     with postgres_server() as server:
         yield Database(server.url, server)
+
+
+def reach(url: str) -> None:
+    """Refuse a store that nodes would not find; nothing is made there yet."""
+    advice = f"use --store sqlite, --store {POSTGRES}, or the URL of a server that is up"
+    try:
+        check_url(url)
+        if is_server(url):
+            from foliot.stores.postgres.inspection import knock  # noqa: PLC0415 - its driver may not be there
+
+            knock(_in_clear(urlsplit(url)))
+        elif urlsplit(url).scheme != "sqlite":
+            schema_of(url)  # which refuses what nodes cannot share
+        elif not (folder := sqlite_path(url).absolute().parent).is_dir():
+            raise CannotTryError(f"{url}: there is no folder {folder}; create it first")
+    except FoliotError as error:
+        raise CannotTryError(f"{error}\n{error.hint or advice}") from error
 
 
 def file_problems(url: str) -> Iterator[str]:

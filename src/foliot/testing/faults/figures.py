@@ -35,6 +35,7 @@ class Figures:
     node that it had cut off. `recovered`: from a fault to the next attempt of a run that was lost by it, if
     somebody else was well. `settled`: from a commit whose answer was lost until what it had claimed
     started, or was ended. `slowest`: the slowest call of each verb. `blame`: whose faults explain failures.
+    `robbed`: attempts that were taken from a node to which nothing had happened but an outage of the store.
     """
 
     lease: float
@@ -44,6 +45,7 @@ class Figures:
     settled: Sequence[float] = ()
     slowest: Mapping[str, float] = field(default_factory=dict)
     blame: Mapping[str, int] = field(default_factory=dict)
+    robbed: Sequence[str] = ()
 
     def problems(self, *, is_server: bool) -> Iterator[str]:
         """What took longer than is promised."""
@@ -56,6 +58,8 @@ class Figures:
                 yield f"taken over {max(times):.1f} s after {kind}, instead of {taken_over:g}"
         if self.settled and max(self.settled) > taken_over:
             yield f"claimed, and nothing of it known for {max(self.settled):.1f} s"
+        for attempt in self.robbed:
+            yield f"{attempt} was lost by an outage of the store, though its node lived"
         for verb, seconds in self.slowest.items() if is_server else ():
             if seconds > self._deadline(verb) + _NOISE:
                 yield f"{verb} took {seconds:.2f} s, instead of {self._deadline(verb):g}"
@@ -94,6 +98,7 @@ class Figures:
             "slowest_calls": dict(self.slowest),
             "slowest_of_deadline": round(max(map(self._share, self.slowest), default=0.0), 3),
             "failed_calls_by_cause": dict(self.blame),
+            "lost_by_outages": len(self.robbed),
         }
 
 
@@ -125,6 +130,7 @@ def measure(history: History, deeds: Sequence[Deed], notes: Sequence[Note], time
         settled=tuple(looker.settled()),
         slowest=looker.slowest(),
         blame=looker.blame(),
+        robbed=tuple(looker.robbed()),
     )
 
 
@@ -204,6 +210,24 @@ class _Looker:
         own = [deed for deed in self._deeds if deed.host in (home, None) and deed.kind is not Kind.CUTCOMMIT]
         found = [deed for deed in own if lost.claimed_at - _LITTLE <= deed.begin <= latest]
         return found[-1] if found else None
+
+    def robbed(self) -> Iterator[str]:
+        """What a node lost that was well, but for the store: after an outage it must have time to renew."""
+        outages = [deed for deed in self._deeds if deed.kind is Kind.RESTART]
+        for lost in self._history.attempts:
+            begin, end, home = lost.claimed_at, lost.finished_at, self._hosts.home(lost.node)
+            if lost.outcome is not Outcome.LOST or begin is None or end is None:
+                continue
+            was_away = any(deed.begin <= end and deed.end >= begin for deed in outages)
+            if was_away and not self._had_trouble(home, begin - self._history.bounds.lease, end):
+                yield f"{lost.run_key} #{lost.number} of {home}"
+
+    def _had_trouble(self, host: str | None, since: datetime, until: datetime) -> bool:
+        """Whether anything was done to a host, or it stood still, apart from calls that failed."""
+        faults = [f for f in self._history.faults if f.host == host and f.kind is not Trouble.PARTITIONED]
+        spans = [(fault.begin, fault.end or until) for fault in faults]
+        spans += [(deed.begin, deed.end) for deed in self._deeds if deed.host == host]
+        return any(begin <= until and end + _AFTERMATH >= since for begin, end in spans)
 
     def _somebody_was_well(self, deed: Deed, until: datetime) -> bool:
         others = (spans for name, spans in self._hosts.able.items() if name != deed.host)

@@ -13,7 +13,14 @@ from typing import Any
 
 from foliot.clock import SystemClock
 from foliot.testing.faults import trap
-from foliot.testing.faults.database import Database, file_problems, is_server, open_database
+from foliot.testing.faults.database import (
+    CannotTryError,
+    Database,
+    file_problems,
+    is_server,
+    open_database,
+    reach,
+)
 from foliot.testing.faults.deed import ON_THE_WAY
 from foliot.testing.faults.diary import Times, read_diary
 from foliot.testing.faults.evidence import Evidence, read_ledger
@@ -194,10 +201,11 @@ async def run_trial(plan: Plan, folder: Path | None = None, show: Show = lambda 
     with TemporaryDirectory(prefix="foliot-faults-") as temporary:
         place = Path(temporary) if folder is None else folder
         if (place / _DIARY).exists():
-            raise ValueError(f"{place} holds the evidence of another trial: name an empty folder")
+            raise CannotTryError(f"{place} holds the evidence of another trial: name an empty folder")
         async with open_database(plan.store, place) as database:
             if reason := database.cannot(plan.kinds):
-                raise ValueError(reason)
+                raise CannotTryError(reason)
+            await asyncio.to_thread(reach, database.url)
             return await _run(plan, _Scene(place, database), show)
 
 

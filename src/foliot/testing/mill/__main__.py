@@ -55,7 +55,10 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--store", choices=("sqlite", "postgres"), default="sqlite")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--folder", type=Path, help="where the file is to be, such as a memory file system")
-    parser.add_argument("--bug", default="", help="plant a bug of the fault harness, to see that it is found")
+    parser.add_argument(
+        "--bug", choices=("", *bug.BUGS), default="", metavar="BUG",
+        help="plant a bug of the fault harness, to see that it is found",
+    )  # fmt: skip
     parser.add_argument("--json", type=Path, help="write the figures here, too")
     return parser
 
@@ -77,7 +80,7 @@ def _mill(kills: int, seed: int, orders: Orders) -> Counter[str]:
 
 
 def _lead(orders: Orders, patience: float | None) -> bool:
-    """One life in a process of its own; whether it ended by itself."""
+    """One life in a process of its own; whether it killed itself, at its step."""
     pid = os.fork()
     if pid == 0:
         code = 1
@@ -100,7 +103,7 @@ def _lead(orders: Orders, patience: float | None) -> bool:
     code = os.waitstatus_to_exitcode(status)
     if code > 0:
         raise SystemExit(f"life {orders.number}, which was to die at {orders.step!r}, ended with {code}")
-    return bool(ready)
+    return bool(ready) and code < 0
 
 
 def _tell(options: argparse.Namespace, deaths: Counter[str], seconds: float, finding: Finding) -> int:

@@ -37,6 +37,7 @@ STEPS = (
 )  # fmt: skip
 _KIND = "mill"
 _QUIET = timedelta(milliseconds=200)
+_MOST_WAITS = 25
 _SECOND = timedelta(seconds=1)
 _Failpoint = Callable[[str], None]
 
@@ -110,8 +111,11 @@ async def _live(orders: Orders) -> None:
             failpoint=failpoint,
         )
         running = asyncio.ensure_future(engine.run())
-        while executor.was_busy:
+        waits = 0
+        # Something is due in each life; on a busy machine it may be long in coming.
+        while executor.was_busy or (not executor.has_begun and waits < _MOST_WAITS):
             await clock.wait(_QUIET)
+            waits += 1
         engine.stop()
         await running
 
@@ -135,6 +139,7 @@ class _Witness:
         self._file = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
         self._failpoint = failpoint
         self._has_acted = True
+        self.has_begun = False
 
     @property
     def was_busy(self) -> bool:
@@ -145,7 +150,7 @@ class _Witness:
     def start(self, run: Run, on_end: OnEnd) -> AskToEnd:
         """The effect comes first, then the end; a life may be over between the two."""
         attempt = run.attempt
-        self._has_acted = True
+        self._has_acted = self.has_begun = True
         os.write(self._file, f"{attempt.run_key} {attempt.number} {attempt.token} {attempt.node}\n".encode())
         self._failpoint("effect")
         asyncio.get_running_loop().call_soon(on_end, run, Result(Outcome.SUCCEEDED))

@@ -26,7 +26,7 @@ class Weather:
     fails_before: float = 0.0
     fails_after: float = 0.0
     slowest: timedelta = timedelta(milliseconds=50)
-    deadline: timedelta = timedelta(seconds=20)
+    deadline: timedelta = timedelta(seconds=5)
 
 
 class FaultyStore:

@@ -25,6 +25,7 @@ from foliot.testing.simulation.virtual_loop import run_virtually
 from foliot.testing.simulation.world import START, StoreClock, World
 
 LEASE = timedelta(hours=2)
+_DEADLINE = timedelta(seconds=20)  # of a call to the store
 SETTINGS = Settings(
     slots={"default": 20},
     beat=timedelta(minutes=40),
@@ -119,7 +120,7 @@ class Simulation:
             world=self._world,
             store=self._store,
             settings=SETTINGS,
-            weather=Weather(fails_before=scenario.fails_before, fails_after=scenario.fails_after),
+            weather=Weather(scenario.fails_before, scenario.fails_after, deadline=_DEADLINE),
             logbook=self._logbook,
             newest=lambda: self._revision,
         )
