@@ -185,7 +185,7 @@ class Engine:
         return {queue: min(count, most) for queue, count in free.items() if count > 0}
 
     async def _time_to_next(self) -> timedelta:
-        """What is due and was passed over is asked for after a pause; what others have, less and less often."""
+        """What is due and was passed over is asked for after a pause; what others have, less and less."""
         if not self._reckoning.is_sure:
             return self._settings.pause
         room, kinds = self._room(), tuple(kind for kind in self._kinds if kind not in self._passed)

@@ -26,5 +26,5 @@ class Settings:
 
     @property
     def patience(self) -> timedelta:
-        """How long those who live may need to renew when the store is back: a call that hangs, and a pause."""
+        """What those who live may need to renew when the store is back: a call that hangs, and a pause."""
         return min(_LONGEST_CALL, self.beat) + self.pause

@@ -20,7 +20,7 @@ from foliot.testing.history.facts import Bounds, History, Operation
 from foliot.testing.simulation.faulty_store import Weather
 from foliot.testing.simulation.logbook import Logbook
 from foliot.testing.simulation.node import SimulatedNode, tag_tasks
-from foliot.testing.simulation.scenario import SOURCE, Happening, draw_scenario, redraw
+from foliot.testing.simulation.scenario import SOURCE, Happening, Scenario, draw_scenario, redraw
 from foliot.testing.simulation.virtual_loop import run_virtually
 from foliot.testing.simulation.world import START, StoreClock, World
 
@@ -120,7 +120,7 @@ class Simulation:
             world=self._world,
             store=self._store,
             settings=SETTINGS,
-            weather=Weather(scenario.fails_before, scenario.fails_after, deadline=_DEADLINE),
+            weather=_weather(scenario),
             logbook=self._logbook,
             newest=lambda: self._revision,
         )
@@ -255,3 +255,7 @@ class Simulation:
             node.crash()
         passed_over, unfit_starts = self._logbook.passed_over, self._logbook.unfit_starts
         return Simulated(self._seed, history, self._world.digest, passed_over, unfit_starts)
+
+
+def _weather(scenario: Scenario) -> Weather:
+    return Weather(fails_before=scenario.fails_before, fails_after=scenario.fails_after, deadline=_DEADLINE)
