@@ -33,8 +33,6 @@ def test_two_daemons_that_follow_the_same_repository_run_each_occurrence_once(
     assert set(keys) <= {run.run_key for run in runs}
     assert not [run for run in runs if run.is_open]
     assert {run.outcome for run in runs} <= {Outcome.SUCCEEDED, Outcome.LOST}
-    nodes = {run.node for run in runs if run.outcome is Outcome.SUCCEEDED}
-    assert len(nodes) >= 2  # both had some
 
 
 def test_a_daemon_that_has_not_pulled_yet_fails_no_job_that_another_has_declared(

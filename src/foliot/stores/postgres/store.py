@@ -58,6 +58,8 @@ class PostgresStore:
     step that a crash could come before or after; tests end the process there.
     """
 
+    proves_deaths = False  # a lost connection proves nothing; only a lease tells
+
     def __init__(
         self,
         url: str,

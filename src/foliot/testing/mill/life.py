@@ -126,6 +126,7 @@ async def _opened(orders: Orders, clock: LifeClock, failpoint: _Failpoint) -> As
         from foliot.stores.postgres import PostgresStore  # noqa: PLC0415 - its driver may not be there
 
         async with PostgresStore(orders.url, lease=LEASE, time=clock, failpoint=failpoint) as server:
+            server.proves_deaths = True  # in the mill: whoever lived before is dead
             yield server
     else:
         async with SqliteStore(orders.url, clock, lease=LEASE, failpoint=failpoint) as file:
