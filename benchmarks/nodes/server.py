@@ -16,7 +16,8 @@ THINKING = "the node decides"
 _WAITS = """
     SELECT CASE WHEN wait_event IS NULL THEN %s WHEN wait_event = 'ClientRead' THEN %s
         ELSE wait_event_type || ': ' || wait_event END, count(*)
-    FROM pg_stat_activity WHERE application_name = 'foliot' AND state IN ('active', 'idle in transaction')
+    FROM pg_stat_activity
+    WHERE starts_with(application_name, 'foliot ') AND state IN ('active', 'idle in transaction')
     GROUP BY 1
 """
 _PROCESS = "SELECT split_part(pg_read_file('postmaster.pid'), E'\\n', 1)::int"
