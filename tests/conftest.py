@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING
 import pytest
 from hypothesis import HealthCheck, settings
 
+from real_postgres import shared_url
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -19,6 +21,12 @@ LEDGER = Path(__file__).parent.parent / "ledger.toml"
 settings.register_profile("default", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.register_profile("thorough", parent=settings.get_profile("default"), max_examples=5000)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
+
+
+@pytest.fixture(scope="session")
+def server_url() -> str:
+    """The PostgreSQL that all tests share."""
+    return shared_url()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

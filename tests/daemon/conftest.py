@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -10,7 +9,6 @@ import pytest
 
 from daemon.harness import Daemons, Host, daemons_on
 from daemon.repositories import Repository
-from foliot.testing.servers import MissingServerError, shared_postgres
 
 
 @pytest.fixture
@@ -27,13 +25,3 @@ def daemons(host: Host) -> Iterator[Daemons]:
 @pytest.fixture
 def repository(tmp_path: Path) -> Repository:
     return Repository(tmp_path)
-
-
-@pytest.fixture(scope="session")
-def server_url() -> str:
-    try:
-        return shared_postgres().url
-    except MissingServerError as error:
-        if os.environ.get("CI"):
-            raise
-        return pytest.skip(str(error))
