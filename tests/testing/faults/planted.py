@@ -26,7 +26,7 @@ _UNDONE = frozenset({Code.DUP_CLAIM, Code.STALE_FINISH, Code.UNRECORDED_EFFECT, 
 
 ON_A_FILE = (
     Bug(
-        "answer_before_commit", Kind.KILL, _UNDONE,
+        "answer_before_commit", Kind.KILL, _UNDONE | {Code.MISSED},  # missed: a declaration was undone
         words="was confirmed", of_the_ten="settle before commit",
     ),
     Bug("drop_the_lost", Kind.KILL, frozenset({Code.ORPHAN_DROPPED})),

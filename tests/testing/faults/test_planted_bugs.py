@@ -21,23 +21,36 @@ THE_TEN = {
 }  # fmt: skip
 
 
-def seek(folder: Path, bugs: tuple[Bug, ...], store: str = "") -> None:
-    """Trials mostly wait, so some go at the same time."""
+SEEDS = (10, 11, 12)  # where and when a fault hits is chance, also for one seed: these are real processes
 
+
+def seek(folder: Path, bugs: tuple[Bug, ...], store: str = "") -> None:
+    """Look for bugs, again for those that a trial has not met. Trials mostly wait, so some go at once."""
+    hidden = dict.fromkeys(bugs, "")
+    for seed in SEEDS:
+        found = asyncio.run(try_all(folder / str(seed), tuple(hidden), store, seed))
+        hidden = {bug: str(verdict) for bug, verdict in found.items() if not tells(verdict, bug)}
+        if not hidden:
+            return
+    told = "\n".join(f"{bug.name}:\n{verdict}" for bug, verdict in hidden.items())
+    pytest.fail(f"not found in {len(SEEDS)} trials each\n{told}")
+
+
+async def try_all(folder: Path, bugs: tuple[Bug, ...], store: str, seed: int) -> dict[Bug, Verdict]:
     async def run(bug: Bug) -> Verdict:
         place = folder / bug.name
-        place.mkdir()
+        place.mkdir(parents=True)
         plan = Plan(
-            store=store, bug=bug.name, kinds=(bug.kind,), kills=40, seconds=bug.seconds, seed=10, eps=1.5
+            store=store, bug=bug.name, kinds=(bug.kind,), kills=40, seconds=bug.seconds, seed=seed, eps=1.5
         )
         return await run_trial(plan, place)
 
-    async def run_all() -> list[Verdict]:
-        return await asyncio.gather(*(run(bug) for bug in bugs))
+    return dict(zip(bugs, await asyncio.gather(*map(run, bugs)), strict=True))
 
-    for bug, verdict in zip(bugs, asyncio.run(run_all()), strict=True):
-        told = [problem for problem in verdict.problems if bug.words and bug.words in problem]
-        assert bug.codes & verdict.report.codes.keys() or told, f"{bug.name}\n{verdict}"
+
+def tells(verdict: Verdict, bug: Bug) -> bool:
+    told = (problem for problem in verdict.problems if bug.words and bug.words in problem)
+    return bool(bug.codes & verdict.report.codes.keys()) or any(told)
 
 
 def test_bugs_of_a_node_are_found(tmp_path: Path) -> None:
