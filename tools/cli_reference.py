@@ -48,10 +48,14 @@ of the one that ended its process |
 | `run show` | `run`, `job`, `outcome`, `attempts` |
 | `run logs` | `run`, `attempt`, `text`, `dropped`: how many characters are missing in the middle |
 | `run cancel` | `run`, `attempt`, `state` |
-| `node list` | `nodes`: a list of `node`, `name`, `alive`, `lease_until`, `open_attempts`, `queues`, \
-`actions` (null: all), `version`, `clock_skew`: seconds that its host's clock is ahead of the server's |
+| `node list` | `nodes`: a list of `node`, `name`, `host`, `process`, `alive`, `state` (`alive`, \
+`draining`, `silent`), `lease_until`, `open_attempts`, `queues`, `actions` (null: all), `revision` of its \
+program's code, `version`, `clock_skew`: seconds that its host's clock is ahead of the server's; \
+`unserved`: what is due and no node can start, a list of `queue`, `action`, `jobs`, `since` |
 | `source list` | `sources`: a list of `source`, `revision`, `jobs`, `reconciled_at`, `status`: what its \
 reader wrote, or null |
+| `source remove` | `source`, `jobs`, `running`: how many of their runs go on, `nodes`: ids of those that \
+serve it all the same |
 | `store check` | `ok`, `schema` (`found`, `newest`), `jobs`, `open_attempts`, `next_wake_at`, `nodes`, \
 `findings`: a list of `code`, `severity`, `message` |
 | `store migrate` | `from`, `to`, `created` |

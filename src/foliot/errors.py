@@ -25,7 +25,8 @@ FoliotError
     ├── NodeBuriedError              ... for this node: it was declared dead
     ├── StaleRevisionError           ... because the source has moved on meanwhile
     ├── JobNotFoundError             ... because there is no such job
-    └── RunNotFoundError             ... because there is no such run, or it is forgotten
+    ├── RunNotFoundError             ... because there is no such run, or it is forgotten
+    └── SourceNotFoundError          ... because no source of that name is known
 
 The names, sentences and details of the cron errors are those of the declarative scheduler's Error
 Model. An error takes facts and writes its own sentence; `details` holds the facts under snake_case
@@ -342,6 +343,13 @@ class RunNotFoundError(StoreError):
     def __init__(self, run: str, *, attempt: int | None = None, hint: str | None = None) -> None:
         what = f"run {shorten(run)}" if attempt is None else f"attempt {attempt} of {shorten(run)}"
         super().__init__(f"there is no {what}", details={"run": run, "attempt": attempt}, hint=hint)
+
+
+class SourceNotFoundError(StoreError):
+    """There is no source of that name."""
+
+    def __init__(self, source: str, *, hint: str | None = None) -> None:
+        super().__init__(f"there is no source {shorten(source)}", details={"source": source}, hint=hint)
 
 
 def _rebuild(kind: type[FoliotError], arguments: tuple[Any, ...], facts: dict[str, Any]) -> FoliotError:

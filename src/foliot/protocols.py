@@ -19,7 +19,7 @@ from datetime import datetime, timedelta
 from typing import NamedTuple, Protocol, runtime_checkable
 
 from foliot.errors import StoreError
-from foliot.model.attempt import Attempt, Ending, Outcome
+from foliot.model.attempt import Attempt, Ending, Outcome, Refused
 from foliot.model.damage import Damage
 from foliot.model.decision import Decision, Event
 from foliot.model.job import Job
@@ -42,13 +42,6 @@ class Claimed(NamedTuple):
     more: bool = False
 
 
-class Refused(NamedTuple):
-    """An ending that did not count now: its attempt is no longer open under that node and token."""
-
-    ending: Ending
-    reason: str
-
-
 class Finished(NamedTuple):
     """What came of the endings that were reported."""
 
@@ -57,10 +50,11 @@ class Finished(NamedTuple):
 
 
 class Recovered(NamedTuple):
-    """What came of the losses of the dead; `more`: some are left, it is worth asking again."""
+    """What came of the losses of the dead; `more`: some are left. `buried`: by this call, as they were."""
 
     events: tuple[Event, ...] = ()
     more: bool = False
+    buried: tuple[NodeView, ...] = ()
 
 
 class Pruned(NamedTuple):
@@ -216,8 +210,8 @@ class Store(Protocol):
         """Attempts, open and ended."""
         ...
 
-    async def skips(self, job: str) -> tuple[Skip, ...]:
-        """The skipped ranges of a job, oldest first."""
+    async def skips(self, job: str, limit: int | None = None) -> tuple[Skip, ...]:
+        """The skipped ranges of a job, the newest so many of them, oldest first."""
         ...
 
     async def overview(self) -> Overview:
@@ -275,6 +269,10 @@ class SourceStore(Protocol):
 
     async def write_source_status(self, source: str, status: str) -> None:
         """Keep how a source fares, in the place of what was kept before."""
+        ...
+
+    async def forget_source(self, source: str, revision: str | None) -> bool:
+        """Forget a source, but none of its jobs, if it is at that revision still; whether it was."""
         ...
 
 
@@ -368,10 +366,7 @@ class Monitor(Protocol):
     """Is told how a node fares, beside what happens to jobs."""
 
     def on_turn(self, what: str, took: timedelta, held: int) -> None:
-        """`claim`: what was due has been claimed and started; `report`: what had ended has been stored.
-
-        The node holds so many attempts now.
-        """
+        """What was due is claimed and started (`claim`), what ended stored (`report`); how many are held."""
         ...
 
     def on_pulse(self, pulse: Pulse) -> None:
@@ -380,6 +375,10 @@ class Monitor(Protocol):
 
     def on_lease_lost(self, node: str) -> None:
         """The node was buried: what it ran is no longer its own, and it begins a new life."""
+        ...
+
+    def on_burial(self, node: str, dead: NodeView) -> None:
+        """The node has buried another: what that held is lost, and goes on as each job's policy says."""
         ...
 
 

@@ -10,6 +10,9 @@ import sys
 from pathlib import Path
 
 import pytest
+from benchmarks.fire.usage import Usage
+from benchmarks.nodes.race import Race
+from benchmarks.nodes.report import gain_until_a_limit
 
 ROOT = Path(__file__).parent.parent.parent
 GOALS = ["P3", "P9 nodes", "P9 growth", "million"]
@@ -45,6 +48,33 @@ def test_nodes_share_all_jobs(found: dict[str, list[dict[str, object]]]) -> None
 
 def test_both_stores_are_compared_with_their_drivers(found: dict[str, dict[str, list[object]]]) -> None:
     assert {name: len(speeds) for name, speeds in found["store"].items()} == {"PostgreSQL": 2, "SQLite": 2}
+
+
+@pytest.mark.parametrize(
+    ("races", "is_met"),
+    [
+        ([(10_000, 0.6), (16_000, 0.7), (24_000, 0.8)], True),  # each doubling brings more
+        ([(10_000, 0.6), (14_000, 0.9), (14_500, 0.9)], True),  # as much as the cores have
+        ([(10_000, 0.9), (9_500, 0.9), (9_200, 0.9)], True),  # one node has them busy already
+        ([(10_000, 0.6), (14_000, 0.7)], False),  # some cores were idle
+        ([(10_000, 0.6), (14_000, 0.9), (11_000, 0.9)], False),  # busy, and slower
+        ([(10_000, 0.9), (9_500, 0.9), (8_800, 0.9)], False),  # slower step by step
+    ],
+)
+def test_more_nodes_bring_more_until_the_cores_are_the_limit(
+    races: list[tuple[int, float]],
+    is_met: bool,  # noqa: FBT001 - a column of the table
+) -> None:
+    assert gain_until_a_limit([_race(2**step, *seen) for step, seen in enumerate(races)]) is is_met
+
+
+def _race(nodes: int, pace: int, busy: float) -> Race:
+    """A race of so many nodes, with so many starts a second, that had this part of the cores busy."""
+    cores = Usage(busy * (os.cpu_count() or 1), 0.0, 0.0)
+    return Race(
+        nodes=nodes, jobs=pace, first=0.0, median=0.5, last=1.0, recorded=1.0, declaring=1.0, shares=(),
+        cores=cores, waits={}, curve=(),
+    )  # fmt: skip
 
 
 def test_the_page_says_what_was_found() -> None:

@@ -49,7 +49,15 @@ OTHERS = (
     Job(source="ops", name="report", schedule=Cron("0 0 * * *"), action=Action(kind="shell"), queue="night"),
     Job(source="ops", name="once", schedule=Once("2026-03-09T12:00:00Z"), action=Action(kind="shell")),
 )
-NODE = Node("n1", "web-1", ("default",), ("python:refresh", "python:report", "python:slow"), "0.1")
+NODE = Node(
+    "n1",
+    "billing",
+    ("default",),
+    ("code:billing/r1", "python:refresh", "python:report", "python:slow"),
+    "0.1",
+    host="web-1",
+    process=4711,
+)
 
 
 class Shop:

@@ -189,28 +189,3 @@ def test_a_run_that_waits_never_starts(shop: Shop) -> None:
     ended = shop.call("run", "cancel", "once!r")
     assert ended.code == 1
     assert ended.err == "error: ops/once!r: the run has ended: cancelled\n"
-
-
-def test_nodes_are_listed_with_what_they_hold(shop: Shop) -> None:
-    assert shop.call("node", "list").out.splitlines() == [
-        "NODE  NAME   STATE  LEASE    RUNS  QUEUES   VERSION  ACTIONS",
-        "n1    web-1  alive  in 30 s  1     default  0.1      python:refresh, python:report, python:slow",
-    ]
-    shop.wait(timedelta(minutes=1))
-    assert "silent  30 s ago" in shop.call("node", "list").out
-    assert shop.call("node", "list", "-ojson").json() == {
-        "nodes": [
-            {
-                "node": "n1",
-                "name": "web-1",
-                "alive": False,
-                "lease_until": "2026-03-02T08:00:35+00:00",
-                "open_attempts": 1,
-                "queues": ["default"],
-                "actions": ["python:refresh", "python:report", "python:slow"],
-                "revision": None,
-                "version": "0.1",
-                "clock_skew": 0.0,
-            }
-        ]
-    }

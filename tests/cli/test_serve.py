@@ -59,6 +59,7 @@ def test_help_tells_what_it_does_in_80_columns() -> None:
         (("--slots", "0"), "--slots"),
         (("--app", "shop:app", "--lease", "5s"), "are its own"),
         (("--app", "shop:app", "--slots", "5"), "are its own"),
+        (("--app", "shop:app", "--drain", "5s"), "Foliot(…, drain=…"),
         (("--log-format", "xml"), "--log-format"),
         (("--log-level", "loud"), "--log-level"),
         (("--metrics", "here"), "--metrics"),

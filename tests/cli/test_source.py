@@ -1,12 +1,20 @@
-"""`foliot source list`: where jobs come from, and how their sources fare."""
+"""`foliot source list | remove`: where jobs come from, how their sources fare, and how they go."""
 
 from __future__ import annotations
 
 import json
+from datetime import timedelta
+
+import pytest
 
 from cli.calls import command, on_a_terminal
-from cli.shop import JOBS, Shop
+from cli.shop import JOBS, NODE, SLOW, START, Shop
+from foliot.cli.source_removal import serves
+from foliot.model.view import NodeView
+from foliot.protocols import RunQuery
 from foliot.stores.sqlite import SqliteStore
+
+SERVED = "error: the source billing is served by a node that lives: n1 (web-1, process 4711)"
 
 
 def test_sources_are_listed_with_their_revisions(shop: Shop) -> None:
@@ -72,3 +80,84 @@ def test_a_narrow_terminal_has_the_names_and_the_counts(shop: Shop) -> None:
     with on_a_terminal(command("foliot", "source", "list", "--store", shop.url), 20) as screen:
         assert screen.read_to_end() == 0
         assert [line.split() for line in screen.lines] == [["SOURCE", "JOBS"], ["billing", "3"], ["ops", "2"]]
+
+
+def test_a_source_that_nobody_serves_is_removed_with_its_jobs(shop: Shop) -> None:
+    assert shop.call("source", "remove", "ops").out == "ok: ops is removed, with 2 job(s)\n"
+    assert [line.split()[0] for line in shop.call("source", "list").out.splitlines()] == ["SOURCE", "billing"]
+    assert "ops" not in shop.call("job", "list").out
+    assert "ops/once    removed" in shop.call("job", "list", "--removed", "--source", "ops").out
+    again = shop.call("source", "remove", "ops")
+    assert (again.code, again.err) == (
+        4, "error: there is no source ops\nhint: foliot source list shows all\n",
+    )  # fmt: skip
+
+
+def test_a_source_that_a_living_node_serves_is_left_alone_unless_forced(shop: Shop) -> None:
+    refused = shop.call("source", "remove", "billing")
+    assert refused.code == 1
+    assert refused.err.splitlines() == [
+        SERVED,
+        "hint: stop it first, or it declares the source again; --force removes it all the same",
+    ]
+    assert "billing  3     r1" in shop.call("source", "list").out
+
+    forced = shop.call("source", "remove", "billing", "--force")
+    assert forced.code == 0
+    assert forced.out.splitlines() == [
+        "ok: billing is removed, with 3 job(s); 1 of their runs may end",
+        "warning: it will be declared again by whoever serves it: n1 (web-1, process 4711)",
+    ]
+
+
+def test_what_runs_may_end_and_its_history_stays(shop: Shop) -> None:
+    shop.wait(timedelta(minutes=1))  # the node is silent, and buried by nobody yet
+    document = shop.call("source", "remove", "billing", "-ojson").json()
+    assert document == {"source": "billing", "jobs": 3, "running": 1, "nodes": []}
+
+    async def end(store: SqliteStore) -> None:
+        await store.renew("n1")
+        (running,) = await store.runs(RunQuery(is_open=True))
+        await shop.finish(store, running)
+
+    shop.act(end)
+    shown = shop.call("run", "show", SLOW)
+    assert "succeeded" in shown.out
+    assert "failed" in shop.call("run", "list", "--job", "billing/report").out
+
+
+def test_who_serves_it_again_declares_it_as_new(shop: Shop) -> None:
+    shop.call("source", "remove", "billing", "--force")
+
+    async def declare(store: SqliteStore) -> None:
+        assert await store.revision("billing") is None
+        await shop.declare(store, JOBS)
+
+    shop.act(declare)
+    assert "billing  3     r1        now" in shop.call("source", "list").out
+    assert "billing/refresh  ok" in shop.call("job", "list").out
+
+
+def test_a_source_that_was_never_read_is_removed_too(shop: Shop) -> None:
+    async def scene(store: SqliteStore) -> None:
+        await store.write_source_status("git", "{}")
+
+    shop.act(scene)
+    assert shop.call("source", "remove", "git").out == "ok: git is removed, with 0 job(s)\n"
+    assert "git" not in shop.call("source", "list").out
+
+
+@pytest.mark.parametrize(
+    ("kind", "source", "is_served"),
+    [
+        ("shell:ops-1a2b", "ops-1a2b", True),
+        ("code:billing/r7", "billing", True),
+        ("code:billing/r7", "billing.added", True),
+        ("declarative:billing/0a1b", "billing", True),
+        ("python:refresh", "billing", False),
+        ("shell:ops-1a2b", "ops", False),
+    ],
+)
+def test_who_serves_a_source(kind: str, source: str, *, is_served: bool) -> None:
+    view = NodeView(NODE._replace(kinds=(kind,)), START)
+    assert serves(view, source) is is_served

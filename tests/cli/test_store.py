@@ -19,7 +19,7 @@ QUESTIONS = [
     ("job", "resume", "x"), ("job", "trigger", "x"), ("run", "list"), ("run", "show", "x@y"),
     ("job", "backfill", "x", "--from", "2026-01-01", "--to", "2026-01-02"),
     ("run", "logs", "x@y"), ("run", "cancel", "x@y"), ("node", "list"), ("source", "list"),
-    ("store", "check"),
+    ("source", "remove", "x"), ("store", "check"),
 ]  # fmt: skip
 
 
@@ -95,7 +95,7 @@ def test_a_store_in_memory_cannot_be_asked_from_outside() -> None:
 def test_a_sound_store(shop: Shop) -> None:
     result = shop.call("store", "check")
     assert result == Result(
-        0, "ok: no damage was found\njobs: 5, open attempts: 1, nodes alive: 1, schema: 1002\n", ""
+        0, f"ok: no damage was found\njobs: 5, open attempts: 1, nodes alive: 1, schema: {NEWEST}\n", ""
     )
     document = shop.call("store", "check", "-ojson").json()
     assert (document["ok"], document["findings"]) == (True, [])
@@ -151,8 +151,8 @@ def test_what_is_no_store_is_a_finding_for_check_and_an_error_for_others(
 
 def test_migrate_creates_a_store_and_then_leaves_it(tmp_path: Path) -> None:
     words = ("store", "migrate", "--store", f"sqlite:///{tmp_path}/jobs.db")
-    assert call(*words).out == "ok: the store was created, with schema 1002\n"
-    assert call(*words).out == "ok: the schema is 1002, the newest already\n"
+    assert call(*words).out == f"ok: the store was created, with schema {NEWEST}\n"
+    assert call(*words).out == f"ok: the schema is {NEWEST}, the newest already\n"
     assert call(*words, "-ojson").json() == {"from": NEWEST, "to": NEWEST, "created": False}
     assert call("job", "list", *words[2:]).out == "No jobs.\n"
     lost = call("store", "migrate", "--store", f"sqlite:///{tmp_path}/no/jobs.db")

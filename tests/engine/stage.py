@@ -17,7 +17,7 @@ from foliot.model.attempt import Attempt, Outcome
 from foliot.model.decision import Event
 from foliot.model.job import Action, Job
 from foliot.model.policy import Policy
-from foliot.model.view import Pulse
+from foliot.model.view import NodeView, Pulse
 from foliot.protocols import Executor, Monitor, Notifier, Result, Run, RunQuery, Snapshot
 from foliot.schedules import Cron
 from foliot.stores.memory import MemoryStore
@@ -49,6 +49,7 @@ class Watch:
         self.turns: list[tuple[str, timedelta, int]] = []
         self.pulses: list[Pulse] = []
         self.lost: list[str] = []
+        self.burials: list[tuple[str, NodeView]] = []
 
     def on_turn(self, what: str, took: timedelta, held: int) -> None:
         self.turns.append((what, took, held))
@@ -58,6 +59,9 @@ class Watch:
 
     def on_lease_lost(self, node: str) -> None:
         self.lost.append(node)
+
+    def on_burial(self, node: str, dead: NodeView) -> None:
+        self.burials.append((node, dead))
 
 
 class Player(TaskExecutor):
@@ -126,10 +130,15 @@ class Stage:
 
     async def kill_all(self) -> None:
         """They die without a word: nobody leaves, and nothing is reported."""
-        for _, life in self._lives:
-            life.cancel()
-            await asyncio.wait([life])
-        self._lives.clear()
+        for engine, _ in list(self._lives):
+            await self.kill(engine)
+
+    async def kill(self, doomed: Engine) -> None:
+        for engine, life in list(self._lives):
+            if engine is doomed:
+                life.cancel()
+                await asyncio.wait([life])
+                self._lives.remove((engine, life))
 
     async def runs(self, **query: Any) -> tuple[Attempt, ...]:
         return (await self.store.runs(RunQuery(**query)))[::-1]

@@ -6,14 +6,18 @@ from collections import Counter
 from datetime import timedelta
 from typing import Any
 
+import pytest
+
 from engine.stage import LEASE, MINUTE, SECOND, Stage, Watch, job, staged
 from foliot.engine.reckoning import Reckoning
+from foliot.engine.settings import Settings
 from foliot.errors import StoreUnavailableError
 from foliot.model.attempt import Outcome
 from foliot.model.state import Lease
 from foliot.protocols import Claimed
 
 BEAT = timedelta(seconds=10)
+PATIENCE = Settings(slots={}).patience
 READS = ("next_wake", "backlog")
 
 
@@ -60,6 +64,29 @@ async def test_after_an_outage_the_living_renew_before_anybody_buries(stage: Sta
 
 
 @staged
+async def test_nor_after_one_that_has_cost_only_some_of_them_their_lease(stage: Stage) -> None:
+    stage.takes = 2 * MINUTE
+    cables, watches = (Cable(stage.store), Cable(stage.store)), (Watch(), Watch())
+    await stage.declare(job())
+    await stage.start(cables[0], monitors=watches[:1])
+    await stage.clock.advance(BEAT - SECOND)
+    await stage.start(cables[1], monitors=watches[1:])  # renews nine seconds after the other
+    await stage.clock.advance(6 * BEAT + SECOND / 2)
+    assert len(stage.starts) == 1
+
+    for cable in cables:
+        cable.is_pulled = True
+    await stage.clock.advance(LEASE - BEAT + 3 * SECOND)
+    for cable in reversed(cables):  # whose lease lasts is the first to be heard again
+        cable.is_pulled = False
+        await stage.clock.advance(PATIENCE - SECOND)
+    await stage.clock.advance(2 * MINUTE)
+
+    assert [watch.lost for watch in watches] == [[], []], "nobody was buried"
+    assert (await stage.runs())[0].outcome is Outcome.SUCCEEDED
+
+
+@staged
 async def test_who_died_in_the_outage_is_buried_all_the_same(stage: Stage) -> None:
     stage.takes = 2 * MINUTE
     doomed = await stage.start()
@@ -78,6 +105,25 @@ async def test_who_died_in_the_outage_is_buried_all_the_same(stage: Stage) -> No
     await stage.clock.advance(BEAT + 5 * SECOND)
     assert (await stage.runs())[0].outcome is Outcome.LOST
     assert len(stage.starts) > 1, "and its run was started again"
+
+
+@pytest.mark.parametrize("seconds", range(0, 10, 3))
+def test_a_run_whose_node_died_is_found_within_its_lease_and_five_seconds(seconds: int) -> None:
+    @staged
+    async def life(stage: Stage) -> None:
+        stage.takes = 2 * MINUTE
+        doomed = await stage.start()
+        await stage.declare(job())
+        doomed.wake()
+        await stage.clock.advance(MINUTE)
+        assert len(stage.starts) == 1
+        await stage.start()  # somebody who is there from just before, and looks from another moment on
+        await stage.clock.advance(seconds * SECOND)
+        await stage.kill(doomed)
+        await stage.clock.advance(LEASE + 5 * SECOND)
+        assert [number for _, _, number in stage.starts] == [1, 2]
+
+    life()
 
 
 @staged
@@ -114,7 +160,7 @@ async def test_what_is_due_and_cannot_be_had_is_asked_for_less_and_less_often(st
 
 @staged
 async def test_steady_from_the_first_lease_on_but_not_at_once_after_a_gap(stage: Stage) -> None:
-    clock, reckoning = stage.clock, Reckoning(stage.clock, is_steady_at_first=True)
+    clock, reckoning = stage.clock, Reckoning(stage.clock, BEAT + SECOND, is_steady_at_first=True)
 
     def take() -> None:
         reckoning.take(Lease(clock.now(), clock.now() + LEASE, 0), clock.monotonic())
@@ -128,3 +174,26 @@ async def test_steady_from_the_first_lease_on_but_not_at_once_after_a_gap(stage:
     assert not reckoning.is_steady(BEAT)
     await clock.advance(BEAT)
     assert reckoning.is_steady(BEAT)
+
+
+@staged
+async def test_nor_after_a_gap_in_which_others_may_have_lost_their_lease_and_this_one_has_not(
+    stage: Stage,
+) -> None:
+    clock, reckoning = stage.clock, Reckoning(stage.clock, BEAT + SECOND, is_steady_at_first=True)
+
+    def take() -> None:
+        reckoning.take(Lease(clock.now(), clock.now() + LEASE, 0), clock.monotonic())
+
+    for _ in range(3):
+        take()
+        await clock.advance(BEAT)
+        assert reckoning.is_steady(PATIENCE)
+    take()
+    await clock.advance(2 * BEAT)
+    assert reckoning.is_sure
+    assert not reckoning.is_steady(PATIENCE), "the store has not answered for longer than it should"
+    take()
+    assert not reckoning.is_steady(PATIENCE), "nor has it, perhaps, answered others yet"
+    await clock.advance(PATIENCE)
+    assert reckoning.is_steady(PATIENCE)

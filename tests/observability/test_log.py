@@ -7,11 +7,13 @@ from collections.abc import Callable
 
 import pytest
 
-from foliot.errors import StoreUnavailableError
+from foliot.errors import StoreError, StoreUnavailableError
 from foliot.model.attempt import Outcome, Trigger
 from foliot.model.decision import Event, Happening
+from foliot.model.state import Node
+from foliot.model.view import NodeView
 from foliot.observability.log import LINES, LogListener, quoted, tell
-from observability.moments import ended, pulse, started, told
+from observability.moments import NOON, ended, pulse, started, told
 
 RUN = "app/a@2026-05-01T12:00:00Z"
 FAILED = f"WARNING attempt_failed run={RUN} attempt=1 outcome"
@@ -134,6 +136,14 @@ def test_a_store_that_stays_away_is_told_ever_more_rarely_and_its_return_once(
     ]
 
 
+def test_a_store_that_could_be_helped_is_told_with_how(lines: Callable[[], list[str]]) -> None:
+    LogListener().on_trouble(StoreError("claim: the server is for reading only", hint="name all hosts"))
+
+    assert lines() == [
+        'WARNING store_trouble error="claim: the server is for reading only" hint="name all hosts" troubles=1'
+    ]
+
+
 def test_a_node_that_is_buried_and_joins_anew(lines: Callable[[], list[str]]) -> None:
     listener = LogListener()
     listener.on_pulse(pulse("n1"))
@@ -141,6 +151,18 @@ def test_a_node_that_is_buried_and_joins_anew(lines: Callable[[], list[str]]) ->
     listener.on_pulse(pulse("n2"))
 
     assert lines() == ["INFO node_joined node=n1", "WARNING lease_lost node=n1", "INFO node_joined node=n2"]
+
+
+def test_who_was_buried_is_told_with_where_it_ran_and_what_it_held(lines: Callable[[], list[str]]) -> None:
+    there = Node("n1", "shop", host="web-1", process=4711)
+    LogListener().on_burial("n2", NodeView(there, NOON, 3))
+    LogListener().on_burial("n2", NodeView(Node("of an older version"), NOON))
+
+    until = "lease_until=2026-05-01T12:00:00Z"
+    assert lines() == [
+        f"WARNING node_buried node=n1 name=shop host=web-1 process=4711 {until} attempts=3 by=n2",
+        f'WARNING node_buried node="of an older version" {until} attempts=0 by=n2',
+    ]
 
 
 def test_clocks_that_jump_or_are_wrong_are_told_once_each(lines: Callable[[], list[str]]) -> None:
@@ -214,6 +236,7 @@ def test_the_names_and_levels_are_pinned() -> None:
         "jobs_passed_over": "WARNING",
         "store_trouble": "WARNING",
         "lease_lost": "WARNING",
+        "node_buried": "WARNING",
         "clock_jumped": "WARNING",
         "clock_skewed": "WARNING",
         "listener_failed": "ERROR",

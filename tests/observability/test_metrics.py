@@ -15,7 +15,8 @@ from prometheus_client.parser import text_string_to_metric_families
 from foliot.errors import StoreUnavailableError
 from foliot.model.attempt import Outcome, Trigger
 from foliot.model.decision import Event, Happening
-from foliot.model.view import SourceHealth
+from foliot.model.state import Node
+from foliot.model.view import NodeView, SourceHealth
 from foliot.observability import Metrics
 from observability.moments import ended, pulse, started, told
 
@@ -29,6 +30,7 @@ NAMES = {
     "foliot_open_attempts": ("gauge", ""),
     "foliot_turn_duration_seconds": ("histogram", "turn"),
     "foliot_leases_lost_total": ("counter", ""),
+    "foliot_nodes_buried_total": ("counter", ""),
     "foliot_store_troubles_total": ("counter", "error"),
     "foliot_clock_jumps_total": ("counter", "direction"),
     "foliot_clock_skew_seconds": ("gauge", ""),
@@ -54,6 +56,7 @@ def with_everything(**settings: object) -> Metrics:
     metrics.on_turn("claim", timedelta(milliseconds=7), 5)
     metrics.on_pulse(pulse(skew=0.25, overdue=9))
     metrics.on_lease_lost("n1")
+    metrics.on_burial("n1", NodeView(Node("n2"), datetime(2026, 1, 1, tzinfo=UTC), 4))
     metrics.on_source(SourceHealth("ops", 2, datetime(2026, 1, 1, tzinfo=UTC), 7, 9))
     return metrics
 
@@ -156,6 +159,7 @@ def test_how_the_node_fares() -> None:
     assert value(metrics, "foliot_turn_duration_seconds_sum", turn="claim") == 0.007
     assert value(metrics, "foliot_turn_duration_seconds_count", turn="report") == 0
     assert value(metrics, "foliot_leases_lost_total") == 1
+    assert value(metrics, "foliot_nodes_buried_total") == 1
     assert value(metrics, "foliot_store_troubles_total", error="StoreUnavailableError") == 1
     assert value(metrics, "foliot_clock_jumps_total", direction="forward") == 2
     assert value(metrics, "foliot_clock_jumps_total", direction="backward") == 1

@@ -252,8 +252,8 @@ class Core:
         view, store = await self._view(name), await self.store()
         since = None if at is None else look_back(at)
         runs = await store.runs(RunQuery(job=view.key, since=since, limit=_MOST_RUNS)) if at else ()
-        skips, revision = await store.skips(view.key), await store.revision(view.key.partition("/")[0])
-        now = await store.now()
+        skips = await store.skips(view.key) if at else ()
+        revision, now = await store.revision(view.key.partition("/")[0]), await store.now()
         return foresee(view, runs, skips, kinds=kinds, now=now, at=at, revision=revision)
 
 

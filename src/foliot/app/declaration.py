@@ -17,6 +17,7 @@ from foliot.engine.planner import plan_lost
 from foliot.engine.reconciler import names_of, reconcile
 from foliot.errors import StaleRevisionError
 from foliot.model.decision import Event
+from foliot.observability.log import tell_burial
 from foliot.protocols import Snapshot
 from foliot.wiring import FullStore
 
@@ -83,7 +84,10 @@ class Declaration:
         if base != snapshot.revision and base is not None and await self._others(store):
             if getattr(store, "proves_deaths", False):
                 # Whose death is proved does not live: what only it had may go.
-                events = (await store.recover(_BATCH, now, plan_lost)).events
+                recovered = await store.recover(_BATCH, now, plan_lost)
+                events = recovered.events
+                for dead in recovered.buried:
+                    tell_burial(dead)
             if await self._others(store):
                 declared = {job.name for job in snapshot.jobs}
                 kept = [name for name in await names_of(store, source) if name not in declared]

@@ -18,7 +18,7 @@ from foliot.app.part import Host, Part
 from foliot.app.registry import Registry
 from foliot.app.thread import LoopThread
 from foliot.engine.engine import Engine
-from foliot.engine.settings import Settings
+from foliot.engine.settings import RECOVER, Settings
 from foliot.errors import StoreError, StoreUnavailableError
 from foliot.executors.python import PythonExecutor
 from foliot.model.decision import Event
@@ -119,7 +119,7 @@ class Runtime:
         return Settings(
             slots=cast("Mapping[str, int]", settings.slots),
             beat=lease / 3,
-            recover=lease / 3,
+            recover=min(RECOVER, lease / 3),
             drain=drain,
             poll=poll,
         )

@@ -15,6 +15,7 @@ from foliot.errors import (
     InvalidTimezoneError,
     JobNotFoundError,
     RunNotFoundError,
+    SourceNotFoundError,
     StoreUnavailableError,
 )
 from foliot.sources.git.errors import InvalidRepositoryError, RemoteUnavailableError
@@ -45,6 +46,7 @@ _CODES: dict[type[FoliotError], ExitCode] = {
     ConfigNotFoundError: ExitCode.NOT_FOUND,
     JobNotFoundError: ExitCode.NOT_FOUND,
     RunNotFoundError: ExitCode.NOT_FOUND,
+    SourceNotFoundError: ExitCode.NOT_FOUND,
     StoreUnavailableError: ExitCode.UNREACHABLE,
     RemoteUnavailableError: ExitCode.UNREACHABLE,
 }

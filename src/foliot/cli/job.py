@@ -32,6 +32,7 @@ from foliot.model.view import SourceView
 from foliot.protocols import JobQuery, JobView, RunQuery
 
 _MOST_OCCURRENCES = 10_000
+_MOST_SKIPS = 100
 
 job = make_group(
     "job",
@@ -93,7 +94,7 @@ async def show(session: Session, *, job: str, as_json: bool) -> ExitCode:
     Of its policies those are shown that differ from the defaults of jobs in code.
     """
     view = await session.find(job, with_removed=True)
-    skips, source = await session.store.skips(view.key), await _source_of(session, view)
+    skips, source = await session.store.skips(view.key, _MOST_SKIPS), await _source_of(session, view)
     if as_json:
         write_json(whole_facts(view, skips) | {"source": source_facts(source)})
     else:
@@ -177,7 +178,7 @@ async def why(session: Session, *, job: str, at: datetime | None, as_json: bool)
         instant = in_zone(at, zone_of(view.record.job.schedule) if view.record else UTC)
     since = None if instant is None else look_back(instant)
     runs = await session.store.runs(RunQuery(job=view.key, since=since, limit=EVERYTHING)) if since else ()
-    skips = await session.store.skips(view.key)
+    skips = await session.store.skips(view.key) if since else ()
     source = await _source_of(session, view)
     answer = foresee(view, runs, skips, kinds=None, now=session.now, at=instant, revision=source.revision)
     is_open = instant is None or instant > session.now

@@ -10,9 +10,10 @@ from foliot.app.declaration import is_marker
 from foliot.cli.exit_code import ExitCode
 from foliot.cli.group import epilog, make_group
 from foliot.cli.moment import relative, span
-from foliot.cli.output import write, write_json
+from foliot.cli.output import labelled, write, write_json
 from foliot.cli.session import Session, takes_store
 from foliot.cli.table import Cell, Column, Row, write_rows
+from foliot.cli.unserved import find_unserved
 from foliot.model.state import Node
 from foliot.model.view import NodeView
 
@@ -26,7 +27,9 @@ node = make_group(
 )
 COLUMNS = (
     Column("NODE"),
-    Column("NAME", 1),
+    Column("NAME", 2),
+    Column("HOST", 1, 12),
+    Column("PROCESS", 1),
     Column("STATE"),
     Column("LEASE"),
     Column("RUNS"),
@@ -35,6 +38,7 @@ COLUMNS = (
     Column("VERSION", 4),
     Column("ACTIONS", 3, 20),
 )
+_COLOURS = {"alive": "green", "draining": "yellow", "silent": "red"}
 
 
 @node.command(
@@ -42,28 +46,36 @@ COLUMNS = (
 )
 @takes_store
 async def list_nodes(session: Session, *, as_json: bool) -> ExitCode:
-    """List the nodes of a store: whether they live, what they hold, what they serve.
+    """List the nodes of a store: where they run, whether they live, what they hold, what they serve.
 
     A node whose lease has run out is silent: it is buried when another node notices, and what it holds is
-    then recovered. CLOCK says how far a host's clock is off the server's, if it is by two seconds or more.
+    then recovered. One that drains starts nothing more, and leaves when what it holds has ended. CLOCK says
+    how far a host's clock is off the server's, if it is by two seconds or more. Jobs that are due, and that
+    no node can start, are told below.
     """
     views = await session.store.nodes()
+    waiting = await find_unserved(session, views)
     if as_json:
-        write_json({"nodes": [node_facts(view, session.now) for view in views]})
-    elif not views:
-        write("No nodes.", sys.stdout)
-    else:
+        facts = [node_facts(view, session.now) for view in views]
+        write_json({"nodes": facts, "unserved": [unserved._asdict() for unserved in waiting]})
+        return ExitCode.OK
+    if views:
         write_rows(COLUMNS, [_row(view, session.now) for view in views])
+    else:
+        write("No nodes.", sys.stdout)
+    for unserved in waiting:
+        write(labelled("warning", unserved.told(session.now), sys.stdout), sys.stdout)
     return ExitCode.OK
 
 
 def _row(view: NodeView, now: datetime) -> Row:
-    node = view.node
-    is_alive = view.until >= now
+    node, state = view.node, state_of(view, now)
     return (
         node.id,
         node.name,
-        Cell("alive", "green") if is_alive else Cell("silent", "red"),
+        node.host,
+        "" if node.process is None else str(node.process),
+        Cell(state, _COLOURS[state]),
         relative(view.until, now),
         str(view.open_count),
         Cell(_clock(node.skew), "red") if node.skew else "",
@@ -71,6 +83,13 @@ def _row(view: NodeView, now: datetime) -> Row:
         node.version,
         "all" if node.kinds is None else ", ".join(_actions(node)),
     )
+
+
+def state_of(view: NodeView, now: datetime) -> str:
+    """`alive`, `draining`, or `silent`: then it is dead, stands still, or is cut off from the store."""
+    if view.until < now:
+        return "silent"
+    return "draining" if view.node.is_draining else "alive"
 
 
 def _actions(node: Node) -> tuple[str, ...]:
@@ -88,7 +107,10 @@ def node_facts(view: NodeView, now: datetime) -> dict[str, Any]:
     return {
         "node": node.id,
         "name": node.name,
+        "host": node.host or None,
+        "process": node.process,
         "alive": view.until >= now,
+        "state": state_of(view, now),
         "lease_until": view.until,
         "open_attempts": view.open_count,
         "queues": node.queues,

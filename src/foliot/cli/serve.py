@@ -12,7 +12,7 @@ import click
 from foliot.cli.check_report import problem_lines
 from foliot.cli.exit_code import ExitCode, exit_code_of
 from foliot.cli.output import write
-from foliot.daemon.serve import Serving
+from foliot.daemon.serve import USUAL_DRAIN, Serving
 from foliot.daemon.serve import serve as serve_until_stopped
 from foliot.errors import ConfigInvalidError, InvalidDurationError
 from foliot.observability.log_format import FORMATS, configure_logging
@@ -52,7 +52,7 @@ Exit codes:
 @click.option("--app", metavar="MODULE:NAME", help="An application of yours, such as billing.jobs:app.")
 @click.option("--follow-rewrites", is_flag=True, help="Follow a branch whose history was rewritten.")
 @click.option("--cache", type=click.Path(path_type=Path), metavar="DIR", help="Where clones are kept.")
-@click.option("--drain", metavar="DURATION", default="30s", show_default=True, help="How long runs may end.")
+@click.option("--drain", metavar="DURATION", help="How long runs may go on when it stops.  [default: 30s]")
 @click.option("--lease", metavar="DURATION", help="When others take over if it is silent.  [default: 30s]")
 @click.option(
     "--slots", type=click.IntRange(min=1), metavar="N", help="How many runs at once.  [default: 1000]"
@@ -68,7 +68,7 @@ def serve(  # noqa: PLR0913 - one for each option
     app: str | None,
     follow_rewrites: bool,
     cache: Path | None,
-    drain: str,
+    drain: str | None,
     lease: str | None,
     slots: int | None,
     metrics: str | None,
@@ -81,8 +81,10 @@ def serve(  # noqa: PLR0913 - one for each option
     their output are kept in the store: without --store, in a file of your state directory, which the
     other commands look into, too. SIGHUP pulls now; SIGTERM or Ctrl-C lets runs end, twice ends them at once.
     """
-    if app is not None and (lease is not None or slots is not None):
-        raise click.UsageError("--lease and --slots of an app are its own: Foliot(…, lease=…, slots=…)")
+    if app is not None and {drain, lease, slots} != {None}:
+        raise click.UsageError(
+            "--drain, --lease and --slots of an app are its own: Foliot(…, drain=…, lease=…, slots=…)"
+        )
     configure_logging(log_format, level=log_level)
     serving = Serving(
         repository=repository or (None if app else "."),
@@ -91,7 +93,7 @@ def serve(  # noqa: PLR0913 - one for each option
         app=app,
         follow_rewrites=follow_rewrites,
         cache=cache.absolute() if cache else None,
-        drain=_duration(drain, "--drain"),
+        drain=USUAL_DRAIN if drain is None else _duration(drain, "--drain"),
         lease=None if lease is None else _lease(lease),
         slots=slots,
         metrics=None if metrics is None else _address(metrics),

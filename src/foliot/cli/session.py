@@ -110,15 +110,16 @@ class Session(NamedTuple):
         return await self.store.update(job, lambda record: plan_command(record, command, self.now))
 
     async def servants(self, record: Record) -> list[NodeView]:
-        """The nodes that live and can run a job."""
-        job = record.job
-        return [
-            view
-            for view in await self.store.nodes()
-            if view.until >= self.now
-            and job.queue in view.node.queues
-            and (view.node.kinds is None or job.action.kind in view.node.kinds)
-        ]
+        """The nodes that live and can start a job."""
+        queue, kind = record.job.queue, record.job.action.kind
+        return [view for view in await self.store.nodes() if can_start(view, queue, kind, self.now)]
+
+
+def can_start(view: NodeView, queue: str, kind: str, now: datetime) -> bool:
+    """Whether a node lives, claims, and serves a queue and a kind of action."""
+    node = view.node
+    is_at_work = view.until >= now and not node.is_draining
+    return is_at_work and queue in node.queues and (node.kinds is None or kind in node.kinds)
 
 
 Asked = Callable[..., Awaitable[int]]

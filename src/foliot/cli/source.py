@@ -1,4 +1,4 @@
-"""`foliot source list`: where a store's jobs come from."""
+"""`foliot source list | remove`: where a store's jobs come from."""
 
 from __future__ import annotations
 
@@ -8,21 +8,24 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
+import click
+
 from foliot.cli.exit_code import ExitCode
 from foliot.cli.group import epilog, make_group
 from foliot.cli.moment import relative
 from foliot.cli.output import labelled, write, write_json
 from foliot.cli.session import Session, takes_store
+from foliot.cli.source_removal import remove, where
 from foliot.cli.table import Cell, Column, Row, write_rows
 from foliot.model.view import SourceView
 
 source = make_group(
     "source",
     "See where jobs come from.",
-    """See where a store's jobs come from.
+    """See where a store's jobs come from, and take out what no longer declares any.
 
     A source is a namespace of jobs: an application, a repository, a list that was declared.""",
-    "foliot source list --store sqlite:///jobs.db\nfoliot source list -o json",
+    "foliot source list --store sqlite:///jobs.db\nfoliot source remove ops",
 )
 _TOLD = ("revision", "repository")  # by columns of their own
 COLUMNS = (
@@ -54,6 +57,33 @@ async def list_sources(session: Session, *, as_json: bool) -> ExitCode:
         write_rows(COLUMNS, [_row(view, session.now) for view in views])
         for view in views:
             _tell_trouble(view, session.now)
+    return ExitCode.OK
+
+
+@source.command(
+    name="remove",
+    short_help="Remove a source and its jobs.",
+    epilog=epilog("foliot source remove ops\nfoliot source remove ops --force"),
+)
+@click.argument("name", metavar="SOURCE")
+@click.option("--force", is_flag=True, help="Also if a node that lives serves it.")
+@takes_store
+async def remove_source(session: Session, *, as_json: bool, name: str, force: bool) -> ExitCode:
+    """Remove a source that nobody serves any more: an application, or a repository that was followed.
+
+    Its jobs are removed as if it had declared none: what waits will not start, what runs may end, and their
+    history stays for as long as each job's policy says. Whoever serves the source again declares them anew.
+    """
+    removal = await remove(session, name, force=force)
+    if as_json:
+        nodes = [view.node.id for view in removal.nodes]
+        write_json({**removal._asdict(), "nodes": nodes})
+        return ExitCode.OK
+    goes_on = f"; {removal.running} of their runs may end" if removal.running else ""
+    write(labelled("ok", f"{name} is removed, with {removal.jobs} job(s){goes_on}", sys.stdout), sys.stdout)
+    if removal.nodes:
+        again = f"it will be declared again by whoever serves it: {where(removal.nodes)}"
+        write(labelled("warning", again, sys.stdout), sys.stdout)
     return ExitCode.OK
 
 

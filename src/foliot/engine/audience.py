@@ -8,7 +8,7 @@ from datetime import timedelta
 
 from foliot.errors import StoreError
 from foliot.model.decision import Event
-from foliot.model.view import Pulse
+from foliot.model.view import NodeView, Pulse
 from foliot.protocols import Listener, Monitor
 
 _log = logging.getLogger("foliot")
@@ -50,6 +50,12 @@ class Audience:
         """The node was buried."""
         for monitor in self._monitors:
             safely(monitor.on_lease_lost, node)
+
+    def tell_burials(self, node: str, buried: Sequence[NodeView]) -> None:
+        """The node has buried others."""
+        for monitor in self._monitors:
+            for dead in buried:
+                safely(monitor.on_burial, node, dead)
 
 
 def safely(tell: Callable[..., None], *facts: object) -> None:

@@ -11,6 +11,8 @@ buried ends what it runs and joins anew.
 from __future__ import annotations
 
 import asyncio
+import os
+import socket
 from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from datetime import timedelta
 from typing import Any
@@ -19,14 +21,14 @@ from foliot.engine.audience import Audience
 from foliot.engine.gate import Gate
 from foliot.engine.loop import run_together, run_until_stopped, unless
 from foliot.engine.planner import plan_due, plan_ended, plan_lost
+from foliot.engine.pulse import take_pulse
 from foliot.engine.reckoning import Reckoning
 from foliot.engine.runner import Runner
 from foliot.engine.settings import Settings
 from foliot.errors import NodeBuriedError, StoreError, StoreUnavailableError
-from foliot.model.attempt import Ending, Outcome
+from foliot.model.attempt import Outcome
 from foliot.model.decision import Event, Happening
 from foliot.model.state import Lease, Node
-from foliot.model.view import Pulse
 from foliot.protocols import Claimed, Clock, Executor, Listener, Monitor, Notifier, OutputStore, Store
 
 _AT_ONCE = timedelta(0)
@@ -73,7 +75,8 @@ class Engine:
         self._ended = asyncio.Event()
         self._hinted = asyncio.Event()
         # Where a death can be proved, who begins need not wait: what a program ran before is found at once.
-        self._reckoning = Reckoning(clock, is_steady_at_first=getattr(store, "proves_deaths", False))
+        is_steady = getattr(store, "proves_deaths", False)
+        self._reckoning = Reckoning(clock, settings.longest_gap, is_steady_at_first=is_steady)
         self.now = self._reckoning.now
         self._runner = Runner(executors, clock, self.now, self._on_ended)
         self._is_claiming = False
@@ -264,8 +267,9 @@ class Engine:
             self._take(lease, asked_at)
 
     def _introduce(self) -> Node:
-        queues = tuple(sorted(self._settings.slots))
-        return Node(self.node, self._name, queues, self._kinds, self._version, self._reckoning.skew)
+        queues, skew = tuple(sorted(self._settings.slots)), self._reckoning.skew
+        place = socket.gethostname(), os.getpid(), self._stopping.is_set()
+        return Node(self.node, self._name, queues, self._kinds, self._version, skew, *place)
 
     async def _heed_hint(self) -> timedelta:
         """Something may have changed in the store: look now, for work and for what is to be cancelled."""
@@ -281,7 +285,8 @@ class Engine:
         asked_at = self._clock.monotonic()
         node, is_quiet = self.node, not self._is_claiming
         try:
-            lease = await self._store.renew(node)
+            is_draining = self._stopping.is_set()  # who drains says so, and joining again is a renewal
+            lease = await (self._store.join(self._introduce()) if is_draining else self._store.renew(node))
             if node == self.node:
                 self._take(lease, asked_at)
                 for key in lease.cancels:
@@ -301,25 +306,20 @@ class Engine:
         held = await self._store.held(node)
         if self._is_claiming or node != self.node:
             return
-        now = self.now()
-        strangers = [
-            Ending(a.job, a.run_key, a.number, a.token, Outcome.INTERRUPTED, None, now, "never started")
-            for a in held
-            if not self._runner.holds(a.key)
-        ]
-        if strangers:
-            finished = await self._store.finish(node, strangers, now, plan_ended)
+        if strangers := self._runner.endings_of_strangers(held):
+            finished = await self._store.finish(node, strangers, self.now(), plan_ended)
             self.heed(finished.events)
             self._woken.set()
 
     async def _recover(self) -> timedelta:
         """Bury the dead, and recover what they held.
 
-        Who has its lease since a moment only cannot know whether others could renew theirs: they may, first.
+        Whom the store has not answered for a while cannot know whether others could renew: they may, first.
         """
         if not self._reckoning.is_steady(self._settings.patience):
-            return self._settings.pause / 4
+            return self._reckoning.time_to_steady(self._settings.patience)
         recovered = await self._store.recover(self._settings.batch, self.now(), plan_lost)
+        self._audience.tell_burials(self.node, recovered.buried)
         if recovered.events:
             self.heed(recovered.events)
             self._woken.set()
@@ -385,13 +385,9 @@ class Engine:
 
     async def _tell_pulse(self) -> None:
         if self._audience.wants_pulse:
-            next_at = await self._store.next_wake(self._settings.slots, self._kinds)
-            now, jump = self.now(), self._reckoning.take_jump()
-            overdue = max(_AT_ONCE, now - (next_at or now))
-            slots, kinds = self._settings.slots, self._kinds
-            backlog = await self._store.backlog(slots, now, kinds) if overdue else 0
-            skew = self._clock.now() - now
-            self._audience.tell_pulse(Pulse(self.node, now, jump, skew, overdue, backlog))
+            served = tuple(self._settings.slots), self._kinds
+            pulse = await take_pulse(self.node, self._store, *served, self._reckoning, self._clock)
+            self._audience.tell_pulse(pulse)
 
     def _on_ended(self) -> None:
         self._ended.set()

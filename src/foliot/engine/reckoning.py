@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
+from math import inf
 
 from foliot.model.state import Lease
 from foliot.protocols import Clock
 
-_NO_JUMP = timedelta(0)
+_NO_JUMP = _AT_ONCE = timedelta(0)
+_LONG = 1e9  # seconds
 _LEAP = timedelta(seconds=1)
 _NOTABLE = timedelta(seconds=2)
 
@@ -18,12 +20,13 @@ class Reckoning:
     So no fast clock of a host fires early, and no jump of it matters.
     """
 
-    def __init__(self, clock: Clock, *, is_steady_at_first: bool = False) -> None:
+    def __init__(self, clock: Clock, longest_gap: timedelta, *, is_steady_at_first: bool = False) -> None:
         self._clock = clock
         self._store_then, self._then = datetime.min.replace(tzinfo=UTC), 0.0
         self._sure_until = 0.0
-        self._is_steady_at_first = is_steady_at_first
-        self._sure_since: float | None = None  # without a break; none: from the beginning on
+        self._longest_gap = longest_gap.total_seconds()  # between two answers, if nothing is in the way
+        self._steady_at_first = -inf if is_steady_at_first else inf
+        self._answered_at, self._steady_since = -inf, inf
         self._jumped = _NO_JUMP
         self.skew = timedelta(0)
 
@@ -35,8 +38,10 @@ class Reckoning:
         """Take over what the store has answered to a question of that moment; True if time leapt ahead."""
         # Counted from before the question: the lease may have begun while it was on its way.
         answered_at = self._clock.monotonic()
-        if not self.is_sure and (self._sure_until or not self._is_steady_at_first):
-            self._sure_since = answered_at
+        if answered_at - self._answered_at > self._longest_gap:
+            self._steady_since = min(answered_at, self._steady_at_first)
+            self._steady_at_first = inf
+        self._answered_at = answered_at
         self._sure_until = asked_at + (lease.until - lease.store_now).total_seconds()
         jump = lease.store_now - self.now()
         if abs(jump.total_seconds()) <= answered_at - asked_at:
@@ -59,9 +64,18 @@ class Reckoning:
         return self._clock.monotonic() < self._sure_until
 
     def is_steady(self, duration: timedelta) -> bool:
-        """Whether the lease lasts, and has done so for that long."""
-        now, since = self._clock.monotonic(), self._sure_since
-        return now < self._sure_until and (since is None or now - since >= duration.total_seconds())
+        """Whether the store has answered for that long without a gap, as far as can be known, to everybody.
+
+        In a gap others may have asked in vain, too: then a lease that has run out tells nothing of its node.
+        """
+        return not self.time_to_steady(duration)
+
+    def time_to_steady(self, duration: timedelta) -> timedelta:
+        """How long it will be, at least, until that is so."""
+        now = self._clock.monotonic()
+        if not self.is_sure or now - self._answered_at > self._longest_gap:
+            return duration  # there is no answer yet to count from
+        return max(_AT_ONCE, duration - timedelta(seconds=min(now - self._steady_since, _LONG)))
 
     def take_jump(self) -> timedelta:
         """How far the store's time was off what was reckoned, since this was last asked."""

@@ -76,6 +76,15 @@ class Runner:
         ended = (*self._endings, *self._under_way)
         return key in self._lives or any((e.run_key, e.number) == key for e in ended)
 
+    def endings_of_strangers(self, held: Sequence[Attempt]) -> list[Ending]:
+        """Attempts that are this node's by the store, and that are not held here, have never started."""
+        now = self._now()
+        return [
+            Ending(a.job, a.run_key, a.number, a.token, Outcome.INTERRUPTED, None, now, "never started")
+            for a in held
+            if not self.holds(a.key)
+        ]
+
     # -- begin and end -----------------------------------------------------------------------------
 
     def start(self, job: Job, attempt: Attempt) -> None:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 
 _LONGEST_CALL = timedelta(seconds=5)
+RECOVER = timedelta(seconds=4)  # who died is found within 5 s of the end of its lease
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -16,13 +17,18 @@ class Settings:
     slots: Mapping[str, int]
     beat: timedelta = timedelta(seconds=10)
     poll: timedelta = timedelta(seconds=30)
-    recover: timedelta = timedelta(seconds=10)
+    recover: timedelta = RECOVER
     prune: timedelta = timedelta(minutes=1)
     drain: timedelta = timedelta(seconds=30)
     grace: timedelta = timedelta(seconds=10)  # for what was asked to end and does not; then it is left behind
     pause: timedelta = timedelta(seconds=1)  # before a call that was not answered is made again
     claim: int = 500  # at most so many at once; while they start, the store is asked for the next
     batch: int = 1000
+
+    @property
+    def longest_gap(self) -> timedelta:
+        """Between two heartbeats, if nothing is in the way; a gap that costs others their lease is longer."""
+        return self.beat + self.pause
 
     @property
     def patience(self) -> timedelta:

@@ -124,6 +124,13 @@ class Ending(NamedTuple):
     exit_code: int | None = None
 
 
+class Refused(NamedTuple):
+    """An ending that did not count now: its attempt is no longer open under that node and token."""
+
+    ending: Ending
+    reason: str
+
+
 def run_key(job: str, scheduled_for: datetime, request: str | None) -> str:
     """`source/name@2026-11-15T07:00:00Z`, or `source/name!request` for what a person asked for."""
     if request is not None:

@@ -50,7 +50,10 @@ class Skip(NamedTuple):
 
 
 class Node(NamedTuple):
-    """One start of an engine process: a fresh id, and what it serves."""
+    """One start of an engine process: a fresh id, what it serves, and where it runs.
+
+    `is_draining`: it claims no more, and leaves when what it holds has ended.
+    """
 
     id: str
     name: str = ""
@@ -58,6 +61,9 @@ class Node(NamedTuple):
     kinds: tuple[str, ...] | None = None  # of actions that it can carry out; None: all
     version: str = ""
     skew: timedelta = timedelta(0)  # of its host's clock against the store's, when it was last worth telling
+    host: str = ""  # as its operating system calls it; empty: it has not said
+    process: int | None = None  # its number on that host
+    is_draining: bool = False
 
 
 class Lease(NamedTuple):

@@ -8,14 +8,26 @@ from typing import NamedTuple
 from foliot.model.state import Node
 
 
+class Lane(NamedTuple):
+    """A queue and a kind of action, and when the first of their jobs is to be looked at.
+
+    Whoever serves both can claim from it; if nobody does, its jobs wait.
+    """
+
+    queue: str
+    kind: str
+    wake_at: datetime
+
+
 class Overview(NamedTuple):
-    """The store at a glance."""
+    """The store at a glance; `lanes`: those in which somebody has to look at a job, now or later."""
 
     jobs: int = 0
     damaged: int = 0
     open_attempts: int = 0
     nodes: tuple[str, ...] = ()
     next_wake_at: datetime | None = None
+    lanes: tuple[Lane, ...] = ()
 
 
 class NodeView(NamedTuple):

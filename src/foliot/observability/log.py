@@ -19,7 +19,7 @@ from typing import Any
 from foliot.errors import StoreError
 from foliot.model.attempt import Attempt, Outcome, Trigger, format_instant
 from foliot.model.decision import Event, Happening
-from foliot.model.view import Pulse
+from foliot.model.view import NodeView, Pulse
 from foliot.observability.flood import Flood
 
 # Every line there is. The documentation and a test name them all.
@@ -50,6 +50,7 @@ LINES = {
     "jobs_passed_over": logging.WARNING,
     "store_trouble": logging.WARNING,
     "lease_lost": logging.WARNING,
+    "node_buried": logging.WARNING,
     "clock_jumped": logging.WARNING,
     "clock_skewed": logging.WARNING,
     "listener_failed": logging.ERROR,
@@ -104,6 +105,15 @@ def tell(event: str, cause: BaseException | None = None, /, **fields: Any) -> No
     level = LINES[event]
     if _logger.isEnabledFor(level):
         _logger.log(level, Line(event, fields), exc_info=cause)
+
+
+def tell_burial(dead: NodeView, by: str | None = None) -> None:
+    """A node was buried: where it ran, until when it was heard of, and how many attempts are lost with it."""
+    node = dead.node
+    tell(
+        "node_buried", node=node.id, name=node.name or None, host=node.host or None, process=node.process,
+        lease_until=dead.until, attempts=dead.open_count, by=by,
+    )  # fmt: skip
 
 
 def _no_title(_: str) -> None:
@@ -208,7 +218,7 @@ class LogListener:
         """A store is asked again and again: of its troubles in a row the 1st, 2nd, 4th, 8th … is told."""
         self._troubles += 1
         if self._troubles & (self._troubles - 1) == 0:
-            tell("store_trouble", error=str(error), troubles=self._troubles)
+            tell("store_trouble", error=str(error), hint=error.hint, troubles=self._troubles)
 
     def on_turn(self, what: str, took: timedelta, held: int) -> None:
         pass
@@ -230,6 +240,9 @@ class LogListener:
 
     def on_lease_lost(self, node: str) -> None:
         tell("lease_lost", node=node)
+
+    def on_burial(self, node: str, dead: NodeView) -> None:
+        tell_burial(dead, node)
 
 
 class _Late:

@@ -18,7 +18,7 @@ from prometheus_client.registry import Collector
 
 from foliot.errors import StoreError
 from foliot.model.decision import Event
-from foliot.model.view import Pulse, SourceHealth
+from foliot.model.view import NodeView, Pulse, SourceHealth
 from foliot.observability.log import WRONG_CLOCK
 from foliot.observability.tally import TURN, Histogram, Tallies, Tally
 
@@ -42,6 +42,7 @@ class Metrics(Collector):
         self._troubles: dict[str, int] = {}
         self._jumps = {"forward": 0, "backward": 0}
         self._leases_lost = 0
+        self._burials = 0
         self._held = 0
         self._pulse: Pulse | None = None
         self._sources: dict[str, SourceHealth] = {}
@@ -78,6 +79,10 @@ class Metrics(Collector):
     def on_lease_lost(self, node: str) -> None:  # noqa: ARG002 - a node's id would be a new series each time
         with self._lock:
             self._leases_lost += 1
+
+    def on_burial(self, node: str, dead: NodeView) -> None:  # noqa: ARG002 - as above
+        with self._lock:
+            self._burials += 1
 
     def on_source(self, health: SourceHealth) -> None:
         """A source that is followed was looked at."""
@@ -136,6 +141,9 @@ class Metrics(Collector):
         yield turns
         yield CounterMetricFamily(
             "foliot_leases_lost", "How often this node was declared dead, and was not.", self._leases_lost
+        )
+        yield CounterMetricFamily(
+            "foliot_nodes_buried", "Nodes that this node has found dead, and buried.", self._burials
         )
         troubles = CounterMetricFamily(
             "foliot_store_troubles", "Calls that the store did not answer.", labels=("error",)

@@ -7,14 +7,13 @@ process. `now` of leases is the store's own clock, as with a server.
 from __future__ import annotations
 
 import threading
-from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 from functools import partial
 from typing import Any, NamedTuple
 
 from foliot.errors import CommandRefusedError, JobNotFoundError, NodeBuriedError, StaleRevisionError
-from foliot.model.attempt import Attempt, AttemptState, Ending, Outcome
+from foliot.model.attempt import Attempt, AttemptState, Ending, Outcome, Refused
 from foliot.model.damage import Damage, damage_of
 from foliot.model.decision import Decision, Event, set_aside
 from foliot.model.job import Job
@@ -36,10 +35,10 @@ from foliot.protocols import (
     Output,
     Pruned,
     Recovered,
-    Refused,
     RunQuery,
 )
 from foliot.stores.due import DueIndex
+from foliot.stores.glance import overview_of, sources_of
 from foliot.stores.matching import is_held, is_wanted, swap_end, swap_loss
 from foliot.stores.retention import superfluous, superfluous_skips
 
@@ -54,6 +53,8 @@ class _Life(NamedTuple):
 
 class MemoryStore:
     """Keeps jobs for as long as the process lives."""
+
+    proves_deaths = True  # it is never away, so a lease that has run out tells of its node
 
     def __init__(self, clock: Clock, *, lease: timedelta = timedelta(seconds=30)) -> None:
         self._clock = clock
@@ -175,9 +176,10 @@ class MemoryStore:
         events: list[Event] = []
         with self._lock:
             store_now = self._clock.now()
-            for id_, life in self._nodes.items():
-                if life.until < store_now:
-                    self._nodes[id_] = life._replace(is_buried=True)
+            dead = [life for life in self._nodes.values() if life.until < store_now and not life.is_buried]
+            buried = tuple(NodeView(life.node, life.until, len(self._held(life.node.id))) for life in dead)
+            for life in dead:
+                self._nodes[life.node.id] = life._replace(is_buried=True)
             # Who holds and does not live is dead, known or not. The dead are remembered: none joins again.
             living = {id_ for id_, life in self._nodes.items() if not life.is_buried}
             lost = [
@@ -191,7 +193,7 @@ class MemoryStore:
                 decision = self._ask(record, partial(swap_loss, decide, run_key, number, now), now, events)
                 if decision is not None:
                     self._write(record.job, decision)
-        return Recovered(tuple(events), more=len(lost) > limit)
+        return Recovered(tuple(events), len(lost) > limit, buried)
 
     # -- people and sources ------------------------------------------------------------------------
 
@@ -245,14 +247,19 @@ class MemoryStore:
 
     async def sources(self) -> tuple[SourceView, ...]:
         with self._lock:
-            there = (record.job.source for record in self._records.values() if not record.state.removed_at)
-            counts = Counter(there)
-            return tuple(view._replace(jobs=counts[name]) for name, view in sorted(self._sources.items()))
+            return sources_of(self._records.values(), self._sources)
 
     async def write_source_status(self, source: str, status: str) -> None:
         with self._lock:
             known = self._sources.get(source, SourceView(source))
             self._sources[source] = known._replace(status=status)
+
+    async def forget_source(self, source: str, revision: str | None) -> bool:
+        with self._lock:
+            known = self._sources.get(source)
+            if is_it := known is not None and known.revision == revision:
+                del self._sources[source]
+            return is_it
 
     # -- questions ---------------------------------------------------------------------------------
 
@@ -292,22 +299,15 @@ class MemoryStore:
             attempts.sort(key=lambda a: (a.scheduled_for, a.job, a.number), reverse=True)
             return tuple(attempts[: query.limit])
 
-    async def skips(self, job: str) -> tuple[Skip, ...]:
+    async def skips(self, job: str, limit: int | None = None) -> tuple[Skip, ...]:
         with self._lock:
-            return tuple(sorted(self._skips.get(job, {}).values(), key=lambda skip: skip.first))
+            ordered = sorted(self._skips.get(job, {}).values(), key=lambda skip: (skip.first, skip.last))
+            return tuple(ordered if limit is None else ordered[max(0, len(ordered) - limit) :])
 
     async def overview(self) -> Overview:
         with self._lock:
-            records = [r for r in self._records.values() if r.state.removed_at is None]
-            sound = [r for r in records if r.job.key not in self._damage]
-            wakes = [r.state.wake_at for r in sound if r.state.wake_at is not None]
-            return Overview(
-                jobs=len(records),
-                damaged=len(self._damage),
-                open_attempts=sum(len(record.attempts) for record in records),
-                nodes=tuple(sorted(id_ for id_, life in self._nodes.items() if not life.is_buried)),
-                next_wake_at=min(wakes, default=None),
-            )
+            alive = (id_ for id_, life in self._nodes.items() if not life.is_buried)
+            return overview_of(self._records.values(), self._damage, alive)
 
     async def now(self) -> datetime:
         return self._clock.now()

@@ -21,6 +21,12 @@ class Seen(NamedTuple):
 NOTHING_ELSE = Seen()
 
 
+def keeps_all(record: Record) -> bool:
+    """Whether nothing of the job's history is ever superfluous, so that it need not be looked at."""
+    keep = record.job.policy.keep
+    return keep.last is None and keep.days is None and not keep.problems_only
+
+
 def superfluous(
     record: Record, history: Iterable[Attempt], now: datetime, seen: Seen = NOTHING_ELSE
 ) -> list[Attempt]:
@@ -29,7 +35,7 @@ def superfluous(
     Of a part of the history no more is found than of the whole.
     """
     keep, state = record.job.policy.keep, record.state
-    if keep.last is None and keep.days is None and not keep.problems_only:
+    if keeps_all(record):
         return []
     still_open = {attempt.run_key for attempt in record.attempts}
     newest_first = sorted(history, key=lambda a: (a.scheduled_for, a.number), reverse=True)
@@ -53,7 +59,7 @@ def superfluous(
 def superfluous_skips(record: Record, skips: Iterable[Skip], now: datetime) -> list[Skip]:
     """Skips that the job's policy does not keep: as old, or as many, as the runs that it does not keep."""
     keep = record.job.policy.keep
-    newest_first = sorted(skips, key=lambda skip: skip.last, reverse=True)
+    newest_first = sorted(skips, key=lambda skip: (skip.first, skip.last), reverse=True)
     return [
         skip
         for position, skip in enumerate(newest_first)

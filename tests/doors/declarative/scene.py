@@ -40,6 +40,7 @@ class AskedStore:
         self._store = store
         self._clock = clock
         self.failures: dict[str, Exception] = {}
+        self.proves_deaths = getattr(store, "proves_deaths", False)
 
     def __getattr__(self, verb: str) -> Any:
         async def ask(*args: Any, **options: Any) -> Any:
@@ -113,6 +114,10 @@ class Stage:
                 self.running[name] -= 1
 
         return name, cron, callback, delay
+
+    def begin(self, work: Coroutine[Any, Any, None]) -> asyncio.Future[None]:
+        """Let something go on beside; it waits for the clock."""
+        return asyncio.ensure_future(work)
 
     async def passes(self, duration: timedelta) -> None:
         await self.clock.advance(duration)

@@ -11,7 +11,7 @@ from typing import Any
 import psycopg
 import pytest
 
-from foliot.stores.postgres import PostgresStore, chain, life, question, run, statement
+from foliot.stores.postgres import PostgresStore, chain, life, prune, question, run, statement
 from foliot.stores.postgres.address import read_address
 from foliot.stores.postgres.connection import WRITE, begin, connect
 from foliot.stores.sql.sweep import FIRST
@@ -43,8 +43,18 @@ HOT = {
     "who holds anything": (statement.HOLDERS, (), ["attempts_held"]),
     "what the dead held": (run._LOST, (1, 1), ["attempts_held", "states_pkey"]),
     "the history of jobs": (chain._ATTEMPTS, ("{1}",), ["states_pkey", "attempts_pkey"]),
+    "the newest of a job": (chain.DESCENTS, ("{1}", "{1}", 9), ["attempts_pkey"]),
+    "where descents begin": (chain.HEADS, (1, 1), ["states_pkey", "attempts_rise"]),
+    "when jobs last succeeded": (chain.SUCCESSES, (9, 9, "{1}", "{1}"), ["attempts_pkey"]),
+    "problems of a job": (question.PROBLEMS_OF_JOB, (1, 2, 0, 0, 9), ["attempts_trouble"]),
+    "open runs of a job": (question.OPEN_OF_JOB, (1,), ["attempts_open"]),
+    "old skips": (prune.OLD_SKIPS, ("{1}", "{9}", "{9}", 9, 9), ["skips_pkey"]),
     "a node that lives": (life._IS_LIVING, ("a",), ["node_names_id_key", "nodes_pkey"]),
-    "a claim made before": (run._ASKED_BEFORE, ("c", 1), ["claims_claim_id_key"]),
+    "what a claim begins with": (
+        life.LIVING,
+        (None, "c", '{"default"}', "a"),
+        ["node_names_id_key", "nodes_pkey", "claims_claim_id_key", "lanes_queue_kind_key"],
+    ),
 }
 
 
@@ -68,7 +78,7 @@ def connection(server_url: str) -> Iterator[psycopg.Connection[tuple[Any, ...]]]
 def test_rows_are_found_by_an_index(connection: psycopg.Connection[tuple[Any, ...]], name: str) -> None:
     sql, values, wanted = HOT[name]
     plan = [line for (line,) in connection.execute(f"EXPLAIN {sql}".encode(), values)]
-    tables = r"Seq Scan on (states|jobs|attempts|nodes|node_names|claims)\b"
+    tables = r"Seq Scan on (states|jobs|attempts|skips|nodes|node_names|claims)\b"
     assert [line for line in plan if re.search(tables, line)] == [], plan
     for index in wanted:
         assert any(index in line for line in plan), plan

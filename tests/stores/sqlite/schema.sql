@@ -50,6 +50,14 @@ CREATE TABLE lanes (
 
 CREATE TABLE node_names (node_no INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE);
 
+CREATE TABLE node_notes (
+    node_no INTEGER PRIMARY KEY,
+    host TEXT NOT NULL,
+    process INTEGER,
+    skew INTEGER NOT NULL,
+    is_draining INTEGER NOT NULL
+);
+
 CREATE TABLE nodes (
     node_no INTEGER PRIMARY KEY,
     name TEXT NOT NULL,
@@ -72,6 +80,8 @@ CREATE TABLE outputs (
 ) WITHOUT ROWID;
 
 CREATE TABLE policies (policy_no INTEGER PRIMARY KEY, text TEXT NOT NULL UNIQUE);
+
+CREATE TABLE remains (job_no INTEGER PRIMARY KEY, key TEXT NOT NULL, newest_at INTEGER);
 
 CREATE TABLE skips (
     job_no INTEGER NOT NULL,
@@ -120,6 +130,10 @@ CREATE INDEX attempts_open ON attempts (job_no) WHERE state < 3;
 CREATE INDEX attempts_problem ON attempts (outcome, scheduled_for) WHERE outcome > 1;
 
 CREATE INDEX attempts_request ON attempts (job_no, request, number) WHERE request > '';
+
+CREATE INDEX attempts_rise ON attempts (job_no, previous_at) WHERE previous_at > scheduled_for;
+
+CREATE INDEX attempts_trouble ON attempts (job_no, scheduled_for) WHERE outcome > 1;
 
 CREATE INDEX states_damaged ON states (job_no) WHERE damage IS NOT NULL;
 

@@ -15,13 +15,16 @@ from foliot.engine.plan_definition import plan_declared, plan_removed
 from foliot.errors import StoreError, StoreUnavailableError
 from foliot.model.attempt import Outcome
 from foliot.model.job import Action, Job
+from foliot.model.state import Node
 from foliot.model.view import SourceView
 from foliot.protocols import Changes, RunQuery
 from foliot.schedules import Every
+from foliot.stores.sql.codes import whole
 from foliot.stores.sqlite import SqliteStore
 from foliot.stores.sqlite.connection import Synchronous, connect
 from foliot.stores.sqlite.migration import MAJOR, migrate, statements, steps
 from foliot.testing.clock import ManualClock
+from foliot.testing.contract.sample import lose
 
 SNAPSHOT = Path(__file__).with_name("schema.sql")
 OPEN_AND_JOIN = """
@@ -89,8 +92,9 @@ def test_what_an_older_program_has_written_is_read_as_it_is(tmp_path: Path) -> N
         with closing(sqlite3.connect(path)) as connection, connection:
             connection.executescript(
                 f"""
-                ALTER TABLE attempts DROP COLUMN exit_code; DROP TABLE source_notes;
-                DROP INDEX attempts_cancelling;
+                ALTER TABLE attempts DROP COLUMN exit_code; DROP TABLE source_notes; DROP TABLE node_notes;
+                DROP INDEX attempts_cancelling; DROP INDEX attempts_rise; DROP INDEX attempts_trouble;
+                DROP TABLE remains;
                 PRAGMA user_version = {steps()[0].number};
                 INSERT INTO attempts (scheduled_for, job_no, request, number, ordinal, trigger, state, token,
                     outcome, reason, retries, losses) VALUES (7, 1, '', 1, 0, 0, 3, 1, 2, 'due', 0, 0);
@@ -105,6 +109,30 @@ def test_what_an_older_program_has_written_is_read_as_it_is(tmp_path: Path) -> N
             with closing(sqlite3.connect(path)) as connection, connection:
                 connection.execute("INSERT OR REPLACE INTO sources VALUES ('old', 'r3')")
             assert await store.sources() == (SourceView("old", "r3", 1, None),), "since when, nobody knows"
+
+    asyncio.run(act())
+
+
+def test_a_node_of_an_older_program_is_shown_with_what_it_says(tmp_path: Path) -> None:
+    """It writes whole rows of its nodes, and knows of no notes: neither when it joins nor when it buries."""
+    path, clock = tmp_path / "jobs.db", ManualClock()
+    joined = "INSERT INTO nodes VALUES (7, 'old', '[\"default\"]', NULL, '0.1', '', '', ?, 0)"
+
+    async def act() -> None:
+        async with SqliteStore(path, clock) as store:
+            await store.join(Node("new", host="web-1", process=4, skew=timedelta(seconds=3)))
+            until = (await store.renew("new")).until
+            with closing(sqlite3.connect(path)) as connection, connection:
+                connection.execute("INSERT INTO node_names VALUES (7, 'old')")
+                connection.execute(joined, (whole(until),))
+            new, old = (view.node for view in await store.nodes())
+            assert new == Node("new", host="web-1", process=4, skew=timedelta(seconds=3))
+            assert old == Node("old", "old", version="0.1")
+            with closing(sqlite3.connect(path)) as connection, connection:
+                connection.execute("DELETE FROM nodes WHERE name = ''")  # the older one has buried the newer
+            await store.recover(10, clock.now(), lose)
+            with closing(sqlite3.connect(path)) as connection:
+                assert connection.execute("SELECT count(*) FROM node_notes").fetchone() == (0,)
 
     asyncio.run(act())
 

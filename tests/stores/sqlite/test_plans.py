@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from foliot.stores.sqlite import SqliteStore, chain, life, run, statement
+from foliot.stores.sqlite import SqliteStore, chain, life, prune, question, run, statement
 from foliot.testing.clock import ManualClock
 
 HOT = {
@@ -26,6 +26,12 @@ HOT = {
     "who holds anything": (statement.HOLDERS, ["attempts_held"]),
     "cancels": (life._CANCELS, ["attempts_held"]),
     "the history of a job": (chain.ATTEMPTS_OF_JOB, ["states USING INTEGER PRIMARY KEY", "PRIMARY KEY"]),
+    "the newest of a job": (chain.NEWEST_FIRST, ["attempts_rise", "PRIMARY KEY"]),
+    "the last success of a job": (chain.SUCCESS_FAR, ["states USING INTEGER PRIMARY KEY", "PRIMARY KEY"]),
+    "problems of a job": (question.PROBLEMS_OF_JOB, ["attempts_trouble"]),
+    "old skips": (prune.OLD_SKIPS, ["PRIMARY KEY"]),
+    "the first skips": (prune.FIRST_SKIPS, ["PRIMARY KEY"]),
+    "how many skips there are": (prune.COUNT_SKIPS, ["PRIMARY KEY"]),
     "a lane": ("SELECT lane_no, kind FROM lanes WHERE queue = ?", ["sqlite_autoindex_lanes_1"]),
     "a claim made before": ("SELECT claim_no FROM claims WHERE claim_id = ? AND node_no = ?", ["claims"]),
 }
@@ -45,7 +51,7 @@ def connection(tmp_path: Path) -> Iterator[sqlite3.Connection]:
 @pytest.mark.parametrize("name", HOT)
 def test_rows_are_found_by_an_index(connection: sqlite3.Connection, name: str) -> None:
     sql, wanted = HOT[name]
-    values: object = {"job": 1} if ":job" in sql else (1,) * sql.count("?")
+    values: object = {"job": 1, "most": 9} if ":job" in sql else (1,) * sql.count("?")
     rows = connection.execute(f"EXPLAIN QUERY PLAN {sql}", values)  # type: ignore[arg-type]  # either kind
     plan = [detail.replace(" AS ", " ") for *_, detail in rows]
     scans = [step for step in plan if step.startswith("SCAN") and not _is_bounded(step)]

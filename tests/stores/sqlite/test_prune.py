@@ -1,80 +1,49 @@
-"""Of a history that is too long to be read at once, the newest part is pruned first, and then the rest."""
+"""Histories that are too long to be read at once are pruned by parts, and in the end as if they were not."""
 
 from __future__ import annotations
 
 import asyncio
-from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
 
-from foliot.model.attempt import Outcome
-from foliot.model.policy import Keep, Policy
-from foliot.protocols import Changes, RunQuery
-from foliot.stores.sqlite import SqliteStore, chain, prune
+from foliot.model.policy import Keep
+from foliot.stores.sql import prune
 from foliot.testing.clock import ManualClock
-from foliot.testing.contract.history import KEY, ended, write_down
-from foliot.testing.contract.sample import SOURCE, a_job, declare_at, untouched
-
-NOW = datetime(2031, 5, 6, 7, 8, 9, tzinfo=UTC)
-HOURS = 60
+from foliot.testing.contract import HistoryContract, Sharing
+from stores import by_parts
+from stores.sqlite.opening import open_sqlite
 
 
-@pytest.mark.parametrize(
-    ("keep", "count"),
-    [
-        (Keep(last=3, days=None), 3),
-        (Keep(last=23, days=None), 23),
-        (Keep(last=None, days=1), 24),
-        (Keep(last=None, days=None, problems_only=True), HOURS // 2 + 1),
-    ],
-    ids=str,
-)
-@pytest.mark.parametrize("step", [1, 7])  # 7: the hours are not written in their order
+@pytest.fixture(autouse=True)
+def _short_parts(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(prune, "MOST_MOMENTS", by_parts.MOST)
+
+
+@pytest.mark.parametrize("keep", by_parts.KEEPS.values(), ids=by_parts.KEEPS)
 @pytest.mark.parametrize("limit", [4, 1000])
-def test_in_the_end_what_the_policy_keeps_is_left(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, keep: Keep, count: int, *, step: int, limit: int
-) -> None:
-    monkeypatch.setattr(prune, "MOST_MOMENTS", 7)
-    past = [
-        ended(NOW - timedelta(hours=hours), Outcome.FAILED if hours % 2 else Outcome.SUCCEEDED)
-        for hours in (number * step % (HOURS + 1) for number in range(HOURS, 0, -1))
-    ]
-
+@pytest.mark.parametrize("is_in_order", [True, False])
+def test_by_parts_the_same_is_forgotten(tmp_path: Path, keep: Keep, limit: int, *, is_in_order: bool) -> None:
     async def act() -> None:
-        async with SqliteStore(tmp_path / "jobs.db", ManualClock(NOW)) as store:
-            job = a_job("job", policy=Policy(keep=keep))
-            await store.reconcile(
-                SOURCE, None, "r1", Changes((job,)), declared=declare_at(None, NOW), removed=untouched
-            )
-            newest_first = sorted(past, key=lambda attempt: attempt.scheduled_for, reverse=True)
-            for attempt in past:
-                await store.update(KEY, write_down([attempt], last_run=newest_first[0].run_key))
-            while (await store.prune(NOW, limit)).forgotten:
-                pass
-            left = await store.runs(RunQuery(job=KEY, limit=1000))
-            assert len(left) == count
-            assert len(await store.runs(RunQuery(limit=1000))) == count, "all are in the chain"
-            if not keep.problems_only:
-                assert list(left) == newest_first[:count]
+        async with open_sqlite(str(tmp_path / "jobs.db"), ManualClock(by_parts.NOW)) as store:
+            await by_parts.check_that_the_same_is_forgotten(store, keep, limit, is_in_order=is_in_order)
 
     asyncio.run(act())
 
 
-def test_no_more_is_read_of_a_long_history_than_is_needed(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(prune, "MOST_MOMENTS", 7)
-    monkeypatch.delattr(chain, "attempts_of")  # which reads all of it
-    past = [ended(NOW - timedelta(hours=hours)) for hours in range(HOURS, 0, -1)]
-
+def test_a_long_history_of_which_nothing_is_forgotten_is_not_in_the_way_of_others(tmp_path: Path) -> None:
     async def act() -> None:
-        async with SqliteStore(tmp_path / "jobs.db", ManualClock(NOW)) as store:
-            job = a_job("job", policy=Policy(keep=Keep(last=3, days=None)))
-            await store.reconcile(
-                SOURCE, None, "r1", Changes((job,)), declared=declare_at(None, NOW), removed=untouched
-            )
-            await store.update(KEY, write_down(past, last_run=past[-1].run_key))
-            assert (await store.prune(NOW, 1000)).forgotten == 3
+        async with open_sqlite(str(tmp_path / "jobs.db"), ManualClock(by_parts.NOW)) as store:
+            await by_parts.check_that_others_are_looked_at(store)
 
     asyncio.run(act())
+
+
+class TestHistoryByParts(HistoryContract):
+    @pytest.fixture(autouse=True)
+    def _short_parts(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(prune, "MOST_MOMENTS", 100)
+
+    @pytest.fixture
+    def sharing(self, tmp_path: Path) -> Sharing:
+        return Sharing(open_sqlite, str(tmp_path / "jobs.db"))

@@ -45,5 +45,9 @@ ON_A_SERVER = (
         "wait_for_ever", Kind.BLACKHOLE, frozenset({Code.MISSED, Code.LATE, Code.STUCK}),
         words=" took ", of_the_ten="no-deadline store call", seconds=12,
     ),
+    Bug(
+        "bury_at_once", Kind.RESTART, frozenset({Code.UNEXPLAINED_LOSS}),
+        words="by an outage of the store", seconds=16,
+    ),
 )  # fmt: skip
 BUGS = (*ON_A_FILE, *ON_A_SERVER)

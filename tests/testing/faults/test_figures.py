@@ -110,6 +110,14 @@ def test_an_outage_of_the_store_takes_nothing_from_a_node_that_lives(
     assert any("by an outage" in problem for problem in found.problems(is_server=True)) == is_robbed
 
 
+@pytest.mark.parametrize(("seconds", "is_robbed"), [(14.1, True), (15.3, True), (15.6, False), (20, False)])
+def test_but_who_does_not_renew_in_the_time_that_it_has_is_rightly_buried(
+    seconds: float, *, is_robbed: bool
+) -> None:
+    lost = attempt(9, seconds, node="n-a", outcome=Outcome.LOST)
+    assert bool(measure(history(lost), [OUTAGE], [], TIMES).robbed) == is_robbed
+
+
 def test_a_claim_whose_answer_was_lost_is_settled_when_it_starts_or_ends() -> None:
     cut = deed(Kind.CUTCOMMIT, 10, 10, words="COMMIT of a claim: its answer")
     started = attempt(9.9, 20, node="n-a", outcome=Outcome.SUCCEEDED)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from datetime import timedelta
 
+import pytest
+
 from foliot.model.attempt import Outcome, Trigger
 from foliot.testing.history import Code, Trouble, check
 from testing.history.tale import JOB, Tale
@@ -53,6 +55,30 @@ def test_measures() -> None:
     assert measures.outcomes == {"succeeded": 4, "lost": 1}
     assert measures.unknown_outcomes == 0.2
     assert (measures.occurrences, measures.excused) == (4, 0.0)
+
+
+@pytest.mark.parametrize(
+    ("kind", "host", "expected"),
+    [(Trouble.PARTITIONED, None, 11), (Trouble.PAUSED, "a", 11), (Trouble.PAUSED, "b", 36)],
+    ids=["the store was away", "nobody else was able", "the dead one stood still, too"],
+)
+def test_a_recovery_counts_only_time_in_which_somebody_was_able(
+    kind: Trouble, host: str | None, expected: int
+) -> None:
+    tale = Tale().declare().fault(Trouble.DOWN, "10:00:10", "10:05", host="b")
+    tale.fault(kind, "10:00:12", "10:00:32", host=host)  # and five seconds to get over it
+    tale.run("10:00", node="b", outcome=Outcome.LOST, lost_at="10:00:45")
+    tale.run("10:00", number=2, start="10:00:46", trigger=Trigger.LOST)
+    assert check(tale.history()).measures.recoveries == (timedelta(seconds=expected),)
+
+
+def test_a_recovery_is_counted_from_the_death_and_not_from_what_was_before_it() -> None:
+    tale = Tale().declare().run("10:00", node="b", outcome=Outcome.LOST, lost_at="10:00:55")
+    tale.fault(Trouble.PARTITIONED, "10:00:12", "10:00:18", host="b").fault(
+        Trouble.DOWN, "10:00:20", "10:05", host="b"
+    )
+    tale.run("10:00", number=2, start="10:00:56", trigger=Trigger.LOST)
+    assert check(tale.history()).measures.recoveries == (timedelta(seconds=36),)
 
 
 def test_the_lag_without_faults_leaves_out_what_a_fault_or_another_run_explains() -> None:

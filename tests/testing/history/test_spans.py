@@ -8,7 +8,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from foliot.testing.history.spans import Span, between, covering, crowded, first_room, merged, touches
+from foliot.testing.history.spans import (
+    Span,
+    between,
+    covering,
+    crowded,
+    first_room,
+    merged,
+    shared,
+    touches,
+)
 from testing.history.tale import clock
 
 Minutes = list[tuple[int, int]]
@@ -92,3 +101,11 @@ def test_what_is_covered_and_what_lies_between_are_all(given: Minutes, minute: i
     assert (covering(covered, moment) is None) != (covering(gaps, moment) is None)
     begin, end = sorted((at(minute), at(other)))
     assert touches(covered, begin, end) == any(first <= end and last >= begin for first, last in covered)
+
+
+@pytest.mark.parametrize(
+    ("given", "begin", "end", "expected"),
+    [([], 0, 59, 0), ([(5, 9), (20, 30)], 0, 59, 14), ([(5, 9), (20, 30)], 7, 22, 4), ([(5, 9)], 10, 20, 0)],
+)
+def test_shared(given: Minutes, begin: int, end: int, expected: int) -> None:
+    assert shared(spans(given), at(begin), at(end)) == timedelta(minutes=expected)

@@ -331,6 +331,6 @@ BUGS = [
         of_the_ten="no-deadline store call",
     ),
     Bug(bury_the_living, {Code.UNEXPLAINED_LOSS}, first_seed=1),
-    Bug(let_zombies_go_on, {Code.OVERLAP}, first_seed=20),
+    Bug(let_zombies_go_on, {Code.OVERLAP}),
     Bug(start_twice, {Code.DUP_EFFECT}, first_seed=1),
 ]

@@ -32,13 +32,14 @@ class Difference(NamedTuple):
     changes: Changes
 
 
-async def compare(store: FullStore, namespace: str, plan: Plan, now: datetime) -> Difference:
-    """What `initialize` is to write.
+async def compare(store: FullStore, namespace: str, plan: Plan, now: datetime, *, buries: bool) -> Difference:
+    """What `initialize` is to write; `buries`: a lease that has run out proves its node dead.
 
     The TaskTryDeserializeError that fits if a task is damaged: to declare it would overwrite it.
     """
     base = await store.revision(namespace)  # first of all: what comes after it makes this stale
-    await store.recover(_PAGE, now, plan_lost)  # whose death is proved does not live: what it had may go
+    if buries:  # who is dead, for sure, does not live: what it had may go
+        await store.recover(_PAGE, now, plan_lost)
     others = other_lists(plan.kinds, await store.nodes())
     declared: list[Job] = []
     removed: list[str] = []

@@ -105,6 +105,7 @@ class Polling:
         self._agreed: tuple[frozenset[str], str | None] = frozenset(), None  # who else was there, and what
         self._life: asyncio.Future[None] | concurrent.futures.Future[None] | None = None
         self._is_sparing = False
+        self._buries = False
         self.step = "opening the store"
 
     async def prepare(self, plan: Plan) -> None:
@@ -116,15 +117,30 @@ class Polling:
         # Who is about to declare tasks is seen before they are: nobody else drops them meanwhile.
         self._node = self._new_node()
         await store.join(Node(self._node, self._identifier, tuple(_SETTINGS.slots), plan.kinds))
+        self._buries = await self._let_renew(store)
         while not await self._agree(store, plan):
             pass  # another scheduler of this namespace was quicker; this is the later word
         if not plan.jobs:
             await self._leave()  # there is nothing to look after
 
+    async def _let_renew(self, store: FullStore) -> bool:
+        """Whether a lease that has run out proves a death; where only leases tell, who lives may renew first.
+
+        Nobody knows yet for how long the store was away for others.
+        """
+        if getattr(store, "proves_deaths", False):
+            return True
+        now = await store.now()
+        has_silent = any(view.until < now for view in await store.nodes())
+        if has_silent:
+            await self._clock.wait(_SETTINGS.patience)
+        return has_silent
+
     async def _agree(self, store: FullStore, plan: Plan) -> bool:
         """Make the store agree with what was registered; False if it has to be compared anew."""
         self.step = "reading the persisted tasks"
-        difference = await compare(store, self._namespace, plan, await store.now())
+        now = await store.now()
+        difference = await compare(store, self._namespace, plan, now, buries=self._buries)
         self.step = "applying the registrations"
         return await self._settle(store, difference)
 

@@ -9,7 +9,7 @@ import psycopg
 from foliot.model.damage import Damage
 from foliot.model.decision import Decision
 from foliot.model.job import Job
-from foliot.stores.postgres import arrays, chain, statement
+from foliot.stores.postgres import arrays, chain, remains, statement
 from foliot.stores.postgres.connection import Connection
 from foliot.stores.postgres.memory import Memory
 from foliot.stores.postgres.shelf import Shelf
@@ -56,7 +56,6 @@ class Book(SqlBook):
         self._memory = desk.memory
         self._locks = locks
         self._new_states: list[Row] = []
-        self.mark = ""  # what this transaction leaves on the rows that it writes
 
     # -- reading -----------------------------------------------------------------------------------
 
@@ -102,10 +101,7 @@ class Book(SqlBook):
             return []
         wanted = arrays.numbers(row[0] for row in states)
         open_rows = self.connection.execute(statement.OPEN_BY_NUMBER, (wanted,), binary=True)
-        mark = self.connection.execute(statement.MARK)
-        entries = self._unread(self._defined(states), open_rows.fetchall())
-        self.mark = (mark.fetchone() or ("",))[0]
-        return entries
+        return self._unread(self._defined(states), open_rows.fetchall())
 
     def _defined(self, states: list[Row]) -> list[Row]:
         """The rows of jobs whose states were locked, with their definitions as they are now."""
@@ -194,10 +190,8 @@ class Book(SqlBook):
 
     def remove(self, entry: Entry) -> None:
         self.flush()
-        rows = chain.attempts_of(self.connection, (entry.job_no,))[entry.job_no]
-        chain.forget_outputs(self.connection, entry.key, rows)
-        chain.forget_all(self.connection, entry.job_no, rows)
-        for table in ("skips", "states", "jobs"):
+        remains.leave(self.connection, entry.job_no, entry.key, entry.newest)
+        for table in ("states", "jobs"):
             self.connection.execute(f"DELETE FROM {table} WHERE job_no = %s", (entry.job_no,))  # noqa: S608 - as above
         entry.record, entry.damage = None, None
 

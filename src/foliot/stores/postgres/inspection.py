@@ -22,7 +22,8 @@ _CHECKS = {
         SELECT count(*) FROM states AS s LEFT JOIN jobs AS j ON j.job_no = s.job_no WHERE j.job_no IS NULL
     """,
     "{} attempt(s) belong to no job": """
-        SELECT count(*) FROM attempts AS a LEFT JOIN jobs AS j ON j.job_no = a.job_no WHERE j.job_no IS NULL
+        SELECT count(*) FROM attempts AS a LEFT JOIN jobs AS j ON j.job_no = a.job_no
+        WHERE j.job_no IS NULL AND a.job_no NOT IN (SELECT job_no FROM remains)
     """,
     "{} index(es) are not valid: REINDEX them": """
         SELECT count(*) FROM pg_index AS i JOIN pg_class AS c ON c.oid = i.indrelid

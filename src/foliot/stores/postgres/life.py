@@ -17,17 +17,22 @@ from foliot.errors import NodeBuriedError
 from foliot.model.attempt import Attempt
 from foliot.model.state import Lease, Node
 from foliot.model.view import NodeView
-from foliot.stores.postgres import statement
+from foliot.stores.postgres import arrays, statement
 from foliot.stores.postgres.book import Desk
-from foliot.stores.postgres.statement import NOW
+from foliot.stores.postgres.statement import MARK, NOW
+from foliot.stores.sql.claim import Asked
 from foliot.stores.sql.codes import an_instant
-from foliot.stores.sql.rows import read_those_that_can_be
+from foliot.stores.sql.rows import Row, read_those_that_can_be
 
 # ruff: noqa: S608 - made of constants only
 
 _CANCELLING = 2  # see codes
+# All that a claim begins with, in one journey.
 LIVING = f"""
-    SELECT n.node_no, n.lease_until, n.kinds, {NOW}, nextval('claim_numbers')
+    SELECT n.node_no, n.lease_until, n.kinds, {NOW}, nextval('claim_numbers'), {MARK},
+        (SELECT c.claim_no FROM claims AS c WHERE c.claim_id = %s AND c.node_no = n.node_no),
+        (SELECT json_agg(json_build_array(l.queue, l.kind, l.lane_no)) FROM lanes AS l
+            WHERE l.queue = ANY(%s::text[]))
     FROM node_names AS i JOIN nodes AS n ON n.node_no = i.node_no
     WHERE i.id = %s AND NOT n.is_buried FOR KEY SHARE OF n
 """
@@ -42,7 +47,8 @@ _BEGIN = """
     SELECT node_no, '', '[]', NULL, '', 0, 0, false FROM new
 """
 _SERVE = """
-    UPDATE nodes SET name = %s, queues = %s, kinds = %s, version = %s, skew = %s
+    UPDATE nodes
+    SET name = %s, queues = %s, kinds = %s, version = %s, skew = %s, host = %s, process = %s, is_draining = %s
     WHERE node_no = (SELECT node_no FROM node_names WHERE id = %s) AND NOT is_buried
 """
 _RENEW = f"""
@@ -70,32 +76,47 @@ _FORGET_DEAD = """
         SELECT 1 FROM attempts AS a WHERE a.node_no = n.node_no AND a.state IN (1, 2)
     )
 """
-_NODES = """
-    SELECT i.id, n.name, n.queues, n.kinds, n.version, n.skew, n.lease_until, (
+_VIEWS = """
+    SELECT i.id, n.name, n.queues, n.kinds, n.version, n.skew, n.host, n.process, n.is_draining,
+    n.lease_until, (
         SELECT count(*) FROM attempts AS a WHERE a.node_no = n.node_no AND a.state IN (1, 2)
     )
-    FROM nodes AS n JOIN node_names AS i ON i.node_no = n.node_no WHERE NOT n.is_buried ORDER BY i.id
+    FROM nodes AS n JOIN node_names AS i ON i.node_no = n.node_no
 """
+_NODES = f"{_VIEWS} WHERE NOT n.is_buried ORDER BY i.id"
+_THESE = f"{_VIEWS} WHERE n.node_no = ANY(%s) ORDER BY i.id"
 
 
 class Life(NamedTuple):
-    """A node that lives, the time by the server, and a number for what it may claim now."""
+    """A node that lives, the time by the server, and what its claim begins with.
+
+    `claim_no` is for what it may claim now, `before` of the claim if it was made before, `lanes` are those of
+    each queue that lead to what the node can do, and `mark` is what the transaction leaves on its rows.
+    """
 
     node_no: int
     lease_until: int
-    kinds: frozenset[str] | None
     now: int
     claim_no: int
+    mark: str
+    before: int | None
+    lanes: dict[str, list[int]]
 
 
-def living(desk: Desk, node: str, told: int | None) -> Life:
-    """A node that lives, held until the end of the transaction; NodeBuriedError if it does not."""
-    row = desk.connection.execute(LIVING, (told, node), binary=True).fetchone()
+def living(desk: Desk, asked: Asked, told: int | None) -> Life:
+    """The node of a claim, held until the end of the transaction; NodeBuriedError if it does not live."""
+    values = told, asked.claim_id, arrays.texts(asked.room), asked.node
+    row = desk.connection.execute(LIVING, values, binary=True).fetchone()
     if row is None:
-        raise NodeBuriedError(node)
-    node_no, until, kinds, now, claim_no = row
-    desk.shelf.know_node(node_no, node)
-    return Life(node_no, until, None if kinds is None else frozenset(json.loads(kinds)), now, claim_no)
+        raise NodeBuriedError(asked.node)
+    node_no, until, kinds, now, claim_no, mark, before, found = row
+    desk.shelf.know_node(node_no, asked.node)
+    wanted = None if kinds is None else frozenset(json.loads(kinds))
+    lanes: dict[str, list[int]] = {}
+    for queue, kind, number in found or ():
+        if wanted is None or kind in wanted:
+            lanes.setdefault(queue, []).append(number)
+    return Life(node_no, until, now, claim_no, mark, before, lanes)
 
 
 def hold(desk: Desk, node: str) -> Callable[[], None]:
@@ -115,7 +136,8 @@ def join(desk: Desk, node: Node, lease: timedelta, told: int | None) -> Lease:
     skew = node.skew // timedelta(microseconds=1)
     desk.connection.execute(_BEGIN, (node.id,))
     serves = node.name, json.dumps(node.queues), kinds, node.version, skew
-    desk.connection.execute(_SERVE, (*serves, node.id))
+    place = node.host, node.process, node.is_draining
+    desk.connection.execute(_SERVE, (*serves, *place, node.id))
     return renew(desk, node.id, lease, told)
 
 
@@ -165,24 +187,32 @@ def time(desk: Desk, told: int | None) -> datetime:
 
 def nodes(desk: Desk) -> tuple[NodeView, ...]:
     """The nodes that are not buried."""
-    found = []
-    for id_, name, queues, kinds, version, skew, until, count in desk.connection.execute(_NODES, binary=True):
-        can_do = None if kinds is None else tuple(json.loads(kinds))
-        off = timedelta(microseconds=skew)
-        node = Node(id_, name, tuple(json.loads(queues)), can_do, version, off)
-        found.append(NodeView(node, an_instant(until), count))
-    return tuple(found)
+    return tuple(_view(row) for row in desk.connection.execute(_NODES, binary=True))
 
 
-def bury(desk: Desk, told: int | None) -> None:
-    """Bury the nodes whose lease has run out, by the server's time; one that is held, the next time."""
+def _view(row: Row) -> NodeView:
+    id_, name, queues, kinds, version, skew, host, process, is_draining, until, count = row
+    can_do = None if kinds is None else tuple(json.loads(kinds))
+    off = timedelta(microseconds=skew)
+    node = Node(id_, name, tuple(json.loads(queues)), can_do, version, off, host, process, is_draining)
+    return NodeView(node, an_instant(until), count)
+
+
+def bury(desk: Desk, told: int | None) -> tuple[NodeView, ...]:
+    """Bury the nodes whose lease has run out, by the server's time; one that is held, the next time.
+
+    Those that are buried now, as they were.
+    """
     found = desk.connection.execute(_EXPIRED, (told,), binary=True)
     overdue = desk.connection.execute(_OVERDUE, (told,)).fetchone() or (0,)
     expired = [number for (number,) in found]
+    buried: tuple[NodeView, ...] = ()
     if expired:
+        buried = tuple(_view(row) for row in desk.connection.execute(_THESE, (expired,), binary=True))
         desk.connection.execute("UPDATE nodes SET is_buried = true WHERE node_no = ANY(%s)", (expired,))
     if overdue[0] > len(expired):
         desk.connection.execute(_END_SILENT)
+    return buried
 
 
 def dead_holders(desk: Desk) -> list[int]:

@@ -17,6 +17,7 @@ _SOURCES = """
     FROM sources AS o ORDER BY o.source
 """  # "0" follows "/"
 _NOTE_REVISION = f"UPDATE sources SET revision = %s, reconciled_at = {NOW} WHERE source = %s"
+_FORGET = "DELETE FROM sources WHERE source = %s AND revision IS NOT DISTINCT FROM %s::text RETURNING 1"
 _NOTE_STATUS = """
     INSERT INTO sources (source, status) VALUES (%s, %s)
     ON CONFLICT (source) DO UPDATE SET status = excluded.status
@@ -31,11 +32,13 @@ def revision(desk: Desk, source: str) -> str | None:
 
 def revision_alone(desk: Desk, source: str) -> str | None:
     """The same; nobody else reconciles that source until this transaction has ended."""
-    desk.connection.execute("INSERT INTO sources (source) VALUES (%s) ON CONFLICT DO NOTHING", (source,))
-    row = desk.connection.execute(
-        "SELECT revision FROM sources WHERE source = %s FOR UPDATE", (source,)
-    ).fetchone()
-    return None if row is None else row[0]
+    row = None
+    while row is None:  # somebody may forget it between the two statements
+        desk.connection.execute("INSERT INTO sources (source) VALUES (%s) ON CONFLICT DO NOTHING", (source,))
+        row = desk.connection.execute(
+            "SELECT revision FROM sources WHERE source = %s FOR UPDATE", (source,)
+        ).fetchone()
+    return row[0]  # type: ignore[no-any-return] # a row has whatever was asked for
 
 
 def note_revision(desk: Desk, source: str, revision: str, told: int | None) -> None:
@@ -46,6 +49,11 @@ def note_revision(desk: Desk, source: str, revision: str, told: int | None) -> N
 def note_status(desk: Desk, source: str, status: str) -> None:
     """Keep how a source fares."""
     desk.connection.execute(_NOTE_STATUS, (source, status))
+
+
+def forget(desk: Desk, source: str, at: str | None) -> bool:
+    """Forget a source, if it is at that revision still."""
+    return desk.connection.execute(_FORGET, (source, at)).fetchone() is not None
 
 
 def sources(desk: Desk) -> tuple[SourceView, ...]:

@@ -11,9 +11,9 @@ from foliot.model.view import Overview
 from foliot.protocols import JobQuery, RunQuery
 from foliot.stores.postgres import arrays, chain, statement
 from foliot.stores.postgres.book import Book, Desk
-from foliot.stores.sql.answer import Shown, Woken, bounds, first_wake, show, wanted
-from foliot.stores.sql.book import Entry
-from foliot.stores.sql.codes import OUTCOME_CODES, OUTCOMES, an_instant, whole
+from foliot.stores.sql.answer import Shown, Woken, bounds, first_wake, newest_runs, show, skips_of, wanted
+from foliot.stores.sql.codes import OUTCOME_CODES, whole
+from foliot.stores.sql.lane import lanes_of
 from foliot.stores.sql.rows import ATTEMPT_COLUMNS, Row, read_those_that_can_be
 
 # ruff: noqa: S608 - made of constants only
@@ -23,9 +23,18 @@ _RUNS = f"""
     FROM attempts AS a JOIN jobs AS j ON j.job_no = a.job_no
 """
 _NEWEST_FIRST = "ORDER BY a.scheduled_for DESC, a.job_no DESC, a.number DESC LIMIT %s"
+OPEN_OF_JOB = f"""
+    SELECT {ATTEMPT_COLUMNS}, previous_at FROM attempts
+    WHERE job_no = %s AND state < 3
+"""
+PROBLEMS_OF_JOB = f"""
+    SELECT {ATTEMPT_COLUMNS}, previous_at FROM attempts
+    WHERE job_no = %s AND outcome = %s AND outcome > 1 AND (%s::bigint IS NULL OR scheduled_for >= %s)
+    ORDER BY scheduled_for DESC, number DESC LIMIT %s
+"""
 _SKIPS = """
-    SELECT job_no, first_at, last_at, reason FROM skips WHERE job_no = ANY(%s::bigint[])
-    ORDER BY first_at, last_at
+    SELECT first_at, last_at, reason FROM skips WHERE job_no = %s
+    ORDER BY first_at DESC, last_at DESC LIMIT %s
 """
 _OVERVIEW = """
     SELECT
@@ -34,6 +43,7 @@ _OVERVIEW = """
         (SELECT count(*) FROM attempts AS a JOIN states AS s ON s.job_no = a.job_no
             WHERE a.state < 3 AND s.removed_at IS NULL)
 """
+_LANES = statement.NEXT_WAKE.replace("SELECT d.wake_at", "SELECT l.queue, l.kind, d.wake_at", 1)
 _NODES = "SELECT i.id FROM nodes AS n JOIN node_names AS i ON i.node_no = n.node_no WHERE NOT n.is_buried"
 
 
@@ -47,8 +57,8 @@ def jobs(desk: Desk, query: JobQuery) -> Shown:
         entries = book.entries(_page(desk, query))
     else:
         entries = wanted(book.by_key(query.keys).values(), query)
-    histories = chain.attempts_of(desk.connection, [entry.job_no for entry in entries])
-    return show(entries, (histories[entry.job_no] for entry in entries))
+    found = chain.last_successes(desk.connection, {entry.job_no: entry.newest for entry in entries})
+    return show(entries, (found.get(entry.job_no) for entry in entries))
 
 
 def _page(desk: Desk, query: JobQuery) -> list[Row]:
@@ -87,16 +97,16 @@ def _runs_of_job(desk: Desk, job: str, query: RunQuery) -> list[Row]:
     number = job_number(desk, job)
     if number is None:
         return []
-    since = None if query.since is None else whole(query.since)
-    rows = [
-        (*row[:-1], job)
-        for row in chain.attempts_of(desk.connection, (number,))[number]
-        if (query.is_open is None or query.is_open == (row[3] != 3))  # noqa: PLR2004 - ended: see codes
-        and (query.outcome is None or OUTCOMES.get(row[14]) is query.outcome)
-        and (since is None or row[4] >= since)
-    ]
-    rows.sort(key=lambda row: (row[4], row[1]), reverse=True)
-    return rows[: query.limit]
+    if query.is_open:
+        some = desk.connection.execute(OPEN_OF_JOB, (number,), binary=True).fetchall()
+        rows: Iterable[Row] = sorted(some, key=lambda row: row[4], reverse=True)
+    elif query.outcome not in (None, Outcome.SUCCEEDED):
+        since = None if query.since is None else whole(query.since)
+        values = number, OUTCOME_CODES[query.outcome], since, since, query.limit
+        rows = desk.connection.execute(PROBLEMS_OF_JOB, values, binary=True)
+    else:
+        rows = chain.newest_first(desk.connection, number, query.limit + 1)
+    return newest_runs(rows, job, query)
 
 
 def job_number(desk: Desk, key: str) -> int | None:
@@ -105,21 +115,10 @@ def job_number(desk: Desk, key: str) -> int | None:
     return None if row is None else row[0]
 
 
-def skips(desk: Desk, job: str) -> tuple[Skip, ...]:
-    """The skipped ranges of a job, oldest first."""
-    number = job_number(desk, job)
-    rows = desk.connection.execute(_SKIPS, (arrays.numbers([number]),), binary=True)
-    return tuple(Skip(job, an_instant(first), an_instant(last), reason) for _, first, last, reason in rows)
-
-
-def skips_of(desk: Desk, entries: Collection[Entry]) -> dict[int, list[Skip]]:
-    """The skipped ranges of many jobs, by their numbers."""
-    keys = {entry.job_no: entry.key for entry in entries}
-    found: dict[int, list[Skip]] = {number: [] for number in keys}
-    rows = desk.connection.execute(_SKIPS, (arrays.numbers(keys),), binary=True)
-    for number, first, last, reason in rows:
-        found[number].append(Skip(keys[number], an_instant(first), an_instant(last), reason))
-    return found
+def skips(desk: Desk, job: str, limit: int | None) -> tuple[Skip, ...]:
+    """The skipped ranges of a job, the newest so many of them, oldest first."""
+    rows = desk.connection.execute(_SKIPS, (job_number(desk, job), limit), binary=True).fetchall()
+    return skips_of(job, reversed(rows))
 
 
 # -- when to look ----------------------------------------------------------------------------------
@@ -147,8 +146,8 @@ def overview(desk: Desk) -> tuple[Overview, tuple[int, ...]]:
     """The store at a glance, and jobs whose wake cannot be read."""
     counts = desk.connection.execute(_OVERVIEW, binary=True)
     nodes = desk.connection.execute(_NODES)
-    wakes = desk.connection.execute(statement.NEXT_WAKE, binary=True)
-    woken = first_wake(wakes)
+    lanes, unreadable = lanes_of(desk.connection.execute(_LANES, binary=True))
+    next_at = min((lane.wake_at for lane in lanes), default=None)
     ids = tuple(sorted(id_ for (id_,) in nodes))
     jobs, damaged, open_count = counts.fetchone() or (0, 0, 0)
-    return Overview(jobs, damaged, open_count, ids, woken.at), woken.damaged
+    return Overview(jobs, damaged, open_count, ids, next_at, lanes), unreadable

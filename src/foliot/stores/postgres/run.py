@@ -12,7 +12,6 @@ from foliot.stores.sql.claim import PLACES, Asked, Claimer, answer_again
 from foliot.stores.sql.ending import Report
 from foliot.stores.sql.rows import Row
 
-_ASKED_BEFORE = "SELECT claim_no FROM claims WHERE claim_id = %s AND node_no = %s"
 _REMEMBER = "INSERT INTO claims (claim_no, claim_id, node_no, kept_until) VALUES (%s, %s, %s, %s)"
 _LOST = """
     SELECT a.job_no, a.scheduled_for, a.request, a.number
@@ -23,19 +22,16 @@ _LOST = """
 
 def claim(desk: Desk, asked: Asked, lease: timedelta, told: int | None) -> Claimed:
     """Start what is due, and remember the claim if it has started something."""
-    alive = life.living(desk, asked.node, told)
-    before = desk.connection.execute(_ASKED_BEFORE, (asked.claim_id, alive.node_no))
-    lanes = desk.shelf.lanes(asked.room, alive.kinds)
-    row = before.fetchone()
-    if row is not None:
-        return answer_again(Book(desk, locks=False), life.held_by(desk, alive.node_no), row[0])
+    alive = life.living(desk, asked, told)
+    if alive.before is not None:
+        return answer_again(Book(desk, locks=False), life.held_by(desk, alive.node_no), alive.before)
     if alive.now >= alive.lease_until:
         return Claimed()  # the lease has run out: nothing is claimed until it is renewed
     book = Book(desk)
     book.claim_no, book.is_careful = alive.claim_no * PLACES, desk.is_careful
     claimer = Claimer(book, desk.sweep, asked)
-    claimed = claimer.claim(lanes)
-    desk.memory.keep_claimed(book.mark, claimer.held)
+    claimed = claimer.claim(alive.lanes)
+    desk.memory.keep_claimed(alive.mark, claimer.held)
     desk.is_careful = False
     if claimed.attempts:
         kept_until = alive.now + lease // timedelta(microseconds=1)
@@ -54,7 +50,7 @@ def finish(desk: Desk, report: Report) -> Finished:
 
 def recover(desk: Desk, limit: int, now: datetime, decide: DecideLost, told: int | None) -> Recovered:
     """Bury the dead; what they held is lost, at most so much of it."""
-    life.bury(desk, told)
+    buried = life.bury(desk, told)
     lost: list[Row] = []
     for node_no in life.dead_holders(desk):
         lost += desk.connection.execute(_LOST, (node_no, limit + 1 - len(lost)), binary=True).fetchall()
@@ -64,4 +60,4 @@ def recover(desk: Desk, limit: int, now: datetime, decide: DecideLost, told: int
     entries = book.by_number({row[0] for row in lost[:limit]}) if lost else {}
     events = ending.lose(book, entries, lost[:limit], now, decide)
     life.forget_dead(desk)
-    return Recovered(events, more=len(lost) > limit)
+    return Recovered(events, len(lost) > limit, buried)

@@ -6,7 +6,7 @@ What this transaction has written is known until it is undone: then the shelf is
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Iterable
 from hashlib import sha256
 
 from foliot.stores.postgres import arrays
@@ -85,17 +85,6 @@ class Shelf:
             ).fetchone()
             number = self._lanes[queue, kind] = _found(row)
         return number
-
-    def lanes(self, queues: Iterable[str], kinds: Collection[str] | None) -> dict[str, list[int]]:
-        """The lanes of each queue that lead to these kinds; None: to any. Always read: others may add."""
-        rows = self._connection.execute(
-            "SELECT queue, kind, lane_no FROM lanes WHERE queue = ANY(%s::text[])", (arrays.texts(queues),)
-        )
-        found: dict[str, list[int]] = {}
-        for queue, kind, number in rows:
-            if kinds is None or kind in kinds:
-                found.setdefault(queue, []).append(number)
-        return found
 
     # -- nodes -------------------------------------------------------------------------------------
 

@@ -71,7 +71,8 @@ LOCK_BY_KEY = """
 LOCK_BY_NUMBER = f"""
     SELECT {_STATE} FROM states AS s WHERE s.job_no = ANY(%s::bigint[]) ORDER BY s.job_no FOR UPDATE
 """
-MARK = "SELECT (pg_current_xact_id()::text::bigint & 4294967295)::text"
+# What the transaction leaves on the rows that it writes.
+MARK = "(pg_current_xact_id()::text::bigint & 4294967295)::text"
 # Jobs are locked, in the order in which they are given; how many of them bear their marks.
 LOCK_MARKED = """
     SELECT count(*) FILTER (WHERE s.xmin = v.mark) FROM unnest(%s::bigint[], %s::xid[]) AS v (job_no, mark),

@@ -230,6 +230,12 @@ class PostgresStore:
 
         await self._people.call("write_source_status", work, self._patience)
 
+    async def forget_source(self, source: str, revision: str | None) -> bool:
+        def work(desk: Desk) -> bool:
+            return origin.forget(desk, source, revision)
+
+        return await self._people.call("forget_source", work, self._patience)
+
     # -- questions ---------------------------------------------------------------------------------
 
     async def next_wake(self, queues: Iterable[str], kinds: Collection[str] | None = None) -> datetime | None:
@@ -262,8 +268,8 @@ class PostgresStore:
     async def runs(self, query: RunQuery) -> tuple[Attempt, ...]:
         return await self._reader.call("runs", lambda desk: question.runs(desk, query), self._patience)
 
-    async def skips(self, job: str) -> tuple[Skip, ...]:
-        return await self._reader.call("skips", lambda desk: question.skips(desk, job), self._patience)
+    async def skips(self, job: str, limit: int | None = None) -> tuple[Skip, ...]:
+        return await self._reader.call("skips", lambda desk: question.skips(desk, job, limit), self._patience)
 
     async def overview(self) -> Overview:
         while True:
@@ -295,7 +301,7 @@ class PostgresStore:
 
         # Not by the reader: questions need not stand behind it.
         page = await self._upkeep.call("look_for_surplus", look, self._patience)
-        if not page.ripe:
+        if page.is_empty:
             return page.nothing
 
         def work(desk: Desk) -> Pruned:

@@ -6,14 +6,13 @@ from collections.abc import Iterable, Sequence
 from datetime import datetime
 from typing import NamedTuple
 
-from foliot.model.attempt import Outcome
-from foliot.protocols import JobQuery, JobView
+from foliot.model.state import Skip
+from foliot.protocols import JobQuery, JobView, RunQuery
 from foliot.stores.sql.book import DAMAGE, REMOVED_AT, Entry
-from foliot.stores.sql.codes import OUTCOME_CODES, UNREADABLE, an_instant, instant
+from foliot.stores.sql.codes import OUTCOMES, UNREADABLE, an_instant, instant, whole
 from foliot.stores.sql.rows import Row
 
-_FINISHED_AT, _OUTCOME = 13, 14
-_SUCCEEDED = OUTCOME_CODES[Outcome.SUCCEEDED]
+_ENDED = 3  # see codes
 
 
 class Shown(NamedTuple):
@@ -49,19 +48,37 @@ def _is_meant(entry: Entry, query: JobQuery) -> bool:
     return is_there and query.source in (None, source) and query.name in (None, name)
 
 
-def show(entries: Sequence[Entry], histories: Iterable[Sequence[Row]]) -> Shown:
+def show(entries: Sequence[Entry], successes: Iterable[int | None]) -> Shown:
     """Jobs, each with when it last succeeded; entries that were set aside before are known to be damaged."""
     return Shown(
-        tuple(_view(entry, rows) for entry, rows in zip(entries, histories, strict=True)),
+        tuple(
+            JobView(entry.key, entry.record, instant(at), entry.damage)
+            for entry, at in zip(entries, successes, strict=True)
+        ),
         tuple(entry.job_no for entry in entries if entry.record is None and entry.row[DAMAGE] is None),
     )
 
 
-def _view(entry: Entry, rows: Sequence[Row]) -> JobView:
-    ends = [
-        row[_FINISHED_AT] for row in rows if row[_OUTCOME] == _SUCCEEDED and type(row[_FINISHED_AT]) is int
-    ]
-    return JobView(entry.key, entry.record, instant(max(ends, default=None)), entry.damage)
+def newest_runs(rows: Iterable[Row], job: str, query: RunQuery) -> list[Row]:
+    """The runs of a job that a query means, of rows by their moments, the newest first.
+
+    No more is read than is asked for.
+    """
+    since = None if query.since is None else whole(query.since)
+    found: list[Row] = []
+    for row in rows:
+        is_enough = len(found) >= query.limit and bool(found) and row[4] != found[-1][4]
+        if is_enough or (since is not None and row[4] < since):
+            break
+        if query.is_open in (None, row[3] != _ENDED) and query.outcome in (None, OUTCOMES.get(row[14])):
+            found.append((*row[:-1], job))
+    found.sort(key=lambda row: (row[4], row[1]), reverse=True)
+    return found[: query.limit]
+
+
+def skips_of(job: str, rows: Iterable[Row]) -> tuple[Skip, ...]:
+    """The skips of a job, of their rows."""
+    return tuple(Skip(job, an_instant(first), an_instant(last), reason) for first, last, reason in rows)
 
 
 def first_wake(rows: Iterable[Row]) -> Woken:

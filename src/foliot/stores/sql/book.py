@@ -28,6 +28,7 @@ from foliot.stores.sql.rows import (
     Row,
     attempt_key,
     attempt_row,
+    new,
     read_attempt,
     read_state,
     state_row,
@@ -189,7 +190,7 @@ class Book(ABC):
         except UNREADABLE as error:
             entry.damage = damage_of(find_flaw(row[STATE:], open_rows, error))
         else:
-            entry.record = Record(job, state, attempts)
+            entry.record = new(Record, (job, state, attempts))
 
     def _open_attempts(self, entry: Entry) -> tuple[Attempt, ...]:
         """In the order they were opened."""
@@ -199,14 +200,17 @@ class Book(ABC):
 
     # -- deciding ----------------------------------------------------------------------------------
 
-    def decide(self, entry: Entry, decide: Callable[[Record], Decision]) -> Decision | None:
-        """Ask, and note the answer. A job that cannot be read or decided about is set aside."""
+    def decide(self, entry: Entry, decide: Callable[..., Decision], *facts: object) -> Decision | None:
+        """Ask about a record and some facts, and note the answer.
+
+        A job that cannot be read or decided about is set aside.
+        """
         record = entry.record
         if record is None:
             self.set_aside(entry, entry.damage or Damage("it cannot be read"))
             return None
         try:
-            decision = decide(record)
+            decision = decide(record, *facts)
             self.note(entry, record, decision)
         except self.trouble:
             raise
@@ -226,9 +230,10 @@ class Book(ABC):
             return
         if self.is_careful and attempts:
             self._refuse_what_has_started(entry, record, attempts)
-        is_usual = kept is None and not skips and len(attempts) == 1
-        if is_usual and quick.note(self, entry, record, attempts[0], state):
-            return
+        if kept is None and not skips and len(attempts) == 1:
+            note = quick.note_end if record.attempts else quick.note_start
+            if note(self, entry, record, attempts, state):
+                return
         job, before, open_ones = record
         if kept is not None:
             self.define(entry, job := kept)

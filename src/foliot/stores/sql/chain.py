@@ -5,11 +5,15 @@ those of one job all the same, each knows the next older moment of which there i
 job (`previous_at`), and the job's state knows the newest (`newest_at`): a chain of moments, each found by
 its key. A moment may have several attempts; one of them at least carries the link. Only the newest
 moment is sure to be in order; what is written for the past is put in right behind it.
+
+So a chain goes down in time, but for a few links that lead up again, and those are in an index of their own
+(`attempts_rise`): it falls into descents, each of which begins with the newest moment, or where a link leads
+up to. Who wants the newest of a history reads the descents side by side, and no more than is asked for.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from itertools import pairwise
 from typing import NamedTuple
@@ -18,6 +22,11 @@ from foliot.model.attempt import run_key
 from foliot.stores.sql.codes import UNREADABLE, an_instant
 from foliot.stores.sql.rows import ATTEMPT_COLUMNS, Row
 
+# So many moments are looked through for the success that ended last; if there is none, the next behind them
+# counts. What was opened last comes first in a chain: only one that ran beside so many others is overlooked.
+NEAR = 32
+# No further: of a job that has failed so often since, nobody knows. A list of jobs must not wait for it.
+FAR = 20_000
 _PREVIOUS = len(ATTEMPT_COLUMNS.split(","))  # stands behind them
 
 
@@ -33,6 +42,32 @@ class Stretch(NamedTuple):
 
 
 WHOLE = Stretch()
+
+
+class Walk:
+    """The chains of some jobs, one after the other, as far as was asked for; the last may be cut off.
+
+    Each row begins with the number of the job and the moment that the chain leads to, be it there or not.
+    """
+
+    def __init__(self, rows: Iterable[Row], most: int) -> None:
+        self._rows: dict[int, list[Row]] = {}
+        self._moments: dict[int, set[int]] = {}
+        for job_no, at, *row in rows:
+            self._moments.setdefault(job_no, set()).add(at)
+            if row[0] is not None:  # else the chain leads to a moment that is not there
+                self._rows.setdefault(job_no, []).append(tuple(row))
+        is_cut = sum(map(len, self._moments.values())) >= most
+        self.cut = next(reversed(self._moments), None) if is_cut else None
+
+    def rows(self, job_no: int) -> list[Row]:
+        """The rows of a job, open and ended, with their links behind the usual columns."""
+        return self._rows.get(job_no, [])
+
+    def beyond(self, job_no: int) -> set[int]:
+        """Moments that a job's rows lead to, and that were not reached; one, if its chain is in order."""
+        links = {row[-1] for row in self.rows(job_no)}
+        return links - self._moments.get(job_no, set()) - {None}
 
 
 class Mended(NamedTuple):
@@ -72,8 +107,11 @@ def _in_time(at: object) -> int:
 
 def output_keys(key: str, rows: Iterable[Row]) -> list[tuple[str, int]]:
     """Under which keys the outputs of some attempts of a job are kept."""
-    keys = []
+    return [output for _, output in outputs_of(key, rows)]
+
+
+def outputs_of(key: str, rows: Iterable[Row]) -> Iterator[tuple[Row, tuple[str, int]]]:
+    """The same, each with its row."""
     for row in rows:
         with suppress(*UNREADABLE):
-            keys.append((f"{key}{row[5]}" if row[5] else run_key(key, an_instant(row[4]), None), row[1]))
-    return keys
+            yield row, (f"{key}{row[5]}" if row[5] else run_key(key, an_instant(row[4]), None), row[1])

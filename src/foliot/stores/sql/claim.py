@@ -8,9 +8,8 @@ from operator import itemgetter
 from typing import NamedTuple
 
 from foliot.model.attempt import Attempt
-from foliot.model.decision import Decision, Event, set_aside
+from foliot.model.decision import Event, set_aside
 from foliot.model.job import Job
-from foliot.model.state import Record
 from foliot.protocols import Claimed, DecideDue
 from foliot.stores.sql.book import Book, Entry
 from foliot.stores.sql.codes import whole
@@ -102,7 +101,7 @@ class Claimer:
     def _look(self, entry: Entry) -> None:
         self._book.read(entry)
         record = entry.record
-        decision = self._book.decide(entry, self._ask)
+        decision = self._book.decide(entry, self._decide, self._now, self._node)
         if record is not None and decision is not None and decision.is_nothing(record):
             self._passed.add(entry.job_no)
             return
@@ -117,9 +116,6 @@ class Claimer:
             if attempt.token > token and attempt.is_running:
                 self._started.append((record.job, attempt))
                 self.held[entry.key] = entry
-
-    def _ask(self, record: Record) -> Decision:
-        return self._decide(record, self._now, self._node)
 
     def _count_passed(self, entries: list[Entry]) -> int:
         return sum(entry.job_no in self._passed for entry in entries) if self._passed else 0

@@ -6,9 +6,9 @@ million jobs has few frames, so each is read once, and a job costs no more than 
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import fields
 from operator import attrgetter
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from foliot.errors import DamagedRecordError, InvalidJobError
@@ -23,21 +23,23 @@ _MOST_FRAMES = 2048
 _MOST_JOBS = 8192
 _NO_NAME = "-"
 _NO_DATA = "{}"
+_NESTED = frozenset((dict, list))
 
 
-Put = Callable[[object, object], None]
+class _Clay:
+    """A job in the making: it has a job's slots, and can still be changed."""
+
+    __slots__ = tuple(field.name for field in fields(Job))
 
 
-def _setter(kind: type, field: str) -> Put:
-    """The slot itself: values are frozen once they are made, and this is how they are made."""
-    put: Put = kind.__dict__[field].__set__
-    return put
+class _ActionClay:
+    """The same of an action."""
+
+    __slots__ = tuple(field.name for field in fields(Action))
 
 
-_set_kind, _set_data = _setter(Action, "kind"), _setter(Action, "data")
-_set_name, _set_action = _setter(Job, "name"), _setter(Job, "action")
-_FRAME_FIELDS = tuple(
-    (attrgetter(f.name), _setter(Job, f.name)) for f in fields(Job) if f.name not in ("name", "action")
+_shared_by = attrgetter(
+    "source", "schedule", "queue", "policy", "enabled", "repeat_until", "auto_remove", "revision", "extra"
 )
 
 
@@ -56,11 +58,11 @@ class _Frame(NamedTuple):
 
 
 class _Mould(NamedTuple):
-    """A frame that was read: what all jobs of it share, and how each gets it."""
+    """A frame that was read: what all jobs of it share."""
 
     source: str
     action: Action
-    values: tuple[tuple[Put, object], ...]
+    values: tuple[Any, ...]
 
 
 class Writer:
@@ -96,10 +98,11 @@ class Writer:
 
 
 class Reader:
-    """Texts to jobs, with those that were read last kept."""
+    """Texts to jobs. What is read a second time is kept: of a herd that runs once, nothing is."""
 
     def __init__(self) -> None:
         self._frames: dict[tuple[str, str], _Mould] = {}
+        self._seen: set[str] = set()
         self._jobs: dict[str, tuple[str, str, str, Job]] = {}
 
     def job(self, key: str, frame: str, data: str, policy: str) -> Job:
@@ -108,9 +111,14 @@ class Reader:
         if kept is not None and kept[0] == data and kept[1] == frame and kept[2] == policy:
             return kept[3]
         job = self._read(key, frame, data, policy)
-        if len(self._jobs) >= _MOST_JOBS:
-            self._jobs.clear()
-        self._jobs[key] = data, frame, policy, job
+        if key in self._seen:
+            if len(self._jobs) >= _MOST_JOBS:
+                self._jobs.clear()
+            self._jobs[key] = data, frame, policy, job
+        else:
+            if len(self._seen) >= _MOST_JOBS:
+                self._seen.clear()
+            self._seen.add(key)
         return job
 
     def _read(self, key: str, frame: str, data: str, policy: str) -> Job:
@@ -145,23 +153,29 @@ def _job_of(frame: Job, name: str, data: dict[str, Any]) -> Job:
 
 
 def _mould_of(frame: Job) -> _Mould:
-    return _Mould(frame.source, frame.action, tuple((put, take(frame)) for take, put in _FRAME_FIELDS))
+    return _Mould(frame.source, frame.action, _shared_by(frame))
 
 
-def _named(name: str, action: Action, values: tuple[tuple[Put, object], ...]) -> Job:
+def _named(name: str, action: Action, values: tuple[Any, ...]) -> Job:
     """A job of a frame, without the checks: the frame has passed them, and they cost the most."""
-    job = object.__new__(Job)
-    _set_name(job, name)
-    _set_action(job, action)
-    for put, value in values:
-        put(job, value)
+    clay: Any = _Clay()  # no way to set the slots of what is frozen is half as quick
+    clay.name, clay.action = name, action
+    (
+        clay.source, clay.schedule, clay.queue, clay.policy, clay.enabled, clay.repeat_until,
+        clay.auto_remove, clay.revision, clay.extra,
+    ) = values  # fmt: skip
+    clay.__class__ = Job
+    job: Job = clay
     return job
 
 
 def _acting(kind: str, data: dict[str, Any]) -> Action:
-    action = object.__new__(Action)
-    _set_kind(action, kind)
-    _set_data(action, freeze(data))
+    """An action with data that nobody else has: if nothing is nested in it, it need not be copied."""
+    clay: Any = _ActionClay()
+    clay.kind = kind
+    clay.data = MappingProxyType(data) if _NESTED.isdisjoint(map(type, data.values())) else freeze(data)
+    clay.__class__ = Action
+    action: Action = clay
     return action
 
 

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
-from functools import partial
 from typing import NamedTuple
 
-from foliot.model.attempt import Ending
+from foliot.model.attempt import Ending, Refused
 from foliot.model.decision import Decision, Event, set_aside
-from foliot.protocols import DecideEnded, DecideLost, Finished, Refused
-from foliot.stores.matching import is_held, swap_end, swap_loss
+from foliot.protocols import DecideEnded, DecideLost, Finished
+from foliot.stores.matching import is_held
 from foliot.stores.sql.book import Book, Entry
 from foliot.stores.sql.codes import whole
 from foliot.stores.sql.rows import Row, request_text
@@ -49,7 +48,7 @@ def _finish(book: Book, entries: Mapping[str, Entry], report: Report) -> Finishe
         if entry is None or record is None or not is_held(record, ending, node):
             refused.append(Refused(ending, _NOT_HELD))
             continue
-        decision = book.decide(entry, partial(swap_end, decide, ending, now))
+        decision = book.decide(entry, decide, ending, now)
         if decision is None:
             refused.append(Refused(ending, "the job was set aside"))
             events.append(set_aside(entry.key, now, entry.damage))
@@ -80,8 +79,8 @@ def _lose_one(
 ) -> Decision | None:
     """One attempt of a job is lost; None if the job is set aside, or the attempt has ended meanwhile."""
     if entry.record is None:
-        return book.decide(entry, partial(swap_loss, decide, "", 0, now)) if entry.damage else None
+        return book.decide(entry, decide, "", 0, now) if entry.damage else None
     for attempt in entry.record.attempts:
         if [whole(attempt.scheduled_for), request_text(attempt.request), attempt.number] == name:
-            return book.decide(entry, partial(swap_loss, decide, attempt.run_key, attempt.number, now))
+            return book.decide(entry, decide, attempt.run_key, attempt.number, now)
     return None

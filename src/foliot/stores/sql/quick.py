@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from foliot.model.attempt import Attempt, AttemptState, Outcome, Trigger
 from foliot.model.state import Record, State
 from foliot.stores.sql.codes import EPOCH, micros
-from foliot.stores.sql.rows import request_text
+from foliot.stores.sql.rows import new, request_text
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -23,19 +23,13 @@ _RUNNING, _ENDED = AttemptState.RUNNING, AttemptState.ENDED
 _SCHEDULE, _SUCCEEDED = Trigger.SCHEDULE, Outcome.SUCCEEDED
 
 
-def note(book: Book, entry: Entry, record: Record, attempt: Attempt, state: State) -> bool:
-    """Note the rows of a decision about one attempt, if it is of the usual kind; whether it was."""
-    if record.attempts:
-        return _note_end(book, entry, record, attempt, state)
-    return _note_start(book, entry, record, attempt, state)
-
-
-def _note_start(book: Book, entry: Entry, record: Record, attempt: Attempt, state: State) -> bool:
+def note_start(book: Book, entry: Entry, record: Record, attempts: tuple[Attempt, ...], state: State) -> bool:
     """The first attempt at the newest occurrence: a new row, and a state that has moved on."""
     (
         _, number, trigger, attempt_state, scheduled_for, _, covers_from, _, node, token,
         claimed_at, deadline_at, _, _, _, _, reason, _, _, _,
-    ) = attempt  # fmt: skip
+    ) = attempts[0]  # fmt: skip
+    wake_at, served_until, next_at, paused_at, removed_at = state[2:7]
     before = record.state
     if (
         attempt_state is not _RUNNING
@@ -45,8 +39,8 @@ def _note_start(book: Book, entry: Entry, record: Record, attempt: Attempt, stat
         or entry.ordinal != -1
         or before.failures_in_row != state.failures_in_row
         or before.last_failure_at is not state.last_failure_at
-        or before.paused_at is not state.paused_at
-        or before.removed_at is not state.removed_at
+        or before.paused_at is not paused_at
+        or before.removed_at is not removed_at
     ):
         return False
     at, newest = micros(scheduled_for), entry.newest
@@ -61,16 +55,17 @@ def _note_start(book: Book, entry: Entry, record: Record, attempt: Attempt, stat
          micros(deadline_at), reason)
     )  # fmt: skip
     book.moves.append(
-        (entry.job_no, state.token, micros(state.wake_at), micros(state.served_until), micros(state.next_at),
+        (entry.job_no, state.token, micros(wake_at), micros(served_until), micros(next_at),
          state.fired_count, micros(state.last_attempt_at), state.last_run, at)
     )  # fmt: skip
     book.kept.pop(entry.key, None)
-    entry.record = Record(record.job, state, (attempt,))
+    entry.record = new(Record, (record.job, state, attempts))
     return True
 
 
-def _note_end(book: Book, entry: Entry, record: Record, attempt: Attempt, state: State) -> bool:
+def note_end(book: Book, entry: Entry, record: Record, attempts: tuple[Attempt, ...], state: State) -> bool:
     """The only open attempt has succeeded, and the state stays as it is: one row changes."""
+    attempt = attempts[0]
     if (
         state is not record.state
         or len(record.attempts) != 1
@@ -90,7 +85,7 @@ def _note_end(book: Book, entry: Entry, record: Record, attempt: Attempt, state:
          _number_of(attempt.started_at), _number_of(attempt.finished_at))
     )  # fmt: skip
     book.kept.pop(entry.key, None)
-    entry.record = Record(record.job, state, ())
+    entry.record = new(Record, (record.job, state, ()))
     return True
 
 

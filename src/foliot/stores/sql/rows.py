@@ -26,6 +26,7 @@ from foliot.stores.sql.codes import (
 )
 
 Row = tuple[Any, ...]
+new = tuple.__new__  # with all fields in their order, in half the time that a call of the class takes
 
 
 class Names(Protocol):
@@ -61,10 +62,10 @@ def read_state(row: Row) -> State:
         raise ValueError("the state counts beyond all bounds")
     if run is not None and type(run) is not str:
         raise TypeError("the state's last run is no text")
-    return State(
+    return new(State, (
         token, an_instant(created_at), instant(wake), instant(served), instant(next_), instant(paused),
         instant(removed), fired, failures, instant(last), instant(failure), run,
-    )  # fmt: skip
+    ))  # fmt: skip
 
 
 def state_row(state: State) -> Row:

@@ -13,7 +13,7 @@ from foliot.stores.sql.book import Book as SqlBook
 from foliot.stores.sql.definition import Reader, Writer
 from foliot.stores.sql.rows import Row
 from foliot.stores.sql.sweep import Place, Sweep
-from foliot.stores.sqlite import chain, statement
+from foliot.stores.sqlite import chain, remains, statement
 from foliot.stores.sqlite.shelf import Shelf
 
 _MOST_KEPT = 8192
@@ -135,9 +135,7 @@ class Book(SqlBook):
     def remove(self, entry: Entry) -> None:
         self.flush()
         job = (entry.job_no,)
-        chain.forget_outputs(self.connection, entry.key, chain.attempts_of(self.connection, entry.job_no))
-        chain.forget_all(self.connection, entry.job_no)
-        self.connection.execute("DELETE FROM skips WHERE job_no = ?", job)
+        remains.leave(self.connection, entry.job_no, entry.key, entry.newest)
         self.connection.execute("DELETE FROM states WHERE job_no = ?", job)
         self.connection.execute("DELETE FROM jobs WHERE job_no = ?", job)
         self.kept.pop(entry.key, None)

@@ -11,7 +11,7 @@ from foliot.model.attempt import Attempt
 from foliot.model.state import Lease, Node
 from foliot.model.view import NodeView
 from foliot.stores.sql.codes import an_instant, whole
-from foliot.stores.sql.rows import read_those_that_can_be
+from foliot.stores.sql.rows import Row, read_those_that_can_be
 from foliot.stores.sqlite import statement
 from foliot.stores.sqlite.book import Book, Desk
 from foliot.stores.sqlite.lock_file import Host, LockFiles
@@ -21,15 +21,20 @@ _CANCELS = f"""
 """  # noqa: S608 - made of constants only
 _LIVING = "SELECT node_no, lease_until, kinds FROM nodes WHERE node_no = ? AND NOT is_buried"
 _LIVES = """
-    SELECT i.id, n.node_no, n.machine, n.boot FROM nodes AS n JOIN node_names AS i ON i.node_no = n.node_no
+    SELECT i.id, n.node_no, n.machine, n.boot, n.lease_until
+    FROM nodes AS n JOIN node_names AS i ON i.node_no = n.node_no
 """
 _NODES = """
-    SELECT i.id, n.name, n.queues, n.kinds, n.version, n.lease_until, (
+    SELECT i.id, n.name, n.queues, n.kinds, n.version, o.skew, o.host, o.process, o.is_draining,
+    n.lease_until, (
         SELECT count(*) FROM attempts AS a INDEXED BY attempts_held
         WHERE a.node_no = n.node_no AND a.state IN (1, 2)
-    )
-    FROM nodes AS n JOIN node_names AS i ON i.node_no = n.node_no WHERE NOT n.is_buried ORDER BY i.id
+    ), n.node_no
+    FROM nodes AS n JOIN node_names AS i ON i.node_no = n.node_no
+    LEFT JOIN node_notes AS o ON o.node_no = n.node_no WHERE NOT n.is_buried ORDER BY i.id
 """
+_NOTE = "INSERT OR REPLACE INTO node_notes (node_no, host, process, skew, is_draining) VALUES (?, ?, ?, ?, ?)"
+_FORGET_NOTES = "DELETE FROM node_notes WHERE node_no NOT IN (SELECT node_no FROM nodes)"
 
 
 class Life(NamedTuple):
@@ -66,6 +71,8 @@ def join(desk: Desk, node: Node, locks: LockFiles, now: datetime, lease: timedel
     else:  # it has learned to do more, or less
         change = "UPDATE nodes SET name = ?, queues = ?, kinds = ?, version = ? WHERE node_no = ?"
         desk.connection.execute(change, (*serves, number))
+    skew = node.skew // timedelta(microseconds=1)
+    desk.connection.execute(_NOTE, (number, node.host, node.process, skew, node.is_draining))
     return renew(desk, node.id, now, lease)
 
 
@@ -100,12 +107,16 @@ def held_by(desk: Desk, node_no: int) -> list[tuple[Attempt, int]]:
 
 def nodes(desk: Desk) -> tuple[NodeView, ...]:
     """The nodes that are not buried."""
-    found = []
-    for id_, name, queues, kinds, version, until, count in desk.connection.execute(_NODES):
-        can_do = None if kinds is None else tuple(json.loads(kinds))
-        node = Node(id_, name, tuple(json.loads(queues)), can_do, version)
-        found.append(NodeView(node, an_instant(until), count))
-    return tuple(found)
+    return tuple(_view(row) for row in desk.connection.execute(_NODES))
+
+
+def _view(row: Row) -> NodeView:
+    id_, name, queues, kinds, version, skew, host, process, is_draining, until, count, _ = row
+    can_do = None if kinds is None else tuple(json.loads(kinds))
+    off = timedelta(microseconds=skew or 0)  # a program of an earlier step says nothing of what follows
+    place = host or "", process, bool(is_draining)
+    node = Node(id_, name, tuple(json.loads(queues)), can_do, version, off, *place)
+    return NodeView(node, an_instant(until), count)
 
 
 def leave(desk: Desk, node: str) -> None:
@@ -115,13 +126,24 @@ def leave(desk: Desk, node: str) -> None:
     )
 
 
-def bury(book: Book, locks: LockFiles, now: datetime) -> None:
-    """Bury the nodes whose lease has run out, and those whose process has ended, by proof."""
+def bury(book: Book, locks: LockFiles, now: datetime) -> tuple[NodeView, ...]:
+    """Bury the nodes whose lease has run out, and those whose process has ended, by proof.
+
+    Those that are buried now, as they were.
+    """
     connection = book.connection
-    connection.execute("UPDATE nodes SET is_buried = 1 WHERE lease_until < ?", (whole(now),))
-    for id_, number, machine, boot in connection.execute(f"{_LIVES} WHERE NOT is_buried").fetchall():
-        if locks.host.is_same(Host(machine, boot)) and locks.is_dead(id_):
-            connection.execute("UPDATE nodes SET is_buried = 1 WHERE node_no = ?", (number,))
+    lives = connection.execute(f"{_LIVES} WHERE NOT is_buried").fetchall()
+    dead = {
+        number
+        for id_, number, machine, boot, until in lives
+        if until < whole(now) or (locks.host.is_same(Host(machine, boot)) and locks.is_dead(id_))
+    }
+    if not dead:
+        return ()
+    views = tuple(_view(row) for row in connection.execute(_NODES) if row[-1] in dead)
+    burials = [(number,) for number in sorted(dead)]
+    connection.executemany("UPDATE nodes SET is_buried = 1 WHERE node_no = ?", burials)
+    return views
 
 
 def dead_holders(book: Book) -> list[int]:
@@ -135,7 +157,8 @@ def forget_dead(book: Book, locks: LockFiles, holders: list[int]) -> None:
     """Forget the buried of whom nothing is left: an unknown node counts as buried."""
     connection = book.connection
     buried = connection.execute(f"{_LIVES} WHERE is_buried").fetchall()
-    for id_, number, _, _ in buried:
+    for id_, number, *_ in buried:
         if number not in holders:
             connection.execute("DELETE FROM nodes WHERE node_no = ?", (number,))
             locks.remove(id_)
+    connection.execute(_FORGET_NOTES)

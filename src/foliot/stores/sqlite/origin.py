@@ -46,6 +46,15 @@ def note_status(desk: Desk, source: str, status: str) -> None:
     desk.connection.execute(_NOTE_STATUS, (source, status))
 
 
+def forget(desk: Desk, source: str, at: str | None) -> bool:
+    """Forget a source, if it is at that revision still."""
+    if revision(desk, source) != at:
+        return False
+    tables = ("sources", "source_notes")
+    gone = [desk.connection.execute(f"DELETE FROM {t} WHERE source = ?", (source,)) for t in tables]  # noqa: S608 - constants
+    return any(cursor.rowcount for cursor in gone)
+
+
 def sources(desk: Desk) -> tuple[SourceView, ...]:
     """What is known of each source."""
     rows = desk.connection.execute(_SOURCES)

@@ -1,69 +1,83 @@
-"""Retention: what no policy keeps is looked for by a reader, and forgotten by the writer."""
+"""Retention, in one file: see `foliot.stores.sql.prune`."""
 
 from __future__ import annotations
 
+from collections.abc import Collection, Mapping
 from datetime import datetime
-from functools import partial
 
 from foliot.protocols import Pruned
 from foliot.stores.sql.book import Entry
-from foliot.stores.sql.chain import Stretch
-from foliot.stores.sql.codes import whole
-from foliot.stores.sql.prune import Page, Surplus, forget_page, surplus_of
-from foliot.stores.sqlite import chain
+from foliot.stores.sql.chain import Walk
+from foliot.stores.sql.prune import Bounds, Page, Pruner, Surplus
+from foliot.stores.sql.rows import Row
+from foliot.stores.sqlite import chain, remains
 from foliot.stores.sqlite.book import Book, Desk
-from foliot.stores.sqlite.question import skips
 
-MOST_MOMENTS = 10_000  # read at once, if there is something to forget among them
 # A job without a past has nothing to forget, and need not be read: most of a million have none.
 _NEXT = """
     SELECT j.key, s.newest_at IS NOT NULL OR EXISTS (SELECT 1 FROM skips AS k WHERE k.job_no = j.job_no)
     FROM jobs AS j JOIN states AS s ON s.job_no = j.job_no WHERE j.key > ? ORDER BY j.key LIMIT ?
 """
+# None began after it has ended, so those that are old are at the beginning.
+OLD_SKIPS = """
+    SELECT first_at, last_at FROM skips WHERE job_no = ? AND first_at < ? AND last_at < ?
+    ORDER BY first_at, last_at LIMIT ?
+"""
+COUNT_SKIPS = "SELECT count(*) FROM (SELECT 1 FROM skips WHERE job_no = ? LIMIT ?)"
+FIRST_SKIPS = "SELECT first_at, last_at FROM skips WHERE job_no = ? ORDER BY first_at, last_at LIMIT ?"
 _DELETE_SKIP = "DELETE FROM skips WHERE job_no = ? AND first_at = ? AND last_at = ?"
 
 
 def look(desk: Desk, now: datetime, limit: int, after: str) -> Page:
     """Which of the next jobs have something to forget."""
-    found = desk.connection.execute(_NEXT, (after, limit + 1)).fetchall()
-    keys = tuple(key for key, _ in found[:limit])
-    entries = Book(desk).by_key([key for key, has_past in found[:limit] if has_past])
-    ripe = frozenset(key for key, entry in entries.items() if _surplus(desk, entry, now).size)
-    return Page(keys, ripe, has_more=len(found) > limit)
+    return Pruner(Past(desk), desk.shelf, now, limit).look(after)
 
 
 def forget(desk: Desk, page: Page, now: datetime, limit: int, after: str) -> Pruned:
-    """Forget at most so much of a page; the same is looked for again, because things may have changed."""
-    entries = Book(desk).by_key(page.ripe)
-
-    def forget_some(key: str, surplus: Surplus) -> None:
-        _forget_some(desk, entries[key], surplus)
-
-    surplus = {key: partial(_surplus, desk, entry, now) for key, entry in entries.items()}
-    return forget_page(page, limit, after, surplus, forget_some)
+    """Forget at most so much of a page."""
+    return Pruner(Past(desk), desk.shelf, now, limit).forget(page, after)
 
 
-def _surplus(desk: Desk, entry: Entry, now: datetime) -> Surplus:
-    """What the policy of a job does not keep; of a long history, of its newest part, if there is any."""
-    old = skips(desk, entry.key)
-    rows = chain.newest_of(desk.connection, entry.job_no, MOST_MOMENTS)
-    surplus = surplus_of(entry, rows, old, desk.shelf, now)
-    known = {row[4] for row in rows}
-    ends = [row for row in rows if row[-1] is not None and row[-1] not in known]
-    if not ends or len(known) < MOST_MOMENTS:
-        return surplus
-    stretch = Stretch(None, ends[0][4], ends[0][-1])
-    gone = [row for row in surplus.gone if row[4] != stretch.last]
-    if gone and len({row[-1] for row in ends}) == 1:
-        return surplus._replace(gone=gone, stretch=stretch)
-    return surplus_of(entry, chain.attempts_of(desk.connection, entry.job_no), old, desk.shelf, now)
+class Past:
+    """The history of jobs."""
 
+    def __init__(self, desk: Desk) -> None:
+        self._desk = desk
+        self._connection = desk.connection
 
-def _forget_some(desk: Desk, entry: Entry, surplus: Surplus) -> None:
-    rows, gone, old, stretch = surplus
-    desk.kept.pop(entry.key, None)
-    if gone:
-        chain.forget_outputs(desk.connection, entry.key, gone)
-        chain.forget(desk.connection, entry.job_no, rows, gone, stretch)
-    places = [(entry.job_no, whole(skip.first), whole(skip.last)) for skip in old]
-    desk.connection.executemany(_DELETE_SKIP, places)
+    def page(self, after: str, count: int) -> list[Row]:
+        return self._connection.execute(_NEXT, (after, count)).fetchall()
+
+    def entries(self, keys: Collection[str]) -> Collection[Entry]:
+        return Book(self._desk).by_key(keys).values()
+
+    def walk(self, firsts: Mapping[int, int | None], most: int) -> Walk:
+        return chain.walk(self._connection, firsts, most)
+
+    def old_skips(self, bounds: Mapping[int, Bounds], most: int) -> Mapping[int, list[Row]]:
+        found = {}
+        for job_no, (last, since) in bounds.items():
+            old: dict[Row, None] = {}
+            if since is not None:
+                old |= dict.fromkeys(self._connection.execute(OLD_SKIPS, (job_no, since, since, most)))
+            if last is not None:
+                (count,) = self._connection.execute(COUNT_SKIPS, (job_no, last + most)).fetchone()
+                surplus = max(0, count - last)
+                old |= dict.fromkeys(self._connection.execute(FIRST_SKIPS, (job_no, surplus)))
+            found[job_no] = list(old)[:most]
+        return found
+
+    def forget(self, entry: Entry, surplus: Surplus) -> None:
+        rows, gone, skips, stretch = surplus
+        self._desk.kept.pop(entry.key, None)
+        if gone:
+            chain.forget_outputs(self._connection, entry.key, gone)
+            chain.forget(self._connection, entry.job_no, rows, gone, stretch)
+        places = [(entry.job_no, *skip) for skip in skips]
+        self._connection.executemany(_DELETE_SKIP, places)
+
+    def has_remains(self) -> bool:
+        return remains.are_there(self._connection)
+
+    def forget_remains(self, most: int) -> int:
+        return remains.forget(self._connection, most)

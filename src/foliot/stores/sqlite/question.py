@@ -9,8 +9,9 @@ from foliot.model.attempt import Attempt, Outcome
 from foliot.model.state import Skip
 from foliot.model.view import Overview
 from foliot.protocols import JobQuery, Output, RunQuery
-from foliot.stores.sql.answer import Shown, Woken, bounds, first_wake, show, wanted
-from foliot.stores.sql.codes import OUTCOME_CODES, OUTCOMES, an_instant, whole
+from foliot.stores.sql.answer import Shown, Woken, bounds, first_wake, newest_runs, show, skips_of, wanted
+from foliot.stores.sql.codes import OUTCOME_CODES, whole
+from foliot.stores.sql.lane import lanes_of
 from foliot.stores.sql.rows import ATTEMPT_COLUMNS, Row, read_those_that_can_be
 from foliot.stores.sqlite import chain, statement
 from foliot.stores.sqlite.book import Book, Desk
@@ -18,6 +19,14 @@ from foliot.stores.sqlite.book import Book, Desk
 _RUNS = f"SELECT {', '.join(f'a.{name}' for name in ATTEMPT_COLUMNS.split(', '))}, j.key FROM"
 _JOBS = "CROSS JOIN jobs AS j ON j.job_no = a.job_no"
 _NEWEST_FIRST = "ORDER BY a.scheduled_for DESC, a.job_no DESC, a.number DESC LIMIT"
+OPEN_OF_JOB = f"""
+    SELECT {ATTEMPT_COLUMNS}, previous_at FROM attempts INDEXED BY attempts_open
+    WHERE job_no = ? AND state < 3 ORDER BY scheduled_for DESC
+"""  # noqa: S608 - made of constants only
+PROBLEMS_OF_JOB = f"""
+    SELECT {ATTEMPT_COLUMNS}, previous_at FROM attempts INDEXED BY attempts_trouble
+    WHERE job_no = ? AND outcome = ? AND outcome > 1 ORDER BY scheduled_for DESC
+"""  # noqa: S608 - made of constants only
 
 
 # -- jobs ------------------------------------------------------------------------------------------
@@ -30,7 +39,7 @@ def jobs(desk: Desk, query: JobQuery) -> Shown:
         entries = book.entries(_page(desk, query))
     else:
         entries = wanted(book.by_key(query.keys).values(), query)
-    return show(entries, (chain.attempts_of(desk.connection, entry.job_no) for entry in entries))
+    return show(entries, (chain.last_success(desk.connection, entry.job_no) for entry in entries))
 
 
 def _page(desk: Desk, query: JobQuery) -> list[Row]:
@@ -83,16 +92,13 @@ def _runs_of_job(desk: Desk, job: str, query: RunQuery) -> list[Row]:
     number = job_number(desk, job)
     if number is None:
         return []
-    since = None if query.since is None else whole(query.since)
-    rows = [
-        (*row[:-1], job)
-        for row in chain.attempts_of(desk.connection, number)
-        if (query.is_open is None or query.is_open == (row[3] != 3))  # noqa: PLR2004 - ended: see codes
-        and (query.outcome is None or OUTCOMES.get(row[14]) is query.outcome)
-        and (since is None or row[4] >= since)
-    ]
-    rows.sort(key=lambda row: (row[4], row[1]), reverse=True)
-    return rows[: query.limit]
+    if query.is_open:
+        rows: Iterable[Row] = desk.connection.execute(OPEN_OF_JOB, (number,))
+    elif query.outcome not in (None, Outcome.SUCCEEDED):
+        rows = desk.connection.execute(PROBLEMS_OF_JOB, (number, OUTCOME_CODES[query.outcome]))
+    else:
+        rows = chain.newest_first(desk.connection, number)
+    return newest_runs(rows, job, query)
 
 
 def job_number(desk: Desk, key: str) -> int | None:
@@ -101,13 +107,16 @@ def job_number(desk: Desk, key: str) -> int | None:
     return None if row is None else row[0]
 
 
-def skips(desk: Desk, job: str) -> tuple[Skip, ...]:
-    """The skipped ranges of a job, oldest first."""
+def skips(desk: Desk, job: str, limit: int | None) -> tuple[Skip, ...]:
+    """The skipped ranges of a job, the newest so many of them, oldest first."""
     rows = desk.connection.execute(
-        "SELECT first_at, last_at, reason FROM skips WHERE job_no = ? ORDER BY first_at, last_at",
-        (job_number(desk, job),),
-    )
-    return tuple(Skip(job, an_instant(first), an_instant(last), reason) for first, last, reason in rows)
+        """
+        SELECT first_at, last_at, reason FROM skips WHERE job_no = ?
+        ORDER BY first_at DESC, last_at DESC LIMIT ?
+        """,
+        (job_number(desk, job), -1 if limit is None else limit),
+    ).fetchall()
+    return skips_of(job, reversed(rows))
 
 
 def output(desk: Desk, run_key: str, number: int) -> Output | None:
@@ -159,5 +168,11 @@ def overview(desk: Desk) -> tuple[Overview, tuple[int, ...]]:
         "SELECT i.id FROM nodes AS n JOIN node_names AS i ON i.node_no = n.node_no WHERE NOT n.is_buried"
     )
     ids = tuple(sorted(id_ for (id_,) in nodes))
-    woken = _first_wake(desk, [lane for (lane,) in connection.execute("SELECT lane_no FROM lanes")])
-    return Overview(count, damaged, open_count, ids, woken.at), woken.damaged
+    known = connection.execute("SELECT queue, kind, lane_no FROM lanes").fetchall()
+    lanes, unreadable = lanes_of(
+        (queue, kind, *row)
+        for queue, kind, lane in known
+        for row in connection.execute(statement.NEXT_WAKE, (lane,))
+    )
+    next_at = min((lane.wake_at for lane in lanes), default=None)
+    return Overview(count, damaged, open_count, ids, next_at, lanes), unreadable

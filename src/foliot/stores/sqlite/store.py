@@ -197,11 +197,11 @@ class SqliteStore:
     async def recover(self, limit: int, now: datetime, decide: DecideLost) -> Recovered:
         def work(desk: Desk) -> Recovered:
             book = Book(desk)
-            life.bury(book, self._locks, self._patience.now())
+            buried = life.bury(book, self._locks, self._patience.now())
             holders = life.dead_holders(book)
             recovered = run.recover(book, holders, limit, now, decide)
             life.forget_dead(book, self._locks, holders)
-            return recovered
+            return recovered._replace(buried=buried)
 
         return await self._writer.call("recover", work)
 
@@ -235,6 +235,9 @@ class SqliteStore:
     async def write_source_status(self, source: str, status: str) -> None:
         text = clean_text(status)
         await self._writer.call("write_source_status", lambda desk: origin.note_status(desk, source, text))
+
+    async def forget_source(self, source: str, revision: str | None) -> bool:
+        return await self._writer.call("forget_source", lambda desk: origin.forget(desk, source, revision))
 
     # -- questions ---------------------------------------------------------------------------------
 
@@ -275,8 +278,8 @@ class SqliteStore:
     async def runs(self, query: RunQuery) -> tuple[Attempt, ...]:
         return await self._reader.call("runs", lambda desk: question.runs(desk, query))
 
-    async def skips(self, job: str) -> tuple[Skip, ...]:
-        return await self._reader.call("skips", lambda desk: question.skips(desk, job))
+    async def skips(self, job: str, limit: int | None = None) -> tuple[Skip, ...]:
+        return await self._reader.call("skips", lambda desk: question.skips(desk, job, limit))
 
     async def overview(self) -> Overview:
         while True:
@@ -304,7 +307,7 @@ class SqliteStore:
 
     async def prune(self, now: datetime, limit: int, after: str = "") -> Pruned:
         page = await self._reader.call("prune", lambda desk: prune.look(desk, now, limit, after))
-        if not page.ripe:
+        if page.is_empty:
             return page.nothing
         return await self._writer.call("prune", lambda desk: prune.forget(desk, page, now, limit, after))
 

@@ -90,6 +90,9 @@ class HistoryContract(Contract):
             for skip in skips:
                 await stage.store.update(KEY, write_down(skips=[skip]))
         assert await stage.store.skips(KEY) == (skips[1], skips[2], skips[0])
+        assert await stage.store.skips(KEY, 2) == (skips[2], skips[0]), "the newest of them"
+        assert await stage.store.skips(KEY, 0) == ()
+        assert await stage.store.skips(KEY, 9) == await stage.store.skips(KEY)
         assert await stage.store.skips(f"{SOURCE}/other") == ()
         assert await stage.store.skips(f"{SOURCE}/nothing") == ()
 

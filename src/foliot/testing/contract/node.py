@@ -4,12 +4,13 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from typing import Any, cast
 
 from foliot.model.state import Node
 from foliot.model.view import NodeView
 from foliot.protocols import NodeStore
-from foliot.testing.contract.sample import some_jobs
+from foliot.testing.contract.sample import lose, some_jobs
 from foliot.testing.contract.stage import Contract, Stage, scenario
 
 
@@ -35,7 +36,17 @@ class NodeContract(Contract):
     @scenario
     async def test_nodes_are_shown_as_they_joined_in_the_order_of_their_ids(self, stage: Stage) -> None:
         nodes = [
-            Node("b", "second", ("default", "slow"), ("python:a", "python:b"), "1.2"),
+            Node(
+                "b",
+                "second",
+                ("default", "slow"),
+                ("python:a", "python:b"),
+                "1.2",
+                skew=timedelta(seconds=-3, microseconds=1),
+                host="web-1.größe",
+                process=2**22,
+                is_draining=True,
+            ),
             Node("a", "first", ("größe",), None, ""),
         ]
         leases = [await stage.store.join(node) for node in nodes]
@@ -50,6 +61,24 @@ class NodeContract(Contract):
         await stage.join("a", kinds=("one",))
         lease = await stage.join("a", kinds=("one", "two"))
         assert await nodes_of(stage) == (NodeView(Node("a", kinds=("one", "two")), lease.until, 0),)
+
+    @scenario
+    async def test_a_node_that_drains_is_shown_so_and_lives_on(self, stage: Stage) -> None:
+        await stage.join("a", host="web-1", process=7)
+        lease = await stage.join("a", host="web-1", process=7, is_draining=True)
+        assert lease.until > stage.now
+        node = Node("a", host="web-1", process=7, is_draining=True)
+        assert await nodes_of(stage) == (NodeView(node, lease.until, 0),)
+        renewed = await stage.store.renew("a")
+        assert await nodes_of(stage) == (NodeView(node, renewed.until, 0),)
+
+    @scenario
+    async def test_what_a_node_said_is_forgotten_with_it(self, stage: Stage) -> None:
+        await stage.join("a", host="web-1", process=7)
+        await stage.join("b")
+        await stage.bury("a")
+        await stage.join("c")
+        assert [(view.node.id, view.node.host) for view in await nodes_of(stage)] == [("b", ""), ("c", "")]
 
     @scenario
     async def test_what_a_node_holds_is_counted(self, stage: Stage) -> None:
@@ -73,3 +102,26 @@ class NodeContract(Contract):
         await stage.join("a", "b")
         await stage.store.leave("a")
         assert [view.node.id for view in await nodes_of(stage)] == ["b"]
+
+    @scenario
+    async def test_who_buries_learns_whom_as_it_was(self, stage: Stage) -> None:
+        await stage.join("a", "b", host="web-1", process=7)
+        await stage.join("c")
+        await stage.declare(*some_jobs(3))
+        await stage.claim_all("a")
+        await stage.die("a")
+        before = [view for view in await nodes_of(stage) if view.node.id == "a"]
+        recovered = await stage.store.recover(2, stage.now, lose)
+        assert list(recovered.buried) == before
+        assert (before[0].open_count, before[0].node.host) == (3, "web-1")
+        assert (len(recovered.events), recovered.more) == (2, True)
+
+    @scenario
+    async def test_a_burial_is_told_once_and_leaving_is_none(self, stage: Stage) -> None:
+        await stage.join("a", "b", "c")
+        await stage.declare(*some_jobs(3))
+        await stage.claim_all("a")
+        await stage.store.leave("b")
+        await stage.die("a")
+        answers = [await stage.store.recover(1, stage.now, lose) for _ in range(4)]
+        assert [[dead.node.id for dead in answer.buried] for answer in answers] == [["a"], [], [], []]

@@ -11,9 +11,10 @@ import pytest
 from foliot.model.attempt import Attempt, Outcome
 from foliot.model.job import Action
 from foliot.model.policy import Keep, Misfire, MisfireMode, Overlap, OverlapMode, Policy, Retry
-from foliot.model.view import Overview
+from foliot.model.view import Lane, Overview
 from foliot.protocols import JobQuery
 from foliot.schedules import Cron, Every, Once
+from foliot.testing.contract.history import ended, write_down
 from foliot.testing.contract.sample import (
     HOUR,
     MINUTE,
@@ -213,6 +214,23 @@ class QueryContract(Contract):
         await run_once(stage, "job", Outcome.FAILED, stage.now)
         assert await self._last_success(stage) == succeeded_at
 
+    @scenario
+    async def test_a_last_success_is_found_behind_many_failures(self, stage: Stage) -> None:
+        await stage.declare(a_job(), wake_at=stage.later(HOUR))
+        success = ended(stage.now - 999 * HOUR)
+        failures = [ended(stage.now - hours * HOUR, Outcome.FAILED) for hours in range(120, 0, -1)]
+        await stage.store.update(KEY, write_down([success, *failures]))
+        assert await self._last_success(stage) == success.finished_at
+
+    @scenario
+    async def test_the_last_success_is_the_one_that_ended_last(self, stage: Stage) -> None:
+        await stage.declare(a_job(), wake_at=stage.later(HOUR))
+        caught_up = ended(stage.now - 9 * HOUR)._replace(finished_at=stage.now)
+        runs = [ended(stage.now - hours * HOUR) for hours in (3, 2, 1)]
+        await stage.store.update(KEY, write_down(runs))
+        await stage.store.update(KEY, write_down([caught_up]))
+        assert await self._last_success(stage) == stage.now
+
     async def _last_success(self, stage: Stage) -> datetime | None:
         views = await stage.store.jobs(JobQuery(keys=frozenset((KEY,))))
         return views[0].last_success_at if views else None
@@ -338,6 +356,21 @@ class QueryContract(Contract):
         assert await backlog() == 0
 
     @scenario
+    async def test_an_overview_shows_the_lanes_that_somebody_must_look_into(self, stage: Stage) -> None:
+        await stage.join("a", queues=("default", "b"), kinds=("shell",))
+        for number, (queue, kind, hours) in enumerate(
+            [("b", "shell", 2), ("b", "shell", 1), ("b", "python", -3), ("a", "python", 4), ("b", "http", 0)]
+        ):
+            job = a_job(f"job-{number}", queue=queue, action=Action(kind=kind))
+            await stage.declare(job, wake_at=stage.later(hours * HOUR))
+        await stage.store.update(f"{SOURCE}/job-4", change(wake_at=None))
+        assert (await stage.store.overview()).lanes == (
+            Lane("a", "python", stage.later(4 * HOUR)),
+            Lane("b", "python", stage.now - 3 * HOUR),
+            Lane("b", "shell", stage.later(HOUR)),
+        )
+
+    @scenario
     async def test_an_overview_counts_what_is_there(self, stage: Stage) -> None:
         assert await stage.store.overview() == Overview()
         await stage.join("a", "b")
@@ -347,5 +380,6 @@ class QueryContract(Contract):
         await stage.store.update(f"{SOURCE}/job-0001", change(wake_at=stage.now))
         await stage.claim("a")
         assert await stage.store.overview() == Overview(
-            jobs=4, damaged=0, open_attempts=2, nodes=("a", "b"), next_wake_at=stage.later(MINUTE)
-        )
+            jobs=4, damaged=0, open_attempts=2, nodes=("a", "b"), next_wake_at=stage.later(MINUTE),
+            lanes=(Lane("default", "test", stage.later(MINUTE)),),
+        )  # fmt: skip

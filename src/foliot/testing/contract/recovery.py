@@ -47,7 +47,7 @@ class RecoveryContract(Contract):
         await stage.join("a", "b")
         attempt = await stage.start_one("a", a_job())
         await stage.die("a")
-        events, more = await stage.store.recover(100, stage.now, lose)
+        events, more, _ = await stage.store.recover(100, stage.now, lose)
         assert [(event.job, event.run_key, event.number) for event in events] == [(KEY, *attempt.key)]
         assert not more
         (lost,) = await stage.runs()

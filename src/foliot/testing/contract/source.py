@@ -11,7 +11,7 @@ import pytest
 from foliot.errors import StaleRevisionError
 from foliot.model.decision import Decision
 from foliot.model.view import SourceView
-from foliot.protocols import Changes, SourceStore
+from foliot.protocols import Changes, JobQuery, SourceStore
 from foliot.testing.contract.sample import HOUR, SOURCE, a_job, some_jobs
 from foliot.testing.contract.stage import Contract, Stage, scenario
 
@@ -83,6 +83,38 @@ class SourceContract(Contract):
         for status in ('{"error": "größer"}', "{}"):
             await seam(stage).write_source_status(SOURCE, status)
             assert await seam(stage).sources() == (before._replace(status=status),)
+
+    @scenario
+    async def test_a_source_is_forgotten_if_it_is_at_the_revision_that_was_seen(self, stage: Stage) -> None:
+        for name in ("git", "other"):
+            await stage.declare(a_job(source=name), source=name)
+            await seam(stage).write_source_status(name, "{}")
+        revision = await stage.store.revision("git")
+        assert not await seam(stage).forget_source("git", "before")
+        assert not await seam(stage).forget_source("git", None)
+        assert [view.source for view in await seam(stage).sources()] == ["git", "other"]
+        assert await seam(stage).forget_source("git", revision)
+        assert [view.source for view in await seam(stage).sources()] == ["other"]
+        assert await stage.store.revision("git") is None
+        assert [view.key for view in await stage.store.jobs(JobQuery(source="git"))] == ["git/job"]
+        assert not await seam(stage).forget_source("git", revision), "there is none"
+
+    @scenario
+    async def test_a_source_that_was_never_reconciled_can_be_forgotten(self, stage: Stage) -> None:
+        await seam(stage).write_source_status("git", "{}")
+        assert await seam(stage).forget_source("git", None)
+        assert await seam(stage).sources() == ()
+        assert not await seam(stage).forget_source("git", None)
+
+    @scenario
+    async def test_a_source_that_was_forgotten_begins_anew(self, stage: Stage) -> None:
+        await stage.declare(a_job())
+        assert await seam(stage).forget_source(SOURCE, await stage.store.revision(SOURCE))
+        with pytest.raises(StaleRevisionError):
+            await stage.store.reconcile(SOURCE, "r1", "r2", Changes(), declared=_never, removed=_never)
+        await stage.store.reconcile(SOURCE, None, "r2", Changes(), declared=_never, removed=_never)
+        (shown,) = await seam(stage).sources()
+        assert shown == SourceView(SOURCE, "r2", 1, stage.now)
 
     @scenario
     async def test_a_source_that_was_never_read_can_have_a_status(self, stage: Stage) -> None:

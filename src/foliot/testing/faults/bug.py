@@ -9,6 +9,7 @@ from typing import Any
 from foliot.clock import SystemClock
 from foliot.engine import engine, planner
 from foliot.engine.engine import Engine
+from foliot.engine.reckoning import Reckoning
 from foliot.executors.shell import link
 from foliot.model.attempt import Ending
 from foliot.model.decision import Decision
@@ -56,6 +57,11 @@ def ignore_the_fence() -> None:
 def drop_the_lost() -> None:
     """A run whose node died is not started again."""
     _break(planner, "_restart", lambda *_, **__: None)
+
+
+def bury_at_once() -> None:
+    """Who finds that a lease has run out buries its node, whether or not the store was away until now."""
+    _break(Reckoning, "is_steady", lambda *_: True)
 
 
 def start_twice() -> None:
@@ -117,6 +123,7 @@ BUGS: dict[str, Callable[[], None]] = {
         answer_before_commit,
         ignore_the_fence,
         drop_the_lost,
+        bury_at_once,
         start_twice,
         end_groups_only,
         commit_without_the_disk,

@@ -130,10 +130,17 @@ class Evidence:
             yield from _changes(note._replace(at=since), life.orders.release, until, verdict)
 
     def _proved(self, declaring: Note) -> datetime | None:
-        """When somebody has found that a declaration had taken effect, if anybody has."""
-        wanted = declaring.facts["source"], declaring.facts["revision"]
+        """When somebody has found that a declaration had taken effect, if anybody has.
+
+        Nobody can say which of two declarations of the same revision it was.
+        """
         found = (note for note in self._of("revision") if note.at > declaring.at)
-        return next((n.at for n in found if (n.facts["source"], n.facts["revision"]) == wanted), None)
+        at = next((note.at for note in found if _wanted(note) == _wanted(declaring)), None)
+        if at is None:
+            return None
+        rivals = (note for note in self._of("declaring") if _wanted(note) == _wanted(declaring))
+        among = [note for note in rivals if declaring.at - _MAY_YET <= note.at <= at]
+        return at if among == [declaring] else None
 
     def _life(self, note: Note) -> Life:
         """The process that wrote a note."""
@@ -214,6 +221,11 @@ class Evidence:
                 yield f"the batch {batch} has {list(versions)}, where one of {legal[batch]} should be"
         confirmed = {note.facts["batch"] for note in self._of("batched")}
         yield from (f"lost: the batch {batch} was confirmed" for batch in confirmed - found.keys())
+
+
+def _wanted(note: Note) -> tuple[str, str]:
+    """The source that a note is about, and the revision."""
+    return note.facts["source"], note.facts["revision"]
 
 
 def _is_explained(trouble: Fault, faults: Sequence[Fault]) -> bool:

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any
 
+from foliot.engine.settings import Settings
 from foliot.model.attempt import Attempt, Outcome
 from foliot.testing.faults.deed import ON_THE_WAY, Deed, Kind
 from foliot.testing.faults.diary import Note, Times
@@ -212,13 +213,17 @@ class _Looker:
         return found[-1] if found else None
 
     def robbed(self) -> Iterator[str]:
-        """What a node lost that was well, but for the store: after an outage it must have time to renew."""
+        """What a node lost that was well, but for the store: after an outage it must have time to renew.
+
+        Who did not renew in that time was slow, or stood still, and was not robbed.
+        """
+        patience = Settings(slots={}, beat=self._history.bounds.beat).patience - 2 * _LITTLE
         outages = [deed for deed in self._deeds if deed.kind is Kind.RESTART]
         for lost in self._history.attempts:
             begin, end, home = lost.claimed_at, lost.finished_at, self._hosts.home(lost.node)
             if lost.outcome is not Outcome.LOST or begin is None or end is None:
                 continue
-            was_away = any(deed.begin <= end and deed.end >= begin for deed in outages)
+            was_away = any(deed.begin <= end < deed.end + patience and deed.end >= begin for deed in outages)
             if was_away and not self._had_trouble(home, begin - self._history.bounds.lease, end):
                 yield f"{lost.run_key} #{lost.number} of {home}"
 

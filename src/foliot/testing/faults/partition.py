@@ -38,6 +38,8 @@ class Partition:
         self._chance = chance
         self._lease = lease
         self._commits = cycle((_CLAIM, _CLAIM, _ANY))
+        # Short; longer than a lease; and so long that the leases of some run out, and those of others last.
+        self._outages = cycle(((0.3, 2.0), (1.1 * lease, 1.4 * lease), (0.3, 2.0), (0.7 * lease, lease)))
         self._turn = asyncio.Lock()  # a server is restarted by one at a time
 
     async def injure(self, kind: Kind, host: Host, in_the_middle: Callable[[], Awaitable[None]]) -> Deed:
@@ -117,8 +119,7 @@ class Partition:
         async with self._turn:
             begin = self._times.now()
             await self._database.stop()
-            is_long = self._chance.random() < 0.3  # noqa: PLR2004 - some
-            await self._wait(*((1.1 * self._lease, 1.4 * self._lease) if is_long else (0.3, 2.0)))
+            await self._wait(*next(self._outages))
             await self._database.start()
             end = self._times.now()
             self.faults.append(Fault(Trouble.PARTITIONED, begin, end, None, SLACK))

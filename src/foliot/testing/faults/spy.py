@@ -25,10 +25,11 @@ OpenStore = Callable[..., AbstractAsyncContextManager[wiring.FullStore]]
 
 VERBS = (
     "join", "renew", "leave", "held", "claim", "finish", "recover", "update", "reconcile", "revision",
-    "next_wake", "prune", "write_outputs",
+    "next_wake", "prune", "write_outputs", "now",
 )  # fmt: skip
 SLOW = 0.5  # seconds: a call that takes longer is noted as if it had failed
 _WORTH_NOTING = 0.2  # seconds
+_AT_ONCE = 1.0  # seconds between two calls that belong together, on a busy machine
 _CLOCK = SystemClock()
 
 
@@ -71,7 +72,8 @@ class Watch:
     def __init__(self, diary: Diary) -> None:
         self._diary = diary
         self._is_troubled = False
-        self._asked: dict[str, float] = {}
+        self._asked: dict[str, float] = {}  # when whoever declares had read the store's clock, by source
+        self._clock_read = 0.0, 0.0  # when that was last asked for, and answered
         self._found: dict[str, str | None] = {}
 
     async def call(self, verb: str, real: Callable[..., Awaitable[Any]], *args: Any, **options: Any) -> Any:
@@ -80,7 +82,7 @@ class Watch:
             self._diary.note("identity", node=args[0].id)
         begin = _CLOCK.monotonic()
         if verb == "revision":
-            self._asked[args[0]] = begin  # whoever declares has read the clock before
+            self._asked[args[0]] = self._clock_read_before(begin)
         if verb == "reconcile":
             since = self._asked.get(args[0], begin)
             _note_changes(self._diary, begin, since, args[0], args[2], args[3])
@@ -95,8 +97,15 @@ class Watch:
             raise
         finally:
             self._note_time(verb, begin)
+            if verb == "now":
+                self._clock_read = begin, _CLOCK.monotonic()
         self._note_answer(verb, begin, args, answer)
         return answer
+
+    def _clock_read_before(self, begin: float) -> float:
+        """Whoever declares reads the store's clock, and then at once the revision."""
+        asked, answered = self._clock_read
+        return asked if begin - answered < _AT_ONCE else begin
 
     def _note_answer(self, verb: str, begin: float, args: Sequence[Any], answer: Any) -> None:
         if _CLOCK.monotonic() - begin > SLOW:

@@ -64,6 +64,11 @@ class Hosts:
         return found
 
     @cached_property
+    def anybody(self) -> list[Span]:
+        """When one of the hosts, at least, was able."""
+        return merged(span for spans in self.able.values() for span in spans)
+
+    @cached_property
     def up(self) -> list[Span]:
         """When any host at all may have been up and reachable, tolerances left aside."""
         found: list[Span] = []

@@ -13,7 +13,7 @@ from foliot.testing.history.facts import Operation
 from foliot.testing.history.owed import Slot
 from foliot.testing.history.report import Code, Finding
 from foliot.testing.history.rows import Row
-from foliot.testing.history.spans import touches
+from foliot.testing.history.spans import shared, touches
 
 _FAILURES = (Outcome.FAILED, Outcome.TIMED_OUT)
 _CUT_SHORT = (Outcome.LOST, Outcome.INTERRUPTED)
@@ -186,12 +186,27 @@ def _was_dropped(case: Case, slot: Slot, at: datetime) -> bool:
 
 
 def recoveries(case: Case) -> Iterator[timedelta]:
-    """From the end of each node that lost an attempt to the attempt that took its place."""
+    """From the end of each node that lost an attempt to the attempt that took its place.
+
+    Time in which nobody could do anything about it, as in an outage of the store, does not count.
+    """
     for row in case.rows:
-        if row.outcome is not Outcome.LOST or row.claimed is None or row.finished is None:
+        since = _lost_since(case, row)
+        if since is None or row.finished is None:
             continue
-        silences = case.hosts.silent(case.hosts.home(row.attempt.node))
-        began = [begin for begin, _ in silences if row.claimed <= begin <= row.finished]
         for follower in case.rows_of.get((row.run_key, row.number + 1), ()):
-            if follower.claimed is not None and began:
-                yield follower.claimed - max(began)
+            at = follower.claimed
+            if at is not None and not case.was_busy(row.finished, at, without=row.run_key):
+                yield shared(case.hosts.anybody, since, at)
+
+
+def _lost_since(case: Case, row: Row) -> datetime | None:
+    """When the node of a lost attempt had died, or was heard of last; None if nothing tells."""
+    bounds, home = case.bounds, case.hosts.home(row.attempt.node)
+    if row.outcome is not Outcome.LOST or row.claimed is None or row.finished is None:
+        return None
+    if (died_at := case.hosts.died_at(home, row.claimed, row.finished)) is not None:
+        return died_at
+    latest = row.finished - bounds.lease + bounds.beat  # who was silent only later had renewed before
+    began = [begin for begin, end in case.hosts.silent(home) if begin <= latest and end >= row.claimed]
+    return max(row.claimed, *began) if began else None

@@ -79,7 +79,8 @@ def summarize(lags: Sequence[timedelta]) -> Lag:
 class Measures:
     """What can be counted. `excuses` says for how many occurrences the checker could not decide, and why.
 
-    `recoveries`: from the loss of a node to the next attempt, one for each attempt that was lost.
+    `recoveries`: from the loss of a node to the next attempt, one for each attempt that was lost; only time
+    in which somebody was able counts.
     `calm_lag`: the start lag of those whose host was able and whose job was free all the while.
     """
 

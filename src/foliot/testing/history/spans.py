@@ -72,6 +72,16 @@ def touches(spans: Sequence[Span], begin: datetime, end: datetime) -> bool:
     return index >= 0 and spans[index][1] >= begin
 
 
+def shared(spans: Sequence[Span], begin: datetime, end: datetime) -> timedelta:
+    """How much of [begin, end] merged spans cover."""
+    found = _NOTHING
+    for first, last in spans[at_or_after(spans, begin) :]:
+        if first >= end:
+            break
+        found += min(last, end) - max(first, begin)
+    return found
+
+
 def first_room(
     free: Sequence[Span], blockers: Sequence[Span], since: datetime, until: datetime, length: timedelta
 ) -> datetime | None:

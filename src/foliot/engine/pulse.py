@@ -1,0 +1,28 @@
+"""How a node fares, found out after a heartbeat: it costs questions to the store."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from datetime import timedelta
+
+from foliot.engine.reckoning import Reckoning
+from foliot.model.view import Pulse
+from foliot.protocols import Clock, Store
+
+_NONE = timedelta(0)
+
+
+async def take_pulse(  # noqa: PLR0913, PLR0917 - all that it is found out from
+    node: str,
+    store: Store,
+    queues: Collection[str],
+    kinds: Collection[str],
+    reckoning: Reckoning,
+    clock: Clock,
+) -> Pulse:
+    """The pulse of a node that serves these queues and kinds; nothing is counted if nothing waits."""
+    next_at = await store.next_wake(queues, kinds)
+    now, jump = reckoning.now(), reckoning.take_jump()
+    overdue = max(_NONE, now - (next_at or now))
+    backlog = await store.backlog(queues, now, kinds) if overdue else 0
+    return Pulse(node, now, jump, clock.now() - now, overdue, backlog)

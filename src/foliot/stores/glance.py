@@ -1,0 +1,34 @@
+"""The store in memory at a glance: what it shows of itself, made of all that it has."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping
+from datetime import datetime
+
+from foliot.model.state import Record
+from foliot.model.view import Lane, Overview, SourceView
+
+
+def overview_of(records: Iterable[Record], damaged: Collection[str], nodes: Iterable[str]) -> Overview:
+    """How much there is, and when somebody must look at it; what is damaged is not looked at."""
+    there = [record for record in records if record.state.removed_at is None]
+    wakes: dict[tuple[str, str], datetime] = {}
+    for job, state, _ in (record for record in there if record.job.key not in damaged):
+        if state.wake_at is not None:
+            lane = job.queue, job.action.kind
+            wakes[lane] = min(state.wake_at, wakes.get(lane, state.wake_at))
+    return Overview(
+        jobs=len(there),
+        damaged=len(damaged),
+        open_attempts=sum(len(record.attempts) for record in there),
+        nodes=tuple(sorted(nodes)),
+        next_wake_at=min(wakes.values(), default=None),
+        lanes=tuple(Lane(*lane, wake_at) for lane, wake_at in sorted(wakes.items())),
+    )
+
+
+def sources_of(records: Iterable[Record], known: Mapping[str, SourceView]) -> tuple[SourceView, ...]:
+    """The sources, each with how many jobs it declares."""
+    counts = Counter(record.job.source for record in records if record.state.removed_at is None)
+    return tuple(view._replace(jobs=counts[name]) for name, view in sorted(known.items()))

@@ -1,0 +1,182 @@
+"""A job that ran every minute for a long time: what is asked costs by the answer, and so does its removal."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import psycopg
+import pytest
+
+from foliot.model.attempt import Outcome
+from foliot.model.policy import Keep, Policy
+from foliot.protocols import Changes, JobQuery, Output, RunQuery
+from foliot.stores.postgres import PostgresStore, chain, declare, prune, question
+from foliot.stores.postgres.address import read_address
+from foliot.stores.postgres.book import Desk
+from foliot.stores.postgres.connection import WRITE, begin, connect
+from foliot.stores.postgres.inspection import find_flaws
+from foliot.stores.postgres.memory import Memory
+from foliot.stores.sql.codes import whole
+from foliot.testing.clock import ManualClock
+from foliot.testing.contract.history import KEY, ended, write_down
+from foliot.testing.contract.sample import SOURCE, a_job, declare_at, forget, untouched
+
+NOW = datetime(2031, 5, 6, 7, 8, tzinfo=UTC)
+MINUTE = timedelta(minutes=1)
+A_WHILE = timedelta(seconds=60)
+SHORT, LONG = 2000, 12_000  # both longer than is forgotten at once
+# An attempt a minute, all of them good, and a skip beside each.
+FILL = """
+    INSERT INTO attempts (
+        scheduled_for, job_no, request, number, ordinal, previous_at, trigger, state, token, claimed_at,
+        started_at, finished_at, outcome, reason, retries, losses
+    )
+    SELECT at, 1, '', 1, 0, lag(at) OVER (ORDER BY at), 0, 3, 1, 1, 1, at + 1, 1, '', 0, 0
+    FROM generate_series(%s::bigint, %s::bigint, %s::bigint) AS at
+"""
+READ = """
+    SELECT sum(coalesce(seq_tup_read, 0) + coalesce(idx_tup_fetch, 0))::bigint
+    FROM pg_stat_xact_user_tables WHERE schemaname = current_schema()
+"""
+QUESTIONS: dict[str, Callable[[Desk], object]] = {
+    "jobs, and when they last succeeded": lambda desk: question.jobs(desk, JobQuery()),
+    "the newest runs": lambda desk: question.runs(desk, RunQuery(job=KEY, limit=20)),
+    "runs since a time": lambda desk: question.runs(desk, RunQuery(job=KEY, since=NOW - 9 * MINUTE)),
+    "runs that failed": lambda desk: question.runs(desk, RunQuery(job=KEY, outcome=Outcome.FAILED)),
+    "open runs": lambda desk: question.runs(desk, RunQuery(job=KEY, is_open=True)),
+    "the newest skips": lambda desk: question.skips(desk, KEY, 20),
+    "whether anything is to be forgotten": lambda desk: prune.look(desk, NOW, 1000, ""),
+    "removal": lambda desk: declare.update(desk, KEY, forget, "any"),
+}
+
+
+def ask(url: str, sql: str, *values: object) -> list[Any]:
+    server, schema = read_address(url)
+    with psycopg.connect(server, options=f"-csearch_path={schema}") as connection:
+        cursor = connection.execute(sql.encode(), values)
+        return cursor.fetchall() if cursor.description else []
+
+
+async def furnish(url: str, count: int, keep: Keep) -> None:
+    async with PostgresStore(url, time=ManualClock(NOW)) as store:
+        job = a_job("job", policy=Policy(keep=keep))
+        await store.reconcile(
+            SOURCE, None, "r1", Changes((job,)), declared=declare_at(None, NOW), removed=untouched
+        )
+    ask(url, FILL, whole(NOW - (count - 1) * MINUTE), whole(NOW), MINUTE // timedelta(microseconds=1))
+    ask(url, "INSERT INTO skips SELECT 1, scheduled_for + 7, scheduled_for + 7, '' FROM attempts")
+    ask(url, "UPDATE states SET newest_at = %s", whole(NOW))
+
+
+@contextmanager
+def at_work(url: str) -> Iterator[Desk]:
+    """A desk in the middle of a transaction that is undone."""
+    address = read_address(url)
+    with connect(address, A_WHILE) as connection:
+        begin(connection, WRITE, address.schema, A_WHILE)
+        yield Desk(connection, Memory())
+        connection.execute("ROLLBACK")
+
+
+@pytest.fixture(scope="module")
+def urls(server_url: str) -> list[str]:
+    found = [f"{server_url}?schema=long_history_{count}" for count in (SHORT, LONG)]
+    for url, count in zip(found, (SHORT, LONG), strict=True):
+        asyncio.run(furnish(url, count, Keep(last=None, days=None)))
+    return found
+
+
+@pytest.mark.parametrize("name", QUESTIONS)
+def test_a_long_history_costs_no_more_than_a_short_one(urls: list[str], name: str) -> None:
+    costs = []
+    for url in urls:
+        with at_work(url) as desk:
+            QUESTIONS[name](desk)
+            (cost,) = desk.connection.execute(READ).fetchone() or (0,)
+            costs.append(cost)
+    assert costs[1] <= costs[0] * 1.1 + 20
+
+
+def test_a_job_that_only_fails_is_not_read_back_to_its_beginning(
+    urls: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(chain, "FAR", 500)
+    with at_work(urls[1]) as desk:
+        desk.connection.execute("UPDATE attempts SET outcome = 2")
+        (before,) = desk.connection.execute(READ).fetchone() or (0,)
+        assert question.jobs(desk, JobQuery()).views[0].last_success_at is None
+        (after,) = desk.connection.execute(READ).fetchone() or (0,)
+        assert after - before < SHORT
+
+
+def rows_of(url: str) -> list[int]:
+    tables = ("jobs", "states", "attempts", "skips", "remains")
+    return [ask(url, f"SELECT count(*) FROM {table}")[0][0] for table in tables]  # noqa: S608 - above
+
+
+def test_what_a_removed_job_leaves_is_forgotten_in_batches(url: str) -> None:
+    async def act() -> None:
+        await furnish(url, SHORT, Keep(last=None, days=None))
+        async with PostgresStore(url, time=ManualClock(NOW)) as store:
+            await store.update(KEY, forget)
+            assert await store.jobs(JobQuery(with_removed=True)) == ()
+            assert await store.runs(RunQuery()) == ()
+            assert rows_of(url)[2] > 0, "there was too much of it"
+            assert find_flaws(url) == (), "it is known to whom they belonged"
+            batches = []
+            while (pruned := await store.prune(NOW, 300)).forgotten:
+                batches.append(pruned)
+            assert max(forgotten for forgotten, _ in batches) <= 300
+            assert {after for _, after in batches} == {""}
+            assert rows_of(url) == [0, 0, 0, 0, 0]
+
+    asyncio.run(act())
+
+
+def test_a_job_of_the_same_name_has_a_history_of_its_own(url: str) -> None:
+    new, old = ended(NOW - 1500 * MINUTE), ended(NOW - 1600 * MINUTE)
+
+    async def act() -> None:
+        await furnish(url, SHORT, Keep(last=None, days=None))
+        async with PostgresStore(url, time=ManualClock(NOW)) as store:
+            await store.write_outputs([Output(KEY, *attempt.key, "of the old one") for attempt in (new, old)])
+            await store.update(KEY, forget)
+            await store.reconcile(
+                SOURCE,
+                "r1",
+                "r2",
+                Changes((a_job("job"),)),
+                declared=declare_at(None, NOW),
+                removed=untouched,
+            )
+            await store.update(KEY, write_down([new], last_run=new.run_key))
+            await store.write_outputs([Output(KEY, *new.key, "of the new one")])
+            assert await store.runs(RunQuery(job=KEY)) == (new,)
+            while (await store.prune(NOW, 1000)).forgotten:
+                pass
+            assert await store.runs(RunQuery()) == (new,)
+            output = await store.output(*new.key)
+            assert output is not None
+            assert output.text == "of the new one"
+            assert await store.output(*old.key) is None
+
+    asyncio.run(act())
+    assert rows_of(url) == [1, 1, 1, 0, 0]
+
+
+def test_a_part_of_a_long_history_is_forgotten_at_a_time(url: str) -> None:
+    async def act() -> None:
+        await furnish(url, SHORT, Keep(last=None, days=1))
+        async with PostgresStore(url, time=ManualClock(NOW)) as store:
+            skips = await store.skips(KEY)
+            while (pruned := await store.prune(NOW, 100)).forgotten:
+                assert pruned.forgotten <= 100
+            minutes_of_a_day = 24 * 60
+            assert len(await store.runs(RunQuery(job=KEY, limit=SHORT))) == minutes_of_a_day + 1
+            assert await store.skips(KEY) == skips[-minutes_of_a_day - 1 :]
+
+    asyncio.run(act())
