@@ -190,7 +190,7 @@ class Engine:
     async def _time_to_next(self) -> timedelta:
         """What is due and was passed over is asked for after a pause; what others have, less and less."""
         if not self._reckoning.is_sure:
-            return self._settings.pause
+            return self._settings.poll  # the next lease wakes it
         room, kinds = self._room(), tuple(kind for kind in self._kinds if kind not in self._passed)
         longest = self._settings.pause if self._passed else self._settings.poll
         next_at = await self._store.next_wake(room, kinds) if room and kinds else None
