@@ -18,15 +18,15 @@ help: ## show this list
 run: $(STAMP) ## follow a small git repository and run its jobs (Ctrl-C ends it); says what to try
 	@$(PYTHON) examples/follow.py
 
-test: $(STAMP) ## run all tests, with branch coverage (of the processes that run tests)
+test: $(STAMP) ## run all tests
+	@$(PYTEST) -q tests
+	@$(PYTHON) -m pytest -q README.md docs
+
+coverage: $(STAMP) ## the same, with branch coverage of all processes that tests start: takes twice as long
 	@$(PYTHON) -m coverage erase
 	@$(PYTHON) -m coverage run -m pytest -q -n auto --dist worksteal tests
-	@$(PYTHON) -m pytest -q README.md docs
 	@$(PYTHON) -m coverage combine --quiet
 	@$(PYTHON) -m coverage report
-
-coverage: ## the same, with the coverage of all processes that tests start: takes half as long again
-	@FOLIOT_MEASURE_CHILDREN=1 $(MAKE) test
 
 check: lint types imports docs ## lint, types, import contract, documentation: what CI runs before the tests
 

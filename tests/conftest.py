@@ -36,9 +36,6 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_configure(config: pytest.Config) -> None:
     if not hasattr(config, "workerinput"):  # with xdist, the reports of all workers come together here
         config.pluginmanager.register(Ledger(load_ledger()), "ledger")
-    elif "FOLIOT_MEASURE_CHILDREN" not in os.environ:
-        # Workers are measured for coverage; daemons, nodes and commands are not: it makes them twice as slow.
-        os.environ.pop("COVERAGE_PROCESS_CONFIG", None)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -110,6 +110,14 @@ def test_a_source_that_a_living_node_serves_is_left_alone_unless_forced(shop: Sh
     ]
 
 
+@pytest.mark.parametrize("name", ["billing/report", "billing/", "/"])
+def test_no_part_of_a_source_is_taken_for_one(shop: Shop, name: str) -> None:
+    refused = shop.call("source", "remove", name, "--force")
+
+    assert (refused.code, refused.out) == (4, "")
+    assert "billing  3     r1" in shop.call("source", "list").out
+
+
 def test_what_runs_may_end_and_its_history_stays(shop: Shop) -> None:
     shop.wait(timedelta(minutes=1))  # the node is silent, and buried by nobody yet
     document = shop.call("source", "remove", "billing", "-ojson").json()

@@ -13,7 +13,7 @@ from foliot.engine.reckoning import Reckoning
 from foliot.engine.settings import Settings
 from foliot.errors import StoreUnavailableError
 from foliot.model.attempt import Outcome
-from foliot.model.state import Lease
+from foliot.model.state import Lease, Node
 from foliot.protocols import Claimed
 
 BEAT = timedelta(seconds=10)
@@ -197,3 +197,33 @@ async def test_nor_after_a_gap_in_which_others_may_have_lost_their_lease_and_thi
     assert not reckoning.is_steady(PATIENCE), "nor has it, perhaps, answered others yet"
     await clock.advance(PATIENCE)
     assert reckoning.is_steady(PATIENCE)
+
+
+@staged
+async def test_slow_answers_are_no_gap(stage: Stage) -> None:
+    clock, reckoning = stage.clock, Reckoning(stage.clock, BEAT + SECOND, is_steady_at_first=True)
+    for _ in range(4):
+        asked_at = clock.monotonic()
+        await clock.advance(2 * SECOND)
+        reckoning.take(Lease(clock.now(), clock.now() + LEASE, 0), asked_at)
+        assert reckoning.is_steady(PATIENCE)
+        await clock.advance(2 * SECOND)
+        reckoning.hear()  # the answer to something else
+        await clock.advance(BEAT)
+        assert reckoning.is_steady(PATIENCE), "the next question may be under way"
+
+
+@staged
+async def test_a_monitor_of_before_there_were_burials_to_tell_stops_nobody(stage: Stage) -> None:
+    class Older:
+        def on_turn(self, *_: object) -> None: ...
+        def on_pulse(self, *_: object) -> None: ...
+        def on_lease_lost(self, *_: object) -> None: ...
+
+    await stage.store.join(Node("dead"))
+    await stage.declare(job())
+    older: Any = Older()
+    await stage.start(monitors=(older,))
+    await stage.clock.advance(3 * MINUTE)
+
+    assert len(stage.starts) >= 2

@@ -37,7 +37,7 @@ async def remove(session: Session, source: str, *, force: bool) -> Removal:
     store = session.store
     known = {view.source: view.revision for view in await store.sources()}
     names = await names_of(store, source)
-    if source not in known and not names:
+    if "/" in source or (source not in known and not names):  # else `a/b` would be jobs b/… of a source a
         raise SourceNotFoundError(source, hint="foliot source list shows all")
     serving = tuple(
         view for view in await store.nodes() if view.until >= session.now and serves(view, source)

@@ -294,6 +294,7 @@ class Engine:
                 if is_quiet and not self._is_claiming and lease.open_count != self._runner.count:
                     await self._end_strangers(node)
                 await self._tell_pulse()
+                self._reckoning.hear()
         except NodeBuriedError:
             await self._rise_again(node)
         soon = min(self._settings.pause, self._settings.beat)  # however many hints come

@@ -24,7 +24,7 @@ class Reckoning:
         self._clock = clock
         self._store_then, self._then = datetime.min.replace(tzinfo=UTC), 0.0
         self._sure_until = 0.0
-        self._longest_gap = longest_gap.total_seconds()  # between two answers, if nothing is in the way
+        self._longest_gap = longest_gap.total_seconds()  # from an answer to the next question
         self._steady_at_first = -inf if is_steady_at_first else inf
         self._answered_at, self._steady_since = -inf, inf
         self._jumped = _NO_JUMP
@@ -38,7 +38,7 @@ class Reckoning:
         """Take over what the store has answered to a question of that moment; True if time leapt ahead."""
         # Counted from before the question: the lease may have begun while it was on its way.
         answered_at = self._clock.monotonic()
-        if answered_at - self._answered_at > self._longest_gap:
+        if asked_at - self._answered_at > self._longest_gap:  # a slow answer is an answer, and no gap
             self._steady_since = min(answered_at, self._steady_at_first)
             self._steady_at_first = inf
         self._answered_at = answered_at
@@ -49,6 +49,10 @@ class Reckoning:
         self._jumped += jump
         self._store_then, self._then = lease.store_now, answered_at
         return jump > _LEAP
+
+    def hear(self) -> None:
+        """The store has just answered something else."""
+        self._answered_at = self._clock.monotonic()
 
     def notes_skew(self) -> bool:
         """Whether this host's clock is off the store's otherwise than `skew` said; now it says so."""
@@ -73,7 +77,8 @@ class Reckoning:
     def time_to_steady(self, duration: timedelta) -> timedelta:
         """How long it will be, at least, until that is so."""
         now = self._clock.monotonic()
-        if not self.is_sure or now - self._answered_at > self._longest_gap:
+        under_way = duration.total_seconds()  # for as long a call may take
+        if not self.is_sure or now - self._answered_at > self._longest_gap + under_way:
             return duration  # there is no answer yet to count from
         return max(_AT_ONCE, duration - timedelta(seconds=min(now - self._steady_since, _LONG)))
 

@@ -27,7 +27,7 @@ class Settings:
 
     @property
     def longest_gap(self) -> timedelta:
-        """Between two heartbeats, if nothing is in the way; a gap that costs others their lease is longer."""
+        """From an answer to the next heartbeat, if nothing is in the way; what costs a lease is longer."""
         return self.beat + self.pause
 
     @property

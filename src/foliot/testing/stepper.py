@@ -264,7 +264,7 @@ class _StepRuntime(Runtime):
         """Nobody else is there."""
 
     def _settings(self) -> Settings:
-        return replace(super()._settings(), prune=_LONG)
+        return replace(super()._settings(), recover=_LONG, prune=_LONG)
 
 
 class _StepExecutor(PythonExecutor):

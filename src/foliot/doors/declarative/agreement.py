@@ -18,6 +18,7 @@ from foliot.doors.declarative.task import sound
 from foliot.engine.plan_definition import plan_declared, plan_removed
 from foliot.engine.planner import plan_lost
 from foliot.model.job import Job
+from foliot.observability.log import tell_burial
 from foliot.protocols import Changes, JobQuery
 from foliot.wiring import FullStore
 
@@ -39,7 +40,8 @@ async def compare(store: FullStore, namespace: str, plan: Plan, now: datetime, *
     """
     base = await store.revision(namespace)  # first of all: what comes after it makes this stale
     if buries:  # who is dead, for sure, does not live: what it had may go
-        await store.recover(_PAGE, now, plan_lost)
+        for dead in (await store.recover(_PAGE, now, plan_lost)).buried:
+            tell_burial(dead)
     others = other_lists(plan.kinds, await store.nodes())
     declared: list[Job] = []
     removed: list[str] = []

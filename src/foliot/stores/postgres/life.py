@@ -9,7 +9,8 @@ too long, or by whoever would bury it; until then its row is skipped, and it is 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from datetime import datetime, timedelta
 from typing import NamedTuple
 
@@ -21,7 +22,7 @@ from foliot.stores.postgres import arrays, statement
 from foliot.stores.postgres.book import Desk
 from foliot.stores.postgres.statement import MARK, NOW
 from foliot.stores.sql.claim import Asked
-from foliot.stores.sql.codes import an_instant
+from foliot.stores.sql.codes import UNREADABLE, an_instant
 from foliot.stores.sql.rows import Row, read_those_that_can_be
 
 # ruff: noqa: S608 - made of constants only
@@ -187,7 +188,7 @@ def time(desk: Desk, told: int | None) -> datetime:
 
 def nodes(desk: Desk) -> tuple[NodeView, ...]:
     """The nodes that are not buried."""
-    return tuple(_view(row) for row in desk.connection.execute(_NODES, binary=True))
+    return tuple(_views_of(desk.connection.execute(_NODES, binary=True)))
 
 
 def _view(row: Row) -> NodeView:
@@ -196,6 +197,13 @@ def _view(row: Row) -> NodeView:
     off = timedelta(microseconds=skew)
     node = Node(id_, name, tuple(json.loads(queues)), can_do, version, off, host, process, is_draining)
     return NodeView(node, an_instant(until), count)
+
+
+def _views_of(rows: Iterable[Row]) -> Iterator[NodeView]:
+    """Nodes as they are shown; to bury one, nobody need be able to read what it served."""
+    for row in rows:
+        with suppress(*UNREADABLE):
+            yield _view(row)
 
 
 def bury(desk: Desk, told: int | None) -> tuple[NodeView, ...]:
@@ -208,7 +216,7 @@ def bury(desk: Desk, told: int | None) -> tuple[NodeView, ...]:
     expired = [number for (number,) in found]
     buried: tuple[NodeView, ...] = ()
     if expired:
-        buried = tuple(_view(row) for row in desk.connection.execute(_THESE, (expired,), binary=True))
+        buried = tuple(_views_of(desk.connection.execute(_THESE, (expired,), binary=True)))
         desk.connection.execute("UPDATE nodes SET is_buried = true WHERE node_no = ANY(%s)", (expired,))
     if overdue[0] > len(expired):
         desk.connection.execute(_END_SILENT)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from datetime import datetime, timedelta
 from typing import NamedTuple
 
@@ -10,7 +12,7 @@ from foliot.errors import NodeBuriedError
 from foliot.model.attempt import Attempt
 from foliot.model.state import Lease, Node
 from foliot.model.view import NodeView
-from foliot.stores.sql.codes import an_instant, whole
+from foliot.stores.sql.codes import UNREADABLE, an_instant, whole
 from foliot.stores.sql.rows import Row, read_those_that_can_be
 from foliot.stores.sqlite import statement
 from foliot.stores.sqlite.book import Book, Desk
@@ -107,7 +109,7 @@ def held_by(desk: Desk, node_no: int) -> list[tuple[Attempt, int]]:
 
 def nodes(desk: Desk) -> tuple[NodeView, ...]:
     """The nodes that are not buried."""
-    return tuple(_view(row) for row in desk.connection.execute(_NODES))
+    return tuple(_views_of(desk.connection.execute(_NODES)))
 
 
 def _view(row: Row) -> NodeView:
@@ -136,14 +138,26 @@ def bury(book: Book, locks: LockFiles, now: datetime) -> tuple[NodeView, ...]:
     dead = {
         number
         for id_, number, machine, boot, until in lives
-        if until < whole(now) or (locks.host.is_same(Host(machine, boot)) and locks.is_dead(id_))
+        if not _lasts(until, now) or (locks.host.is_same(Host(machine, boot)) and locks.is_dead(id_))
     }
     if not dead:
         return ()
-    views = tuple(_view(row) for row in connection.execute(_NODES) if row[-1] in dead)
+    views = tuple(_views_of(row for row in connection.execute(_NODES) if row[-1] in dead))
     burials = [(number,) for number in sorted(dead)]
     connection.executemany("UPDATE nodes SET is_buried = 1 WHERE node_no = ?", burials)
     return views
+
+
+def _lasts(until: object, now: datetime) -> bool:
+    """Whether a lease lasts; one that cannot be read does not: who lives has soon written it anew."""
+    return isinstance(until, int) and until >= whole(now)
+
+
+def _views_of(rows: Iterable[Row]) -> Iterator[NodeView]:
+    """Nodes as they are shown; to bury one, nobody need be able to read what it served."""
+    for row in rows:
+        with suppress(*UNREADABLE):
+            yield _view(row)
 
 
 def dead_holders(book: Book) -> list[int]:
