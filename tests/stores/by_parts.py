@@ -7,11 +7,11 @@ from datetime import UTC, datetime, timedelta
 
 from foliot.model.attempt import Attempt, Outcome
 from foliot.model.policy import Keep, Policy
-from foliot.protocols import Changes, RunQuery, Store
+from foliot.protocols import Changes, Pruned, RunQuery, Store
 from foliot.stores.memory import MemoryStore
 from foliot.testing.clock import ManualClock
 from foliot.testing.contract.history import ended, write_down
-from foliot.testing.contract.sample import SOURCE, a_job, declare_at, untouched
+from foliot.testing.contract.sample import SOURCE, a_job, declare_at, forget, untouched
 
 NOW = datetime(2031, 5, 6, 7, 8, 9, tzinfo=UTC)
 HOURS = 60
@@ -99,3 +99,43 @@ async def check_that_others_are_looked_at(store: Store) -> None:
         places.append((await store.prune(NOW, 1000, places[-1])).after)
     assert len(places) == len(set(places)) <= HOURS // (MOST - 1) + 3
     assert f"{SOURCE}/a" in places
+
+
+async def check_that_a_place_is_of_one_job(store: Store) -> None:
+    """Another job of the same name, declared since, is not looked at as if it were the same."""
+    key, keep = f"{SOURCE}/a", KEEPS["more than are read at once"]
+    past = [ended(NOW - timedelta(hours=hours))._replace(job=key) for hours in range(20, 0, -1)]
+    await fill(store, keep, {key: past})
+    place = (await store.prune(NOW, 1000, (await store.prune(NOW, 1000)).after)).after
+    await store.update(key, forget)
+    while (await store.prune(NOW, 1000)).forgotten:
+        pass
+    await _declare(store, keep, "r2")
+    await store.update(key, write_down(past[::-1], last_run=past[-1].run_key))
+    assert await store.prune(NOW, 1000, place) == Pruned(0, key)
+    assert len(await kept(store)) == len(past)
+
+
+async def check_that_a_moment_that_came_again_is_no_place(store: Store) -> None:
+    """It was forgotten, and written once more: it stands at the beginning of the history now."""
+    key, keep = f"{SOURCE}/a", Keep(last=20, days=None)
+    good = (1, 3, 7)  # the last moment of the first part is among them
+    past = [
+        ended(NOW - timedelta(hours=h), Outcome.SUCCEEDED if h in good else Outcome.FAILED)._replace(job=key)
+        for h in range(20, 0, -1)
+    ]
+    await fill(store, keep, {key: past})
+    place = (await store.prune(NOW, 1000)).after
+    await _declare(store, KEEPS["problems"], "r2")
+    assert await prune_all(store, 1000) == len(good) - 1
+    await _declare(store, keep, "r3")
+    await store.update(key, write_down([past[-7]]))
+    while place:
+        forgotten, place = await store.prune(NOW, 1000, place)
+        assert forgotten == 0
+
+
+async def _declare(store: Store, keep: Keep, revision: str) -> None:
+    base = f"r{int(revision[1:]) - 1}"
+    jobs = Changes((a_job("a", policy=Policy(keep=keep)),))
+    await store.reconcile(SOURCE, base, revision, jobs, declared=declare_at(None, NOW), removed=untouched)

@@ -14,7 +14,7 @@ import pytest
 from foliot.model.attempt import Outcome
 from foliot.model.policy import Keep, Policy
 from foliot.protocols import Changes, JobQuery, Output, RunQuery
-from foliot.stores.postgres import PostgresStore, chain, declare, prune, question
+from foliot.stores.postgres import PostgresStore, chain, declare, prune, question, remains
 from foliot.stores.postgres.address import read_address
 from foliot.stores.postgres.book import Desk
 from foliot.stores.postgres.connection import WRITE, begin, connect
@@ -40,6 +40,10 @@ FILL = """
 """
 READ = """
     SELECT sum(coalesce(seq_tup_read, 0) + coalesce(idx_tup_fetch, 0))::bigint
+    FROM pg_stat_xact_user_tables WHERE schemaname = current_schema()
+"""
+WRITTEN = """
+    SELECT relname, n_tup_ins + n_tup_del
     FROM pg_stat_xact_user_tables WHERE schemaname = current_schema()
 """
 QUESTIONS: dict[str, Callable[[Desk], object]] = {
@@ -166,6 +170,56 @@ def test_a_job_of_the_same_name_has_a_history_of_its_own(url: str) -> None:
 
     asyncio.run(act())
     assert rows_of(url) == [1, 1, 1, 0, 0]
+
+
+def test_what_a_removed_job_wrote_is_not_shown_as_what_another_wrote(
+    url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(remains, "AT_ONCE", 5)
+    old = ended(NOW - 20 * MINUTE)
+
+    async def act() -> None:
+        await furnish(url, 30, Keep(last=None, days=None))
+        async with PostgresStore(url, time=ManualClock(NOW)) as store:
+            await store.write_outputs([Output(KEY, *old.key, "of the old one")])
+            await store.update(KEY, forget)
+            assert await store.output(*old.key) is None
+            job = Changes((a_job("job"),))
+            await store.reconcile(SOURCE, "r1", "r2", job, declared=declare_at(None, NOW), removed=untouched)
+            assert rows_of(url)[4] == 1, "its history is still there"
+            await store.update(KEY, write_down([old], last_run=old.run_key))
+            assert await store.output(*old.key) is None
+            while (await store.prune(NOW, 1000)).forgotten:
+                pass
+            assert await store.output(*old.key) is None
+
+    asyncio.run(act())
+
+
+def test_of_a_moment_that_was_tried_often_no_more_is_forgotten_than_was_asked_for(
+    url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(remains, "AT_ONCE", 7)
+
+    async def act() -> None:
+        await furnish(url, 1, Keep(last=None, days=None))
+        past = [ended(NOW - n * MINUTE, Outcome.FAILED, number) for n in (1, 2, 3) for number in range(1, 6)]
+        async with PostgresStore(url, time=ManualClock(NOW)) as store:
+            await store.update(KEY, write_down(past))
+            await store.update(KEY, forget)
+            assert [(await store.prune(NOW, 3)).forgotten for _ in range(5)] == [3, 3, 3, 1, 0]
+            assert rows_of(url) == [0, 0, 0, 0, 0]
+
+    asyncio.run(act())
+
+
+def test_a_short_history_leaves_nothing_behind(url: str) -> None:
+    asyncio.run(furnish(url, 9, Keep(last=None, days=None)))
+    with at_work(url) as desk:
+        declare.update(desk, KEY, forget, "any")
+        written: dict[str, int] = dict(desk.connection.execute(WRITTEN).fetchall())
+    assert written["attempts"] > 0
+    assert written["remains"] == 0
 
 
 def test_a_part_of_a_long_history_is_forgotten_at_a_time(url: str) -> None:

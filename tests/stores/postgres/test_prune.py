@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Awaitable, Callable
 
 import pytest
 
 from foliot.model.policy import Keep
+from foliot.protocols import Store
 from foliot.stores.sql import prune
 from foliot.testing.clock import ManualClock
 from foliot.testing.contract import HistoryContract, Sharing
@@ -34,6 +36,20 @@ def test_a_long_history_of_which_nothing_is_forgotten_is_not_in_the_way_of_other
     async def act() -> None:
         async with open_postgres(url, ManualClock(by_parts.NOW)) as store:
             await by_parts.check_that_others_are_looked_at(store)
+
+    asyncio.run(act())
+
+
+@pytest.mark.parametrize(
+    "check",
+    [by_parts.check_that_a_place_is_of_one_job, by_parts.check_that_a_moment_that_came_again_is_no_place],
+)
+def test_a_place_in_a_history_that_has_changed_is_given_up(
+    url: str, check: Callable[[Store], Awaitable[None]]
+) -> None:
+    async def act() -> None:
+        async with open_postgres(url, ManualClock(by_parts.NOW)) as store:
+            await check(store)
 
     asyncio.run(act())
 

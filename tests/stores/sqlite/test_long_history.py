@@ -16,7 +16,7 @@ from foliot.model.policy import Keep, Policy
 from foliot.protocols import Changes, JobQuery, Output, RunQuery
 from foliot.stores.sql.codes import whole
 from foliot.stores.sql.definition import Reader, Writer
-from foliot.stores.sqlite import SqliteStore, chain, declare, prune, question
+from foliot.stores.sqlite import SqliteStore, chain, declare, prune, question, remains
 from foliot.stores.sqlite.book import Desk
 from foliot.testing.clock import ManualClock
 from foliot.testing.contract.history import KEY, ended, write_down
@@ -160,6 +160,60 @@ def test_a_job_of_the_same_name_has_a_history_of_its_own(tmp_path: Path) -> None
 
     asyncio.run(act())
     assert rows_of(path) == [1, 1, 1, 0, 0]
+
+
+def test_what_a_removed_job_wrote_is_not_shown_as_what_another_wrote(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(remains, "AT_ONCE", 5)
+    path = tmp_path / "jobs.db"
+    old = ended(NOW - 20 * MINUTE)
+
+    async def act() -> None:
+        await furnish(path, 30, Keep(last=None, days=None))
+        async with SqliteStore(path, ManualClock(NOW), synchronous="OFF") as store:
+            await store.write_outputs([Output(KEY, *old.key, "of the old one")])
+            await store.update(KEY, forget)
+            assert await store.output(*old.key) is None
+            job = Changes((a_job("job"),))
+            await store.reconcile(SOURCE, "r1", "r2", job, declared=declare_at(None, NOW), removed=untouched)
+            assert rows_of(path)[4] == 1, "its history is still there"
+            await store.update(KEY, write_down([old], last_run=old.run_key))
+            assert await store.output(*old.key) is None
+            while (await store.prune(NOW, 1000)).forgotten:
+                pass
+            assert await store.output(*old.key) is None
+
+    asyncio.run(act())
+
+
+def test_of_a_moment_that_was_tried_often_no_more_is_forgotten_than_was_asked_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(remains, "AT_ONCE", 7)
+    path = tmp_path / "jobs.db"
+
+    async def act() -> None:
+        await furnish(path, 1, Keep(last=None, days=None))
+        past = [ended(NOW - n * MINUTE, Outcome.FAILED, number) for n in (1, 2, 3) for number in range(1, 6)]
+        async with SqliteStore(path, ManualClock(NOW), synchronous="OFF") as store:
+            await store.update(KEY, write_down(past))
+            await store.update(KEY, forget)
+            assert [(await store.prune(NOW, 3)).forgotten for _ in range(5)] == [3, 3, 3, 1, 0]
+            assert rows_of(path) == [0, 0, 0, 0, 0]
+
+    asyncio.run(act())
+
+
+def test_a_short_history_leaves_nothing_behind(tmp_path: Path) -> None:
+    path = tmp_path / "jobs.db"
+    asyncio.run(furnish(path, 9, Keep(last=None, days=None)))
+    with counted(path) as (desk, _):
+        said: list[str] = []
+        desk.connection.set_trace_callback(said.append)
+        declare.update(desk, KEY, forget)
+    assert any("FROM attempts" in words for words in said)
+    assert not any("remains" in words for words in said)
 
 
 def test_a_part_of_a_long_history_is_forgotten_at_a_time(tmp_path: Path) -> None:

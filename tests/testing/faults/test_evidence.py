@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 
 import pytest
 
 from foliot.testing.faults.diary import Note, Times
 from foliot.testing.faults.evidence import Evidence, Ledger
+from foliot.testing.faults.host import Host, Life
+from foliot.testing.faults.node import Orders
 
 START = datetime(2026, 3, 1, 12, tzinfo=UTC)
 
@@ -17,6 +21,16 @@ def note(what: str, seconds: float, revision: str = "new", host: str = "host-0")
 
 
 DECLARING = note("declaring", 10)
+ORDERS = Orders(url="", host="", diary="")
+
+
+def hosts() -> list[Host]:
+    """Two; on the first, a second process has lived since second 7."""
+    loop = asyncio.get_running_loop()
+    found = [Host(name, Times(), Path("log")) for name in ("host-0", "host-1")]
+    for host, pid, seconds in ((found[0], 1, 0), (found[0], 2, 7), (found[1], 3, 0)):
+        host.lives.append(Life(ORDERS, pid, START + timedelta(seconds=seconds), loop.create_future()))
+    return found
 
 
 @pytest.mark.parametrize(
@@ -28,6 +42,9 @@ DECLARING = note("declaring", 10)
         pytest.param(
             [note("revision", 11, "old"), note("declaring", 12), note("revision", 13)], None, id="again"
         ),
+        pytest.param([note("declaring", 8), note("revision", 13)], 13, id="the same process tried before"),
+        pytest.param([note("declaring", 6), note("revision", 13)], None, id="so had the process before it"),
+        pytest.param([note("declaring", 4), note("revision", 13)], 13, id="that was too long ago"),
         pytest.param(
             [note("declaring", 9.9, host="host-1"), note("revision", 13)], None, id="so did another"
         ),
@@ -38,6 +55,9 @@ def test_an_effect_is_proved_only_if_nobody_else_can_have_had_it(
     others: list[Note], proved: float | None
 ) -> None:
     notes = sorted([DECLARING, *others], key=lambda note: note.at)
-    evidence = Evidence([], notes, Ledger((), (), {}, ()), Times())
     expected = None if proved is None else START + timedelta(seconds=proved)
-    assert evidence._proved(DECLARING) == expected
+
+    async def judge() -> datetime | None:
+        return Evidence(hosts(), notes, Ledger((), (), {}, ()), Times())._proved(DECLARING)
+
+    assert asyncio.run(judge()) == expected

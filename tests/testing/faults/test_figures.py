@@ -110,12 +110,50 @@ def test_an_outage_of_the_store_takes_nothing_from_a_node_that_lives(
     assert any("by an outage" in problem for problem in found.problems(is_server=True)) == is_robbed
 
 
-@pytest.mark.parametrize(("seconds", "is_robbed"), [(14.1, True), (15.3, True), (15.6, False), (20, False)])
-def test_but_who_does_not_renew_in_the_time_that_it_has_is_rightly_buried(
-    seconds: float, *, is_robbed: bool
+@pytest.mark.parametrize(
+    ("seconds", "word"),
+    [
+        (14.1, "by an outage"),
+        (15.3, "by an outage"),
+        (15.6, "did not renew for 1.6 s after the store was back"),
+        (20, "did not renew for 6.0 s after"),
+        (200, "did not renew for 186.0 s after"),
+    ],
+)
+def test_who_does_not_renew_in_the_time_that_it_has_is_rightly_buried_and_too_slow(
+    seconds: float, word: str
 ) -> None:
     lost = attempt(9, seconds, node="n-a", outcome=Outcome.LOST)
-    assert bool(measure(history(lost), [OUTAGE], [], TIMES).robbed) == is_robbed
+    found = measure(history(lost), [OUTAGE], [], TIMES)
+    (problem,) = found.problems(is_server=True, is_strict=True)
+    assert word in problem
+    is_told = bool(list(found.problems(is_server=True)))  # if not strictly: a busy machine is late, too
+    assert is_told == ("by an outage" in word)
+
+
+@pytest.mark.parametrize(
+    ("lost", "deeds", "faults"),
+    [
+        ((9, 20, "n-a"), [OUTAGE], (Fault(Trouble.PAUSED, at(15), at(16), "a"),)),
+        ((9, 20, "n-a"), [OUTAGE, deed(Kind.CUT, 16, 17)], ()),
+        ((15, 20, "n-a"), [OUTAGE], ()),
+        ((9, 20, "n-a"), [deed(Kind.RESTART, 21, 24, host=None)], ()),
+    ],
+    ids=["it stood still", "it was cut off", "claimed after the outage", "lost before the outage"],
+)
+def test_what_something_else_may_have_cost_is_not_laid_to_slowness(
+    lost: tuple[float, float, str], deeds: list[Deed], faults: tuple[Fault, ...]
+) -> None:
+    claimed, finished, node = lost
+    told = history(attempt(claimed, finished, node=node, outcome=Outcome.LOST), faults=faults)
+    assert measure(told, deeds, [], TIMES).unrenewed == {}
+
+
+def test_slowness_is_counted_from_the_last_outage() -> None:
+    again = deed(Kind.RESTART, 30, 34, host=None)
+    lost = attempt(9, 37, node="n-a", outcome=Outcome.LOST)
+    (seconds,) = measure(history(lost), [OUTAGE, again], [], TIMES).unrenewed.values()
+    assert seconds == pytest.approx(3)
 
 
 def test_a_claim_whose_answer_was_lost_is_settled_when_it_starts_or_ends() -> None:

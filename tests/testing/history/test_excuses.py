@@ -170,6 +170,18 @@ def test_a_run_that_was_pruned_may_have_been_in_the_way() -> None:
         assert codes(replace(tale.history(), forgotten=(Forgotten(JOB, clock(until)),))) == found
 
 
+@pytest.mark.parametrize(
+    ("first_seen", "found"),
+    [(FirstSeen.IF_MATCHING, set()), (FirstSeen.WAIT, {Code.FABRICATED}), (FirstSeen.NOW, {Code.FABRICATED})],
+)
+def test_a_job_that_never_ran_may_run_for_the_minute_in_which_its_rule_changes(
+    first_seen: FirstSeen, found: set[Code]
+) -> None:
+    tale = Tale().declare(rule="0 12 * * *")
+    tale.declare("10:00:09", first_seen=first_seen, on_change=OnChange.LAST)
+    assert codes(tale.run("10:00", start="10:00:10").runs("10:10", "10:20", "10:30")) == found
+
+
 # -- nodes -----------------------------------------------------------------------------------------
 
 

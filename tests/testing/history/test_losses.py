@@ -28,7 +28,7 @@ def one_loss(lost_at: str = "10:00:45", **policy: Any) -> Tale:
 
 @TWINS(Code.STUCK)
 def a_loss_is_found_too_late(*, is_legal: bool) -> Tale:
-    tale = one_loss("10:00:50" if is_legal else "10:02", on_lost=OnLost.GIVE_UP)
+    tale = one_loss("10:00:48" if is_legal else "10:02", on_lost=OnLost.GIVE_UP)
     return tale.runs("10:10", "10:20", "10:30")
 
 
@@ -43,7 +43,7 @@ def a_dead_nodes_attempt_stays_open(*, is_legal: bool) -> Tale:
 @TWINS(Code.STUCK)
 def a_buried_nodes_attempt_stays_open(*, is_legal: bool) -> Tale:
     tale = Tale().declare().runs("10:00", "10:10", "10:20").run("10:30", node="b", outcome=None)
-    return tale.fault(Trouble.PARTITIONED, "10:30:10", "10:30:50" if is_legal else "10:32", host="b")
+    return tale.fault(Trouble.PARTITIONED, "10:30:10", "10:30:48" if is_legal else "10:32", host="b")
 
 
 @TWINS(Code.STUCK)
@@ -57,7 +57,7 @@ def an_end_is_never_recorded(*, is_legal: bool) -> Tale:
 
 @TWINS(Code.STUCK)
 def a_claim_is_never_started(*, is_legal: bool) -> Tale:
-    tale = Tale("10:30:40" if is_legal else "10:35").declare()
+    tale = Tale("10:30:38" if is_legal else "10:35").declare()
     return tale.runs("10:00", "10:10", "10:20").run("10:30", outcome=None, seen=False)
 
 
@@ -71,7 +71,7 @@ def a_run_goes_on_beyond_its_deadline(*, is_legal: bool) -> Tale:
 @TWINS(Code.STUCK)
 def what_is_pending_never_starts(*, is_legal: bool) -> Tale:
     tale = Tale().declare(overlap=Overlap(mode=OverlapMode.WAIT)).runs("10:00", "10:10")
-    tale.run("10:20", end="10:34:50" if is_legal else "10:30:10").drop("10:30", "10:30")
+    tale.run("10:20", end="10:34:53" if is_legal else "10:30:10").drop("10:30", "10:30")
     waiting = tale.attempts[-1]._replace(state=AttemptState.PENDING, outcome=None, finished_at=None)
     tale.attempts[-1] = waiting
     return tale
@@ -89,6 +89,24 @@ def a_healthy_node_loses(*, is_legal: bool) -> Tale:
     tale = Tale().declare(on_lost=OnLost.GIVE_UP)
     tale.fault(Trouble.PAUSED, "10:00:10", "10:00:50" if is_legal else "10:00:18", host="b")
     tale.run("10:00", node="b", outcome=Outcome.LOST, lost_at="10:00:45")
+    return tale.runs("10:10", "10:20", "10:30")
+
+
+@TWINS(Code.UNEXPLAINED_LOSS)
+def an_outage_is_long_over(*, is_legal: bool) -> Tale:
+    tale = Tale().declare(on_lost=OnLost.GIVE_UP)
+    tale.fault(Trouble.PARTITIONED, "10:00:10", "10:00:40", host=None)
+    tale.run("10:00", node="b", outcome=Outcome.LOST, lost_at="10:01:20" if is_legal else "10:01:30")
+    return tale.runs("10:10", "10:20", "10:30")
+
+
+@TWINS(Code.UNEXPLAINED_LOSS)
+def somebody_could_have_found_it_sooner(*, is_legal: bool) -> Tale:
+    tale = Tale().declare(on_lost=OnLost.GIVE_UP)
+    tale.fault(Trouble.PARTITIONED, "10:00:10", "10:00:40", host=None)
+    for begin, end in (("10:01:10", "10:01:15"), ("10:01:45", "10:01:50")) if is_legal else ():
+        tale.fault(Trouble.PARTITIONED, begin, end, host=None)  # each too short to be a cause of its own
+    tale.run("10:00", node="b", outcome=Outcome.LOST, lost_at="10:02:20")
     return tale.runs("10:10", "10:20", "10:30")
 
 

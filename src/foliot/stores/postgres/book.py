@@ -116,9 +116,13 @@ class Book(SqlBook):
 
     def by_key(self, keys: Iterable[str]) -> dict[str, Entry]:
         wanted = arrays.texts(dict.fromkeys(keys))  # none twice
-        if self._locks:
-            self.connection.execute(statement.LOCK_BY_KEY, (wanted,))
-        return {entry.key: entry for entry in self._read(statement.BY_KEY, statement.OPEN_BY_KEY, wanted)}
+        if not self._locks:
+            return {entry.key: entry for entry in self._read(statement.BY_KEY, statement.OPEN_BY_KEY, wanted)}
+        locked = self.connection.execute(statement.LOCK_BY_KEY, (wanted,), binary=True)
+        found = self._read(statement.BY_KEY, statement.OPEN_BY_KEY, wanted)
+        ours = {number for (number,) in locked.fetchall()}
+        # One that was declared between the two is not locked. It was not there when this was asked.
+        return {entry.key: entry for entry in found if entry.job_no in ours}
 
     def recalled(self, keys: set[str]) -> dict[str, Entry]:
         """The same; a record that nobody has written to since it was claimed here need not be read again."""
@@ -190,9 +194,9 @@ class Book(SqlBook):
 
     def remove(self, entry: Entry) -> None:
         self.flush()
-        remains.leave(self.connection, entry.job_no, entry.key, entry.newest)
         for table in ("states", "jobs"):
             self.connection.execute(f"DELETE FROM {table} WHERE job_no = %s", (entry.job_no,))  # noqa: S608 - as above
+        remains.leave(self.connection, entry.job_no, entry.key, entry.newest)
         entry.record, entry.damage = None, None
 
     def add(self, job: Job, job_no: int, decision: Decision) -> Entry:
@@ -201,6 +205,9 @@ class Book(SqlBook):
         self._new_states += self._states[noted:]
         del self._states[noted:]
         return entry
+
+    def clear_outputs(self, keys: Collection[str]) -> None:
+        remains.clear_outputs(self.connection, keys)
 
     def _put_behind_newest(self, job_no: int, newest: int, at: int) -> int | None:
         return chain.put_behind_newest(self.connection, job_no, newest, at)

@@ -15,7 +15,11 @@ _PUT = """
     ON CONFLICT (run_key, number) DO UPDATE
     SET job = excluded.job, text = excluded.text, dropped = excluded.dropped
 """
-_GET = "SELECT job, run_key, number, text, dropped FROM outputs WHERE run_key = %s AND number = %s"
+_GET = """
+    SELECT job, run_key, number, text, dropped FROM outputs
+    WHERE run_key = %s AND number = %s
+    AND EXISTS (SELECT 1 FROM jobs AS j WHERE j.key = outputs.job COLLATE "C")
+"""
 
 
 def write_outputs(desk: Desk, outputs: Sequence[Output]) -> None:
@@ -34,7 +38,7 @@ def write_outputs(desk: Desk, outputs: Sequence[Output]) -> None:
 
 
 def output(desk: Desk, run_key: str, number: int) -> Output | None:
-    """What an attempt wrote."""
+    """What an attempt wrote; nothing, if its job was removed."""
     row = desk.connection.execute(_GET, (run_key, number), binary=True).fetchone()
     if row is None:
         return None

@@ -8,7 +8,7 @@ the book of each dialect.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import Protocol
 
 from foliot.errors import DamagedRecordError
@@ -145,6 +145,10 @@ class Book(ABC):
     @abstractmethod
     def remove(self, entry: Entry) -> None:
         """Forget a job altogether, with its history."""
+
+    @abstractmethod
+    def clear_outputs(self, keys: Collection[str]) -> None:
+        """Forget what is left of the outputs of jobs that had these keys before: they are declared anew."""
 
     @abstractmethod
     def _put_behind_newest(self, job_no: int, newest: int, at: int) -> int | None:

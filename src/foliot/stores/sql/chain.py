@@ -13,7 +13,7 @@ up to. Who wants the newest of a history reads the descents side by side, and no
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from contextlib import suppress
 from itertools import pairwise
 from typing import NamedTuple
@@ -105,13 +105,33 @@ def _in_time(at: object) -> int:
     return at if isinstance(at, int) else 0
 
 
+def first_of(rows: list[Row], first: int | None, most: int) -> tuple[list[Row], int | None]:
+    """So many rows, from the beginning of a chain, and the moment where what is left of them begins.
+
+    The link of a moment comes last. All of them, and no moment, if there are no more, or the chain parts.
+    """
+    by_moment: dict[int | None, list[Row]] = {}
+    for row in rows:
+        by_moment.setdefault(row[4], []).append(row)
+    ordered: list[Row] = []
+    at = first
+    while at in by_moment:
+        ordered += sorted(by_moment.pop(at), key=lambda row: row[_PREVIOUS] is not None)
+        at = ordered[-1][_PREVIOUS]
+    if by_moment or len(ordered) <= most:
+        return rows, None
+    return ordered[:most], ordered[most][4]
+
+
 def output_keys(key: str, rows: Iterable[Row]) -> list[tuple[str, int]]:
     """Under which keys the outputs of some attempts of a job are kept."""
-    return [output for _, output in outputs_of(key, rows)]
-
-
-def outputs_of(key: str, rows: Iterable[Row]) -> Iterator[tuple[Row, tuple[str, int]]]:
-    """The same, each with its row."""
+    found = []
     for row in rows:
         with suppress(*UNREADABLE):
-            yield row, (f"{key}{row[5]}" if row[5] else run_key(key, an_instant(row[4]), None), row[1])
+            found.append((f"{key}{row[5]}" if row[5] else run_key(key, an_instant(row[4]), None), row[1]))
+    return found
+
+
+def output_ranges(key: str) -> tuple[str, str, str, str]:
+    """Between which texts all keys of a job's outputs are: those of requests, and those of occurrences."""
+    return f"{key}!", f'{key}"', f"{key}@", f"{key}A"

@@ -63,7 +63,9 @@ class Reconciler:
     def _declare(self, jobs: Sequence[Job], decide: DecideDeclared) -> None:
         keys = {job.key for job in jobs}
         entries = self._book.by_key(keys)
-        numbers = self._new_numbers(len(keys - entries.keys()))
+        new = keys - entries.keys()
+        numbers = self._new_numbers(len(new))
+        self._book.clear_outputs(new)
         for job in jobs:
             entry = entries.get(job.key)
             if entry is not None:

@@ -2,7 +2,8 @@
 
 So many moments are read at once, of however many jobs. A history that is longer is read by parts, from the
 newest to the oldest; then the answer's `after` names a moment of that job, besides its key. The last moment
-of a part is kept, for the next part begins with it; it goes when the history is read the next time.
+of a part is kept, for the next part begins with it; it goes when the history is read the next time. If it is
+not what it was, the history has changed, or is another job's of that name: the next job's is read then.
 
 The history of a job that was removed is forgotten by batches, too, before anything else: see `remains`.
 """
@@ -12,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping
 from datetime import datetime, timedelta
 from typing import NamedTuple, Protocol
+from zlib import crc32
 
 from foliot.model.attempt import Attempt, Outcome
 from foliot.model.state import Record
@@ -19,23 +21,26 @@ from foliot.protocols import Pruned
 from foliot.stores.retention import Seen, keeps_all, superfluous
 from foliot.stores.sql.book import Entry
 from foliot.stores.sql.chain import WHOLE, Stretch, Walk, key_of
-from foliot.stores.sql.codes import OUTCOME_CODES, UNREADABLE, an_instant, whole
+from foliot.stores.sql.codes import UNREADABLE, an_instant, whole
 from foliot.stores.sql.rows import Names, Row, read_attempt
 
 MOST_MOMENTS = 10_000  # read at once: some tenths of a second
-_ENDED = 3  # see codes
 _DAY = timedelta(days=1) // timedelta(microseconds=1)
-_SUCCEEDED = OUTCOME_CODES[Outcome.SUCCEEDED]
 
 
 class Place(NamedTuple):
-    """After which job to look on; or from which moment of it, and what is known of the moments before."""
+    """After which job to look on; or from which moment of it, and what is known of the moments before.
+
+    `mark` is what the rows of that moment look like.
+    """
 
     key: str
     at: int | None = None
     after: int | None = None
     newer: int | None = None
     success: int | None = None
+    job_no: int | None = None
+    mark: int | None = None
 
     @property
     def seen(self) -> Seen:
@@ -165,14 +170,16 @@ class Pruner:
         done = keys[: keys.index(cut.key)]
         if done:  # the next page begins with the one that was cut off
             return Page(done, ripe & set(done), has_more=True)
-        return Page((cut.key,), ripe & {cut.key}, has_more=True, rest=_rest(cut, surplus[cut.key], place))
+        rest = self._rest(cut, surplus[cut.key], place)
+        return Page((cut.key,), ripe & {cut.key}, has_more=True, rest=rest)
 
     def forget(self, page: Page, after: str) -> Pruned:
         """Forget what is ripe; the same is looked for again, because things may have changed."""
         if page.has_remains:
             return Pruned(self._past.forget_remains(self._limit))
         entries = {entry.key: entry for entry in self._past.entries(page.ripe)}
-        _, surplus = self._surplus(entries.values(), _read_place(after))
+        place = _read_place(after)
+        _, surplus = self._surplus(entries.values(), place)
         count = 0
         for key in page.keys:
             if key in surplus:
@@ -181,7 +188,7 @@ class Pruner:
                 self._past.forget(entries[key], some)
                 count += some.size
                 if some.size < found.size:
-                    return Pruned(count, after)  # there is more to forget of this one
+                    return Pruned(count, after if place.at is None else self._again(place))  # there is more
             after = key
         return Pruned(count, page.end)
 
@@ -194,6 +201,8 @@ class Pruner:
             if entry.record is not None and not keeps_all(entry.record)
         }
         walk = self._past.walk({entry.job_no: place.at for entry in records}, MOST_MOMENTS)
+        if place.at is not None and not any(_is_at(place, entry.job_no, walk) for entry in records):
+            return Walk((), MOST_MOMENTS), {}
         bounds = {entry.job_no: _bounds(record, self._now) for entry, record in records.items()}
         skips = self._past.old_skips(bounds, self._limit + 1) if place.at is None else {}
         found = {}
@@ -220,22 +229,49 @@ class Pruner:
                 found[attempt] = row
         return found
 
+    def _rest(self, cut: Entry, surplus: Surplus, place: Place) -> str:
+        """Where to look on in a history, behind the part that was read. Only what can be read counts."""
+        at = surplus.stretch.last
+        if at is None or not _can_be_read(at):
+            return ""
+        gone = {key_of(row) for row in surplus.gone}
+        history = self._history(cut, surplus.rows)
+        kept = [a for a, row in history.items() if row[4] != at and key_of(row) not in gone]
+        after = at if place.after is None else min(at, place.after)
+        newer = (place.newer or 0) + sum(whole(attempt.scheduled_for) > after for attempt in kept)
+        successes = [whole(a.scheduled_for) for a in kept if a.outcome is Outcome.SUCCEEDED]
+        if place.success is not None:
+            successes.append(place.success)
+        success, mark = max(successes, default=None), _mark(surplus.rows, at)
+        return str(Place(cut.key, at, after, newer, success, cut.job_no, mark))
+
+    def _again(self, place: Place) -> str:
+        """The same place, when something behind it was forgotten: what it leads to is another moment now."""
+        if place.at is None or place.job_no is None:
+            return str(place)
+        walk = self._past.walk({place.job_no: place.at}, 1)
+        return str(place._replace(mark=_mark(walk.rows(place.job_no), place.at)))
+
 
 def _bounds(record: Record, now: datetime) -> Bounds:
     keep = record.job.policy.keep
     return Bounds(keep.last, None if keep.days is None else whole(now) - keep.days * _DAY)
 
 
-def _rest(cut: Entry, surplus: Surplus, place: Place) -> str:
-    """Where to look on in a history, behind the part that was read."""
-    at = surplus.stretch.last
-    if at is None:
-        return ""
-    gone = {key_of(row) for row in surplus.gone}
-    kept = [row for row in surplus.rows if row[3] == _ENDED and row[4] != at and key_of(row) not in gone]
-    after = at if place.after is None else min(at, place.after)
-    newer = (place.newer or 0) + sum(row[4] > after for row in kept)
-    successes = [row[4] for row in kept if row[14] == _SUCCEEDED]
-    if place.success is not None:
-        successes.append(place.success)
-    return str(Place(cut.key, at, after, newer, max(successes, default=None)))
+def _is_at(place: Place, job_no: int, walk: Walk) -> bool:
+    """Whether the moment of a place is where it was, in the history of the same job."""
+    return job_no == place.job_no and _mark(walk.rows(job_no), place.at) == place.mark
+
+
+def _mark(rows: Iterable[Row], at: int | None) -> int:
+    """What tells a moment from one that was forgotten and came again: its rows, and what they lead to."""
+    return crc32(repr(sorted(map(repr, (row for row in rows if row[4] == at)))).encode())
+
+
+def _can_be_read(at: int) -> bool:
+    """Whether a moment is one, and no damage."""
+    try:
+        an_instant(at)
+    except UNREADABLE:
+        return False
+    return True

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from heapq import merge
 from itertools import islice
 
@@ -135,11 +135,14 @@ class Book(SqlBook):
     def remove(self, entry: Entry) -> None:
         self.flush()
         job = (entry.job_no,)
-        remains.leave(self.connection, entry.job_no, entry.key, entry.newest)
         self.connection.execute("DELETE FROM states WHERE job_no = ?", job)
         self.connection.execute("DELETE FROM jobs WHERE job_no = ?", job)
+        remains.leave(self.connection, entry.job_no, entry.key, entry.newest)
         self.kept.pop(entry.key, None)
         entry.record, entry.damage = None, None
+
+    def clear_outputs(self, keys: Collection[str]) -> None:
+        remains.clear_outputs(self.connection, keys)
 
     def _put_behind_newest(self, job_no: int, newest: int, at: int) -> int | None:
         return chain.put_behind_newest(self.connection, job_no, newest, at)

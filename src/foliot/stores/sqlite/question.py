@@ -120,9 +120,12 @@ def skips(desk: Desk, job: str, limit: int | None) -> tuple[Skip, ...]:
 
 
 def output(desk: Desk, run_key: str, number: int) -> Output | None:
-    """What an attempt wrote."""
+    """What an attempt wrote; nothing, if its job was removed."""
     row = desk.connection.execute(
-        "SELECT job, run_key, number, text, dropped FROM outputs WHERE run_key = ? AND number = ?",
+        """
+        SELECT job, run_key, number, text, dropped FROM outputs
+        WHERE run_key = ? AND number = ? AND EXISTS (SELECT 1 FROM jobs WHERE key = outputs.job)
+        """,
         (run_key, number),
     ).fetchone()
     return None if row is None else Output(*row)

@@ -132,7 +132,8 @@ class Evidence:
     def _proved(self, declaring: Note) -> datetime | None:
         """When somebody has found that a declaration had taken effect, if anybody has.
 
-        Nobody can say which of two declarations of the same revision it was.
+        Nobody can say which of two processes it was that declared the same revision. Who tries again has
+        declared it with the last try at the latest; of those before it nobody knows.
         """
         found = (note for note in self._of("revision") if note.at > declaring.at)
         at = next((note.at for note in found if _wanted(note) == _wanted(declaring)), None)
@@ -140,7 +141,8 @@ class Evidence:
             return None
         rivals = (note for note in self._of("declaring") if _wanted(note) == _wanted(declaring))
         among = [note for note in rivals if declaring.at - _MAY_YET <= note.at <= at]
-        return at if among == [declaring] else None
+        is_sole = among == [declaring] or len({self._life(note).pid for note in among}) == 1
+        return at if is_sole and among[-1] == declaring else None
 
     def _life(self, note: Note) -> Life:
         """The process that wrote a note."""

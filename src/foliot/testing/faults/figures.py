@@ -37,6 +37,7 @@ class Figures:
     somebody else was well. `settled`: from a commit whose answer was lost until what it had claimed
     started, or was ended. `slowest`: the slowest call of each verb. `blame`: whose faults explain failures.
     `robbed`: attempts that were taken from a node to which nothing had happened but an outage of the store.
+    `unrenewed`: those that such a node lost later, when it had had time to renew, and how long after it.
     """
 
     lease: float
@@ -47,8 +48,9 @@ class Figures:
     slowest: Mapping[str, float] = field(default_factory=dict)
     blame: Mapping[str, int] = field(default_factory=dict)
     robbed: Sequence[str] = ()
+    unrenewed: Mapping[str, float] = field(default_factory=dict)
 
-    def problems(self, *, is_server: bool) -> Iterator[str]:
+    def problems(self, *, is_server: bool, is_strict: bool = False) -> Iterator[str]:
         """What took longer than is promised."""
         taken_over = self.lease + BACK_WITHIN
         for kind, times in self.back.items():
@@ -61,6 +63,10 @@ class Figures:
             yield f"claimed, and nothing of it known for {max(self.settled):.1f} s"
         for attempt in self.robbed:
             yield f"{attempt} was lost by an outage of the store, though its node lived"
+        for attempt, seconds in (
+            self.unrenewed.items() if is_strict else ()
+        ):  # a busy machine explains it, too
+            yield f"{attempt} was lost: its node did not renew for {seconds:.1f} s after the store was back"
         for verb, seconds in self.slowest.items() if is_server else ():
             if seconds > self._deadline(verb) + _NOISE:
                 yield f"{verb} took {seconds:.2f} s, instead of {self._deadline(verb):g}"
@@ -100,6 +106,7 @@ class Figures:
             "slowest_of_deadline": round(max(map(self._share, self.slowest), default=0.0), 3),
             "failed_calls_by_cause": dict(self.blame),
             "lost_by_outages": len(self.robbed),
+            "lost_after_outages": len(self.unrenewed),
         }
 
 
@@ -123,6 +130,7 @@ def _middle(times: Sequence[float]) -> float:
 def measure(history: History, deeds: Sequence[Deed], notes: Sequence[Note], times: Times) -> Figures:
     """Measure a trial that is over."""
     looker = _Looker(history, deeds, notes, times)
+    robbed, unrenewed = looker.lost_by_outages()
     return Figures(
         lease=history.bounds.lease.total_seconds(),
         felt=looker.felt(),
@@ -131,7 +139,8 @@ def measure(history: History, deeds: Sequence[Deed], notes: Sequence[Note], time
         settled=tuple(looker.settled()),
         slowest=looker.slowest(),
         blame=looker.blame(),
-        robbed=tuple(looker.robbed()),
+        robbed=robbed,
+        unrenewed=unrenewed,
     )
 
 
@@ -212,20 +221,26 @@ class _Looker:
         found = [deed for deed in own if lost.claimed_at - _LITTLE <= deed.begin <= latest]
         return found[-1] if found else None
 
-    def robbed(self) -> Iterator[str]:
-        """What a node lost that was well, but for the store: after an outage it must have time to renew.
+    def lost_by_outages(self) -> tuple[tuple[str, ...], dict[str, float]]:
+        """What nodes lost that were well, but for the store: after an outage they must have time to renew.
 
-        Who did not renew in that time was slow, or stood still, and was not robbed.
+        Who did not renew in that time was not robbed, but too slow, and nothing that was done to it says why.
         """
         patience = Settings(slots={}, beat=self._history.bounds.beat).patience - 2 * _LITTLE
+        found = dict(self._after_outages())
+        robbed = tuple(attempt for attempt, waited in found.items() if waited < patience)
+        return robbed, {a: waited.total_seconds() for a, waited in found.items() if a not in robbed}
+
+    def _after_outages(self) -> Iterator[tuple[str, timedelta]]:
+        """The attempts that such nodes held in an outage and then lost, and how long after its end."""
         outages = [deed for deed in self._deeds if deed.kind is Kind.RESTART]
         for lost in self._history.attempts:
             begin, end, home = lost.claimed_at, lost.finished_at, self._hosts.home(lost.node)
             if lost.outcome is not Outcome.LOST or begin is None or end is None:
                 continue
-            was_away = any(deed.begin <= end < deed.end + patience and deed.end >= begin for deed in outages)
-            if was_away and not self._had_trouble(home, begin - self._history.bounds.lease, end):
-                yield f"{lost.run_key} #{lost.number} of {home}"
+            ends = [deed.end for deed in outages if deed.begin <= end and deed.end >= begin]
+            if ends and not self._had_trouble(home, begin - self._history.bounds.lease, end):
+                yield f"{lost.run_key} #{lost.number} of {home}", end - max(ends)
 
     def _had_trouble(self, host: str | None, since: datetime, until: datetime) -> bool:
         """Whether anything was done to a host, or it stood still, apart from calls that failed."""

@@ -12,6 +12,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from foliot.clock import SystemClock
+from foliot.engine.settings import RECOVER
 from foliot.testing.faults import trap
 from foliot.testing.faults.database import (
     CannotTryError,
@@ -71,7 +72,7 @@ class Plan:
             skew=_SKEW,
             lease=timedelta(seconds=self.lease),
             beat=timedelta(seconds=self.lease / 3),
-            recover=timedelta(seconds=self.lease / 3),
+            recover=min(RECOVER, timedelta(seconds=self.lease / 3)),
             poll=timedelta(milliseconds=500),
             heal=timedelta(seconds=self.eps),
         )
@@ -265,7 +266,7 @@ async def _judge(plan: Plan, scene: _Scene, nemesis: Nemesis, begin: float) -> V
     (scene.folder / _HISTORY).write_text("\n".join(to_lines(history)) + "\n", encoding="utf-8")
     figures = measure(history, nemesis.deeds, evidence.notes, scene.times)
     problems = [*evidence.problems(), *file_problems(url)]
-    problems += figures.problems(is_server=scene.database.is_server)
+    problems += figures.problems(is_server=scene.database.is_server, is_strict=plan.is_strict)
     if deaf := nemesis.counts["deaf to SIGTERM"]:
         problems.append(f"{deaf} nodes did not stop when asked to")
     return Verdict(

@@ -16,6 +16,7 @@ from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 from typing import NamedTuple
 
+from foliot.engine.settings import RECOVER
 from foliot.model.attempt import Attempt
 from foliot.model.job import Job
 from foliot.model.policy import Policy
@@ -193,7 +194,7 @@ class Bounds:
     skew: timedelta = timedelta(milliseconds=100)
     lease: timedelta = timedelta(seconds=30)
     beat: timedelta = timedelta(seconds=10)
-    recover: timedelta = timedelta(seconds=10)
+    recover: timedelta = RECOVER
     poll: timedelta = timedelta(seconds=30)
     heal: timedelta = timedelta(seconds=5)
     zombies: int | None = None

@@ -86,11 +86,17 @@ def _has_cause(case: Case, node: str | None, claimed: datetime, lost: datetime) 
     ):
         return True
     patience = bounds.lease - bounds.beat - bounds.heal
-    silences = case.hosts.silent(home)
     return any(
         min(end + bounds.heal, lost) - max(begin, claimed - bounds.beat) >= patience
-        for begin, end in silences
+        and not _is_long_over(case, end, lost)
+        for begin, end in case.hosts.silent(home)
     )
+
+
+def _is_long_over(case: Case, end: datetime, lost: datetime) -> bool:
+    """Whether a silence had ended so long ago that its node has renewed, or should have been found lost."""
+    bounds = case.bounds
+    return case.can_recover(end + bounds.heal, lost, bounds.lease + bounds.recover + bounds.eps)
 
 
 # -- what must follow ------------------------------------------------------------------------------

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -151,6 +151,7 @@ def _from_last(
     skew = hosts.bounds.skew
     before = bisect_left(marks.claims, stretch.asked_at - skew)
     if before == 0:
+        yield from _present(definition, stretch, skew)
         return
     is_sure = is_sure and bisect_right(marks.claims, stretch.begin + skew) == before
     claimed = marks.claims[before - 1]
@@ -164,6 +165,14 @@ def _from_last(
         is_owed = is_sure and at > last + skew
         excuse = "" if is_owed else _UNSURE
         yield Slot(at, stretch.begin, definition, is_owed, excuse, is_backdated=True)
+
+
+def _present(definition: Definition, stretch: Stretch, skew: timedelta) -> Iterator[Slot]:
+    """A job that never ran may run for the present minute, as if it were new."""
+    if definition.policy.first_seen is FirstSeen.IF_MATCHING:
+        for at in {_latest_of(definition, at) for at in (stretch.asked_at - skew, stretch.begin + skew)}:
+            if at is not None and at <= stretch.begin:
+                yield Slot(at, stretch.begin, definition, is_owed=False, excuse=_UNSURE, is_backdated=True)
 
 
 def _twice(known: Slot, slot: Slot) -> Slot:
