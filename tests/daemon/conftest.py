@@ -9,6 +9,8 @@ import pytest
 
 from daemon.harness import Daemons, Host, daemons_on
 from daemon.repositories import Repository
+from daemon.site import Site, site_in
+from stores.postgres.opening import fresh
 
 
 @pytest.fixture
@@ -25,3 +27,13 @@ def daemons(host: Host) -> Iterator[Daemons]:
 @pytest.fixture
 def repository(tmp_path: Path) -> Repository:
     return Repository(tmp_path)
+
+
+@pytest.fixture(params=["sqlite", "postgres"])
+def site(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Site]:
+    """Hosts that share a store of each kind."""
+    url = f"sqlite:///{tmp_path}/jobs.db"
+    if request.param == "postgres":
+        url = fresh(request.getfixturevalue("server_url"))
+    with site_in(tmp_path, url) as site:
+        yield site

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import signal
-from collections.abc import Iterator
 from datetime import timedelta
 from pathlib import Path
 
@@ -11,24 +10,14 @@ import pytest
 
 from daemon.harness import Daemon, Host, eventually
 from daemon.repositories import job
-from daemon.site import LEASE, Site, check_each_ran_once, node_of, site_in
+from daemon.site import LEASE, Site, check_each_ran_once, node_of
 from foliot.clock import SystemClock
 from foliot.model.attempt import Attempt, Outcome, Trigger
 from sources.git.scene import git
-from stores.postgres.opening import fresh
 
 clock = SystemClock()
 SECOND = timedelta(seconds=1)
 IN_TIME = LEASE.total_seconds() + 5
-
-
-@pytest.fixture(params=["sqlite", "postgres"])
-def site(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Site]:
-    url = f"sqlite:///{tmp_path}/jobs.db"
-    if request.param == "postgres":
-        url = fresh(request.getfixturevalue("server_url"))
-    with site_in(tmp_path, url) as site:
-        yield site
 
 
 def versioned(site: Site, version: str) -> dict[str, dict[str, object]]:

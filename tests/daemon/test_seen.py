@@ -4,25 +4,11 @@ from __future__ import annotations
 
 import signal
 import socket
-from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
-
-import pytest
 
 from daemon.harness import Daemon, eventually
 from daemon.repositories import job
-from daemon.site import Site, node_of, site_in
-from stores.postgres.opening import fresh
-
-
-@pytest.fixture(params=["sqlite", "postgres"])
-def site(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Site]:
-    url = f"sqlite:///{tmp_path}/jobs.db"
-    if request.param == "postgres":
-        url = fresh(request.getfixturevalue("server_url"))
-    with site_in(tmp_path, url) as site:
-        yield site
+from daemon.site import Site, node_of
 
 
 def listed(site: Site, daemon: Daemon) -> dict[str, Any]:
