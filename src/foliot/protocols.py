@@ -26,9 +26,9 @@ from foliot.model.job import Job
 from foliot.model.state import Lease, Node, Record, Skip
 from foliot.model.view import NodeView, Overview, Pulse, SourceView
 
-DecideDue = Callable[[Record, datetime, str], Decision]
-DecideEnded = Callable[[Record, Ending, datetime], Decision]
-DecideLost = Callable[[Record, str, int, datetime], Decision]
+DecideDue = Callable[[Record, datetime, str, int], Decision]  # now, the node, and how many may start
+DecideEnded = Callable[[Record, Sequence[Ending], datetime], Decision]  # of attempts that are open
+DecideLost = Callable[[Record, Sequence[tuple[str, int]], datetime], Decision]  # run keys and numbers
 DecideCommand = Callable[[Record], Decision]
 DecideDeclared = Callable[[Job, Record | None], Decision]
 DecideRemoved = Callable[[Record], Decision]
@@ -58,10 +58,10 @@ class Recovered(NamedTuple):
 
 
 class Pruned(NamedTuple):
-    """How much was forgotten, and the key of the job to go on after; empty: all were looked at."""
+    """How much was forgotten; `more`: it is worth asking again soon."""
 
     forgotten: int = 0
-    after: str = ""
+    more: bool = False
 
 
 class Changes(NamedTuple):
@@ -218,10 +218,12 @@ class Store(Protocol):
         """The store at a glance."""
         ...
 
-    async def prune(self, now: datetime, limit: int, after: str = "") -> Pruned:
-        """Forget history beyond what each job's policy keeps, never its last run or its last success.
+    async def prune(self, now: datetime, limit: int) -> Pruned:
+        """Forget history beyond what each job's policy keeps, at most so many attempts and skips.
 
-        Looks at jobs in the order of their keys, after a key: at most so many, and forgets at most so much.
+        The newest attempt of a job, its newest success and what is open always stay. `last` counts attempts
+        in the order in which they were opened. A history is looked at when that is worth it: it may grow by
+        half before it is cut, and what is kept for days may stay for a thirtieth longer.
         """
         ...
 

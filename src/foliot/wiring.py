@@ -40,7 +40,7 @@ async def open_store(url: str, clock: Clock, *, lease: timedelta) -> AsyncIterat
     elif scheme in _POSTGRES:
         with _driver_of(url):
             from foliot.stores.postgres import PostgresStore  # noqa: PLC0415 - its driver may not be there
-        async with PostgresStore(url, lease=lease) as postgres:  # time is the server's
+        async with PostgresStore(url, clock=clock, lease=lease) as postgres:  # time is the server's
             yield postgres
     else:
         raise _unknown(url, scheme)

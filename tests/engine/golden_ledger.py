@@ -127,9 +127,9 @@ def _ask(line: Mapping[str, Any]) -> Decision:
         case "due":
             return plan_due(record, now, line["node"])
         case "ended":
-            return plan_ended(record, _ending(line["ending"]), now)
+            return plan_ended(record, [_ending(line["ending"])], now)
         case "lost":
-            return plan_lost(record, line["run"], line["number"], now)
+            return plan_lost(record, [(line["run"], line["number"])], now)
         case "removed":
             return plan_removed(record, now)
         case "command":

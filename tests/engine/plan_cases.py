@@ -113,10 +113,10 @@ class Life:
             attempt.job, attempt.run_key, attempt.number, attempt.token,
             outcome, attempt.claimed_at, finished_at or at, error,
         )  # fmt: skip
-        self._write(outcome, at, self.there.job, plan_ended(self.there, ending, at))
+        self._write(outcome, at, self.there.job, plan_ended(self.there, [ending], at))
 
     def lose(self, attempt: Attempt, at: datetime) -> None:
-        decision = plan_lost(self.there, attempt.run_key, attempt.number, at)
+        decision = plan_lost(self.there, [attempt.key], at)
         self._write("lose", at, self.there.job, decision)
 
     def command(self, command: Command, at: datetime) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import argparse
 import sys
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import replace
 from datetime import datetime, timedelta
@@ -170,15 +170,16 @@ def listening(sink: Sink) -> Iterator[None]:
         yield
 
 
-def _due(record: Record, now: datetime, node: str) -> Line:
+def _due(record: Record, now: datetime, node: str, most: int = 1) -> Line:  # noqa: ARG001 - one is enough
     return question("due", now, record, node=node)
 
 
-def _ended(record: Record, ending: Ending, now: datetime) -> Line:
-    return question("ended", now, record, ending=ending_line(ending))
+def _ended(record: Record, endings: Sequence[Ending], now: datetime) -> Line:
+    return question("ended", now, record, ending=ending_line(endings[0]))
 
 
-def _lost(record: Record, run_key: str, number: int, now: datetime) -> Line:
+def _lost(record: Record, lost: Sequence[tuple[str, int]], now: datetime) -> Line:
+    run_key, number = lost[0]
     return question("lost", now, record, run=run_key, number=number)
 
 

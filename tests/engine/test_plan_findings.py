@@ -211,7 +211,7 @@ def test_f2_a_command_and_the_end_of_the_run_see_each_other(command: RunNow | Ca
     ending = Ending(
         attempt.job, attempt.run_key, 1, attempt.token, Outcome.SUCCEEDED, attempt.claimed_at, now
     )
-    assert plan_ended(record, ending, now).state is record.state
+    assert plan_ended(record, [ending], now).state is record.state
     assert plan_command(record, command, now).state.token == record.state.token + 1
 
 

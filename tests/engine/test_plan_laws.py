@@ -115,7 +115,7 @@ def a_success_ends_alike_both_ways(record: Record, attempt: Attempt, at: datetim
     )  # fmt: skip
     quick = end_in_peace(record, ending, at)
     if quick is not None:
-        long = plan_any_ended(record, ending, at)
+        long = plan_any_ended(record, [ending], at)
         assert long.state.token == record.state.token + 1
         assert quick == long._replace(state=long.state._replace(token=record.state.token))
         assert quick.state is record.state

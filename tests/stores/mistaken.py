@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
+from copy import deepcopy
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -96,9 +97,9 @@ class StopsAtWhatDoesNotFit(MemoryStore):
     ) -> Claimed:
         has_passed = False
 
-        def decide_until_then(record: Record, now: datetime, node: str) -> Decision:
+        def decide_until_then(record: Record, now: datetime, node: str, most: int = 1) -> Decision:
             nonlocal has_passed
-            decision = Decision(record.state) if has_passed else decide(record, now, node)
+            decision = Decision(record.state) if has_passed else decide(record, now, node, most)
             has_passed = has_passed or decision.is_nothing(record)
             return decision
 
@@ -111,8 +112,8 @@ class ForgetsWhatDoesNotFit(MemoryStore):
     async def claim(
         self, node: str, now: datetime, room: Mapping[str, int], decide: DecideDue, claim_id: str
     ) -> Claimed:
-        def sleep(record: Record, now: datetime, node: str) -> Decision:
-            decision = decide(record, now, node)
+        def sleep(record: Record, now: datetime, node: str, most: int = 1) -> Decision:
+            decision = decide(record, now, node, most)
             asleep = decision._replace(state=record.state._replace(wake_at=None))
             return asleep if decision.is_nothing(record) else decision
 
@@ -127,10 +128,10 @@ class LooksAtTheFrontOnly(MemoryStore):
     ) -> Claimed:
         looks = 0
 
-        def decide_about_the_first(record: Record, now: datetime, node: str) -> Decision:
+        def decide_about_the_first(record: Record, now: datetime, node: str, most: int = 1) -> Decision:
             nonlocal looks
             looks += 1
-            return decide(record, now, node) if looks <= 1000 else Decision(record.state)
+            return decide(record, now, node, most) if looks <= 1000 else Decision(record.state)
 
         claimed = await super().claim(node, now, room, decide_about_the_first, claim_id)
         return claimed._replace(more=claimed.more or looks >= 1000)
@@ -142,9 +143,9 @@ class AsksAgainAndAgain(MemoryStore):
     async def claim(
         self, node: str, now: datetime, room: Mapping[str, int], decide: DecideDue, claim_id: str
     ) -> Claimed:
-        def decide_twice(record: Record, now: datetime, node: str) -> Decision:
-            decision = decide(record, now, node)
-            return decide(record, now, node) if decision.is_nothing(record) else decision
+        def decide_twice(record: Record, now: datetime, node: str, most: int = 1) -> Decision:
+            decision = decide(record, now, node, most)
+            return decide(record, now, node, most) if decision.is_nothing(record) else decision
 
         return await super().claim(node, now, room, decide_twice, claim_id)
 
@@ -176,10 +177,10 @@ class StopsAtTheFirstStale(MemoryStore):
     async def finish(
         self, node: str, endings: Sequence[Ending], now: datetime, decide: DecideEnded
     ) -> Finished:
-        before = dict(self._records)
+        before, nodes = dict(self._records), deepcopy(self._nodes)
         finished = await super().finish(node, endings, now, decide)
         if finished.refused:
-            self._records = before
+            self._records, self._nodes = before, nodes
         return finished
 
 
@@ -189,8 +190,8 @@ class TouchesTheState(MemoryStore):
     async def finish(
         self, node: str, endings: Sequence[Ending], now: datetime, decide: DecideEnded
     ) -> Finished:
-        def touched(record: Record, ending: Ending, now: datetime) -> Decision:
-            decision = decide(record, ending, now)
+        def touched(record: Record, endings: Sequence[Ending], now: datetime) -> Decision:
+            decision = decide(record, endings, now)
             return decision._replace(state=decision.state._replace(token=decision.state.token + 1))
 
         return await super().finish(node, endings, now, touched)
@@ -208,7 +209,7 @@ class ForgetsLeases(MemoryStore):
     """A lease is a key that the server lets expire: whoever is late is gone."""
 
     async def renew(self, node: str) -> Lease:
-        life = self._nodes.get(node)
+        life = self._nodes.lives.get(node)
         if life is not None and life.until < self._clock.now():
             await self.leave(node)
         return await super().renew(node)
@@ -218,7 +219,7 @@ class BuriesTheLiving(MemoryStore):
     """The node that recovers decides by its own clock, which is ahead."""
 
     async def recover(self, limit: int, now: datetime, decide: DecideLost) -> Recovered:
-        for node, life in list(self._nodes.items()):
+        for node, life in list(self._nodes.lives.items()):
             if life.until < self._clock.now() + timedelta(seconds=25):
                 await self.leave(node)
         return await super().recover(limit, now, decide)
@@ -229,7 +230,8 @@ class ForgetsTheDead(MemoryStore):
 
     async def recover(self, limit: int, now: datetime, decide: DecideLost) -> Recovered:
         recovered = await super().recover(limit, now, decide)
-        self._nodes = {id_: life for id_, life in self._nodes.items() if not life.is_buried}
+        lives = self._nodes.lives
+        self._nodes.lives = {id_: life for id_, life in lives.items() if not life.is_buried}
         return recovered
 
 
@@ -312,11 +314,11 @@ class CountsWhatWaits(MemoryStore):
         return lease._replace(open_count=len(await self.runs(RunQuery(is_open=True))))
 
 
-class PrunesTheLastRun(MemoryStore):
-    async def prune(self, now: datetime, limit: int, after: str = "") -> Pruned:
-        for key, record in self._records.items():
-            self._records[key] = record._replace(state=record.state._replace(last_run=None))
-        return await super().prune(now, limit, after)
+class PrunesTheNewest(MemoryStore):
+    async def prune(self, now: datetime, limit: int) -> Pruned:
+        for key in self._records:
+            self._past.of(key).opened += 1
+        return await super().prune(now, limit)
 
 
 class DropsUnknownFields(MemoryStore):
@@ -381,7 +383,7 @@ class ComparesTokensOnly(FileStore):
     def _versions(self, data: bytes) -> object:
         store = self._unpacked(data)
         tokens = {key: record.state.token for key, record in store._records.items()}
-        return tokens, store._nodes, store._sources, sorted(store._claims)
+        return tokens, store._nodes.lives, store._sources, sorted(store._claims)
 
 
 class WritesHistoryFirst(FileStore):
@@ -393,8 +395,8 @@ class WritesHistoryFirst(FileStore):
             await early.finish(*report)
         before = self._path.read_bytes()
         store = self._unpacked(before)
-        for key, ended in early._history.items():
-            store._history.setdefault(key, {}).update(ended)
+        for key in early._records:
+            store._past.of(key).attempts.update(early._past.of(key).attempts)
         self._put(before, self._packed(store))
         finished: Finished = await self.__getattr__("finish")(*report)
         return finished

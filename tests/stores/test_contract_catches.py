@@ -55,7 +55,7 @@ CASES: list[tuple[type[MemoryStore | FileStore], str]] = [
     (mistaken.FindsByPattern, "test_jobs_are_found_by_source_and_by_key"),
     (mistaken.PagesBeforeHiding, "test_tombstones_are_shown_on_request"),
     (mistaken.CountsWhatWaits, "test_a_heartbeat_counts_what_the_node_holds"),
-    (mistaken.PrunesTheLastRun, "test_the_last_run_is_kept_however_old"),
+    (mistaken.PrunesTheNewest, "test_the_newest_attempt_is_kept_however_old"),
     (mistaken.DropsUnknownFields, "test_fields_that_this_version_does_not_know_survive"),
     (mistaken.ForgetsExitCodes, "test_an_exit_code_is_kept_if_there_was_one"),
     (

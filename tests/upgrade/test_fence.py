@@ -72,10 +72,10 @@ def test_a_claim_under_way_is_waited_for_and_counts(tmp_path: Path) -> None:
     url = store_for("postgres", tmp_path)
     may_end, is_deciding = threading.Event(), threading.Event()
 
-    def decide_at_leisure(record: Record, now: datetime, node: str) -> Decision:
+    def decide_at_leisure(record: Record, now: datetime, node: str, most: int = 1) -> Decision:
         is_deciding.set()
         may_end.wait(20)
-        return start_due(record, now, node)
+        return start_due(record, now, node, most)
 
     async def act() -> None:
         async with PostgresStore(url, lease=timedelta(minutes=2)) as store:

@@ -29,6 +29,7 @@ class Draft:
         self.changed: dict[Name, Attempt] = {}
         self.skips: list[Skip] = []
         self.events: list[Event] = []
+        self._started: set[tuple[str, int]] = set()
 
     # -- questions ---------------------------------------------------------------------------------
 
@@ -41,8 +42,14 @@ class Draft:
     @property
     def is_free(self) -> bool:
         """Whether one more attempt may run."""
+        places = self.places
+        return places is None or places > 0
+
+    @property
+    def places(self) -> int | None:
+        """How many more attempts may run; None: no bound."""
         most = self.policy.overlap.most
-        return most is None or sum(attempt.is_running for attempt in self.open.values()) < most
+        return None if most is None else most - sum(attempt.is_running for attempt in self.open.values())
 
     @property
     def is_busy(self) -> bool:
@@ -105,7 +112,7 @@ class Draft:
             state=AttemptState.RUNNING,
             wake_at=None,
             node=node,
-            token=self.before.token + 1,
+            token=self.before.token + 1 + len(self._started),
             claimed_at=self.now,
             deadline_at=None if timeout is None else self.now + timeout,
         )
@@ -115,9 +122,7 @@ class Draft:
             last_attempt_at=self.now,
             last_run=name,
         )
-        # What starts in the decision that opened it has not waited.
-        waits = Happening.WAITS, name, started.number
-        self.events = [event for event in self.events if (event.what, event.run_key, event.number) != waits]
+        self._started.add(started.key)
         self.tell(Happening.STARTED, started.reason, started)
 
     def release(self) -> list[Attempt]:
@@ -171,12 +176,15 @@ class Draft:
     def _decision(self, *, remove: bool) -> Decision:
         # Whoever changes an attempt changes the token too, so that no two writers miss each other.
         if self.changed or self.state != self.before:
-            self.state = self.state._replace(token=self.before.token + 1)
+            self.state = self.state._replace(token=self.before.token + max(1, len(self._started)))
         else:
             self.state = self.before
-        return Decision(
-            self.state, tuple(self.changed.values()), tuple(self.skips), tuple(self.events), remove
-        )
+        events = tuple(event for event in self.events if not self._has_not_waited(event))
+        return Decision(self.state, tuple(self.changed.values()), tuple(self.skips), events, remove)
+
+    def _has_not_waited(self, event: Event) -> bool:
+        """What starts in the decision that opened it has not waited."""
+        return event.what is Happening.WAITS and (event.run_key, event.number) in self._started
 
     def _wake_at(self, *, looks_at_once: bool) -> datetime | None:
         """When somebody must look: at the next occurrence, or when a pending attempt may start."""

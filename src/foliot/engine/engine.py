@@ -33,7 +33,7 @@ from foliot.protocols import Claimed, Clock, Executor, Listener, Monitor, Notifi
 
 _AT_ONCE = timedelta(0)
 _GATHER = timedelta(milliseconds=5)
-_BETWEEN_HINTS = timedelta(milliseconds=50)
+_BETWEEN_HINTS = _BETWEEN_PRUNES = timedelta(milliseconds=50)
 
 
 class Engine:
@@ -83,7 +83,6 @@ class Engine:
         self._is_full = False
         self._has_learned = False
         self._in_vain = 0  # claims in a row that brought nothing, though something was due
-        self._pruned_until = ""
         self._rising = asyncio.Lock()
         self.node = ""
 
@@ -327,12 +326,12 @@ class Engine:
         return _AT_ONCE if recovered.more else self._settings.recover
 
     async def _prune(self) -> timedelta:
-        """Forget old history: a batch of jobs at a time, so that a million jobs cost no more than a few."""
-        pruned = await self._store.prune(self.now(), self._settings.batch, self._pruned_until)
-        self._pruned_until = pruned.after
-        if pruned.forgotten:
-            return _AT_ONCE
-        return self._settings.prune / 6 if pruned.after else self._settings.prune
+        """Forget old history, in batches; after each, rest twice as long as it took: others write, too."""
+        began = self._clock.monotonic()
+        pruned = await self._store.prune(self.now(), self._settings.batch)
+        if not pruned.more:
+            return self._settings.prune
+        return max(_BETWEEN_PRUNES, 2 * timedelta(seconds=self._clock.monotonic() - began))
 
     async def _rise_again(self, dead: str) -> None:
         """This node was buried: what it runs is no longer its own. End it, and begin a new life."""

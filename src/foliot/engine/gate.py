@@ -40,10 +40,10 @@ class Gate:
         if not selective:
             return decide
 
-        def decide_if_fit(record: Record, now: datetime, node: str) -> Decision:
+        def decide_if_fit(record: Record, now: datetime, node: str, most: int) -> Decision:
             executor = selective.get(record.job.action.kind)
             if executor is None or _fits(executor, record.job):
-                return decide(record, now, node)
+                return decide(record, now, node, most)
             passed[record.job.key] = record.job
             return Decision(record.state)
 

@@ -11,6 +11,7 @@ from foliot.engine.draft import Draft
 from foliot.errors import CommandRefusedError
 from foliot.model.attempt import Attempt, AttemptState, Trigger
 from foliot.model.decision import Decision, Happening
+from foliot.model.policy import MOST_OPEN
 from foliot.model.state import Record
 
 MOST_BACKFILLED = 1000
@@ -81,6 +82,7 @@ def _request(draft: Draft, command: RunNow) -> None:
         reason = "a request must be a printable text without ! and @"
         raise CommandRefusedError(draft.job.key, reason, hint="they part the run key from its job")
     if all(attempt.request != command.request for attempt in draft.open.values()):
+        _refuse_crowd(draft, 1)
         attempt = Attempt(
             draft.job.key, 1, Trigger.MANUAL, AttemptState.PENDING, draft.now,
             request=command.request, wake_at=draft.now, reason="asked for by a person",
@@ -123,7 +125,9 @@ def _cancel(draft: Draft, command: Cancel) -> None:
 
 def _backfill(draft: Draft, command: Backfill) -> None:
     still_open = {attempt.run_key for attempt in draft.open.values()}
-    for occurrence in _occurrences(draft, command):
+    occurrences = _occurrences(draft, command)
+    _refuse_crowd(draft, len(occurrences))
+    for occurrence in occurrences:
         number = command.ran.get(occurrence, 0) + 1
         if number > 1 and not command.rerun:
             raise CommandRefusedError(
@@ -138,6 +142,12 @@ def _backfill(draft: Draft, command: Backfill) -> None:
         if attempt.run_key in still_open:
             raise CommandRefusedError(draft.job.key, f"{attempt.run_key} is still open")
         draft.open_attempt(attempt, Happening.REQUESTED)
+
+
+def _refuse_crowd(draft: Draft, count: int) -> None:
+    if len(draft.open) + count > MOST_OPEN:
+        reason = f"{len(draft.open):,} of its runs are open, and at most {MOST_OPEN:,} may be"
+        raise CommandRefusedError(draft.job.key, reason, hint="wait until some have ended, or cancel some")
 
 
 def _occurrences(draft: Draft, command: Backfill) -> list[datetime]:

@@ -7,13 +7,14 @@
                                  `plan_command`             ─┘
 
 It reads no clock, keeps nothing, and does no I/O: the same record, event and time give the same
-decision, so a store may ask again when a write collides. One decision starts at most one attempt; what
-else may start is pending, and is claimed next. The decisions of a run that goes well are made in
-`happy_path`, alike but quicker.
+decision, so a store may ask again when a write collides. One decision meets all that has happened to the
+job: it starts as many attempts as there is room for, or ends as many as were reported. The decisions of a
+run that goes well are made in `happy_path`, alike but quicker.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import datetime
 
 from foliot.engine.calendar import Window, due_window, latest_of, next_occurrence
@@ -22,7 +23,7 @@ from foliot.engine.happy_path import ON_TIME, end_in_peace, start_in_time
 from foliot.engine.retry import MOST_LOSSES, may_restart, may_retry, retry_at
 from foliot.model.attempt import Attempt, AttemptState, Ending, Outcome, Trigger
 from foliot.model.decision import Decision, Happening
-from foliot.model.policy import MisfireMode, OnLost, OverlapMode
+from foliot.model.policy import MOST_OPEN, MisfireMode, OnLost, OverlapMode
 from foliot.model.state import Record
 
 _SHOWN = 200
@@ -30,6 +31,7 @@ _AGAIN = (Trigger.RETRY, Trigger.LOST)
 _KEEP_ONE = (OverlapMode.WAIT, OverlapMode.REPLACE)
 _ASKED_FOR = (Trigger.MANUAL, Trigger.BACKFILL)
 _FAILURES = (Outcome.FAILED, Outcome.TIMED_OUT)
+CROWDED = f"{MOST_OPEN:,} runs of the job were open, and more may not be"
 _TOO_LATE = "missed by more than its grace"
 _OVERTAKEN = "a later occurrence came before it could start"
 OVERLAP = "a run was still open"
@@ -38,22 +40,26 @@ _HOPELESS = f"its node was declared dead, as were those of {MOST_LOSSES - 1} att
 _AFTER = {outcome: f"the attempt before it {outcome}" for outcome in _FAILURES}
 
 
-def plan_due(record: Record, now: datetime, node: str) -> Decision:
-    """A claim looks at a job whose time to wake has come."""
-    return start_in_time(record, now, node) or plan_any_due(record, now, node)
+def plan_due(record: Record, now: datetime, node: str, most: int = 1) -> Decision:
+    """A claim looks at a job whose time to wake has come; the node has room for so many attempts."""
+    return start_in_time(record, now, node) or plan_any_due(record, now, node, most)
 
 
-def plan_any_due(record: Record, now: datetime, node: str) -> Decision:
-    """The same, whatever the record: what has come is met, and one attempt starts if it may."""
+def plan_any_due(record: Record, now: datetime, node: str, most: int = 1) -> Decision:
+    """The same, whatever the record: what has come is met, and what may start is started."""
     draft = Draft(record, now)
     first = draft.state.next_at
     if draft.is_live and first is not None and first <= now:
         _meet_occurrences(draft, due_window(draft.job, first, now))
-    _start_one(draft, node)
+    _start_ready(draft, node, most)
     return draft.decide()
 
 
 def _meet_occurrences(draft: Draft, window: Window) -> None:
+    if len(draft.open) >= MOST_OPEN:
+        draft.skip(window.first, window.last, CROWDED)
+        draft.serve(window.last, window.following)
+        return
     if draft.policy.retry.is_preempted:
         for attempt in [a for a in draft.open.values() if not a.is_running and a.trigger in _AGAIN]:
             draft.tell(Happening.RETRY_PREEMPTED, "a new occurrence takes its place", attempt)
@@ -153,24 +159,30 @@ def _open_pending(  # noqa: PLR0913 - the facts of an attempt
     )  # fmt: skip
 
 
-def _start_one(draft: Draft, node: str) -> None:
-    """The pending attempt whose time came first, if one more may run."""
+def _start_ready(draft: Draft, node: str, most: int) -> None:
+    """The pending attempts whose time came first, as many as may run and the node has room for."""
     ready = [a for a in draft.open.values() if a.wake_at is not None and a.wake_at <= draft.now]
-    if ready and draft.is_free:
-        draft.start(min(ready, key=lambda a: (a.wake_at, a.scheduled_for)), node)
+    room = most if draft.places is None else min(most, draft.places)
+    if ready and room > 0:
+        first = sorted(ready, key=lambda a: (a.wake_at, a.scheduled_for)) if len(ready) > 1 else ready
+        for attempt in first[:room]:
+            draft.start(attempt, node)
 
 
-def plan_ended(record: Record, ending: Ending, now: datetime) -> Decision:
-    """A node reports the end of an attempt that it held. A success in peace leaves the state alone."""
-    return end_in_peace(record, ending, now) or plan_any_ended(record, ending, now)
+def plan_ended(record: Record, endings: Sequence[Ending], now: datetime) -> Decision:
+    """A node reports the end of attempts that it held. A success in peace leaves the state alone."""
+    peaceful = end_in_peace(record, endings[0], now) if len(endings) == 1 else None
+    return peaceful or plan_any_ended(record, endings, now)
 
 
-def plan_any_ended(record: Record, ending: Ending, now: datetime) -> Decision:
-    """The same, whatever the record: the end is noted, followed up, and the job is released."""
-    attempt = next(a for a in record.attempts if a.token == ending.token and a.number == ending.number)
+def plan_any_ended(record: Record, endings: Sequence[Ending], now: datetime) -> Decision:
+    """The same, whatever the record: the ends are noted, followed up, and the job is released."""
     draft = Draft(record, now)
-    _end(draft, attempt, ending)
-    _follow(draft, attempt, ending)
+    held = {attempt.key: attempt for attempt in record.attempts}
+    for ending in endings:
+        attempt = held[ending.run_key, ending.number]
+        _end(draft, attempt, ending)
+        _follow(draft, attempt, ending)
     is_settled = _release(draft)
     is_awake = record.state.wake_at is not None or record.state.next_at is None
     return draft.decide(looks_at_once=is_awake or not is_settled)
@@ -250,23 +262,28 @@ def _release(draft: Draft) -> bool:
     return True
 
 
-def plan_lost(record: Record, run_key: str, number: int, now: datetime) -> Decision:
-    """The node of an attempt was buried: what became of it is unknown, and stays so."""
-    attempt = next(a for a in record.attempts if a.key == (run_key, number))
+def plan_lost(record: Record, lost: Sequence[tuple[str, int]], now: datetime) -> Decision:
+    """The nodes of these attempts were buried: what became of them is unknown, and stays so."""
     draft = Draft(record, now)
-    may_follow = attempt.state is AttemptState.RUNNING and draft.state.removed_at is None
-    is_hopeless = draft.policy.on_lost is OnLost.RESTART and not may_restart(draft.policy.retry, attempt)
-    reason = _HOPELESS if may_follow and is_hopeless else _DEAD
-    ended = draft.change(
-        attempt, state=AttemptState.ENDED, outcome=Outcome.LOST, finished_at=now, reason=reason
-    )
-    draft.tell(Happening.ENDED, reason, ended)
-    if may_follow and not is_hopeless:
-        _restart(draft, attempt, reason, losses=attempt.losses + 1)
+    held = {attempt.key: attempt for attempt in record.attempts}
+    for key in lost:
+        _lose(draft, held[key])
     if draft.is_free:
         for waiting in draft.waiting:
             draft.change(waiting, wake_at=now)
     return draft.decide(looks_at_once=True)
+
+
+def _lose(draft: Draft, attempt: Attempt) -> None:
+    may_follow = attempt.state is AttemptState.RUNNING and draft.state.removed_at is None
+    is_hopeless = draft.policy.on_lost is OnLost.RESTART and not may_restart(draft.policy.retry, attempt)
+    reason = _HOPELESS if may_follow and is_hopeless else _DEAD
+    ended = draft.change(
+        attempt, state=AttemptState.ENDED, outcome=Outcome.LOST, finished_at=draft.now, reason=reason
+    )
+    draft.tell(Happening.ENDED, reason, ended)
+    if may_follow and not is_hopeless:
+        _restart(draft, attempt, reason, losses=attempt.losses + 1)
 
 
 def _first_line(error: str | None) -> str:

@@ -44,6 +44,8 @@ class OnLost(StrEnum):
     GIVE_UP = "give_up"
 
 
+# Each step of a job reads all its open attempts. With more of them, each step would be slow for all jobs.
+MOST_OPEN = 10_000
 MOST_CAUGHT_UP = 1000  # runs that one look at a job may open: all of them are decided in one step
 
 

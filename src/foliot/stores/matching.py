@@ -2,27 +2,79 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from datetime import datetime
 
-from foliot.model.attempt import Ending
+from foliot.model.attempt import Attempt, Ending, Refused
 from foliot.model.decision import Decision
 from foliot.model.state import Record
-from foliot.protocols import DecideEnded, DecideLost, JobQuery, JobView
+from foliot.protocols import DecideDue, DecideEnded, DecideLost, JobQuery, JobView
+
+NOT_HELD = "the attempt is not open under that node and token"
+Key = tuple[str, int]
+_SEVERAL = 2
 
 
-def swap_end(decide: DecideEnded, ending: Ending, now: datetime, record: Record) -> Decision:
-    """What is to be done about an ending, as a command about its job."""
-    return decide(record, ending, now)
+def started_by(decision: Decision, before: Record) -> list[Attempt]:
+    """The attempts that a decision has started, in the order of their tokens."""
+    token = before.state.token
+    found = [attempt for attempt in decision.attempts if attempt.token > token and attempt.is_running]
+    return found if len(found) < _SEVERAL else sorted(found, key=lambda attempt: attempt.token)
 
 
-def swap_loss(decide: DecideLost, run_key: str, number: int, now: datetime, record: Record) -> Decision:
-    """What is to be done about a loss, as a command about its job."""
-    return decide(record, run_key, number, now)
+def swap_due(decide: DecideDue, now: datetime, node: str, most: int, record: Record) -> Decision:
+    """What is to be done about a job that is due, as a command about it."""
+    return decide(record, now, node, most)
 
 
-def is_held(record: Record, ending: Ending, node: str) -> bool:
-    """Whether an ending is about an attempt that the node holds, under its token."""
-    for attempt in record.attempts:  # a loop, because a finish asks this of every ending
+def swap_end(decide: DecideEnded, endings: Sequence[Ending], now: datetime, record: Record) -> Decision:
+    """What is to be done about some endings, as a command about their job."""
+    return decide(record, endings, now)
+
+
+def swap_loss(decide: DecideLost, lost: Sequence[Key], now: datetime, record: Record) -> Decision:
+    """What is to be done about some losses, as a command about their job."""
+    return decide(record, lost, now)
+
+
+def by_job(endings: Iterable[Ending]) -> dict[str, list[Ending]]:
+    """The endings of each job: one decision is about all of them."""
+    found: dict[str, list[Ending]] = {}
+    for ending in endings:
+        found.setdefault(ending.job, []).append(ending)
+    return found
+
+
+def part_held(
+    record: Record | None, endings: Sequence[Ending], node: str
+) -> tuple[Sequence[Ending], list[Refused]]:
+    """The endings of attempts that the node holds, under their tokens; and the others, which are refused."""
+    if record is not None and len(endings) == 1 and is_held(record.attempts, endings[0], node):
+        return endings, []  # nearly always
+    attempts = () if record is None else record.attempts
+    open_ones = {attempt.key: attempt for attempt in attempts} if len(endings) > 1 else {}
+    held: list[Ending] = []
+    refused: list[Refused] = []
+    for ending in endings:
+        found = open_ones.pop((ending.run_key, ending.number), None)  # a second ending of it is refused
+        if found is not None and is_held((found,), ending, node):
+            held.append(ending)
+        else:
+            refused.append(Refused(ending, NOT_HELD))
+    return held, refused
+
+
+def in_order(refused: list[Refused], endings: Sequence[Ending]) -> tuple[Refused, ...]:
+    """What was refused, in the order in which it was reported."""
+    if len(refused) > 1:
+        places = {id(ending): place for place, ending in enumerate(endings)}
+        refused.sort(key=lambda one: places[id(one.ending)])
+    return tuple(refused)
+
+
+def is_held(attempts: Iterable[Attempt], ending: Ending, node: str) -> bool:
+    """Whether an ending is about one of these attempts, which the node holds, under its token."""
+    for attempt in attempts:  # a loop, because a finish asks this of every ending
         if (
             attempt.number == ending.number
             and attempt.token == ending.token

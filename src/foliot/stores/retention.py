@@ -4,65 +4,63 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from datetime import datetime, timedelta
-from typing import NamedTuple
+from typing import TypeVar
 
-from foliot.model.attempt import Attempt, Outcome
-from foliot.model.state import Record, Skip
+from foliot.model.policy import Keep
+from foliot.model.state import Skip
 
-
-class Seen(NamedTuple):
-    """What is known of the rest of a history: so many attempts came after a moment; a success at another."""
-
-    after: datetime | None = None
-    newer: int = 0
-    success: datetime | None = None
-
-
-NOTHING_ELSE = Seen()
-
-
-def keeps_all(record: Record) -> bool:
-    """Whether nothing of the job's history is ever superfluous, so that it need not be looked at."""
-    keep = record.job.policy.keep
-    return keep.last is None and keep.days is None and not keep.problems_only
+NEVER = 2**62
+_AT_LEAST = 100  # attempts between two looks at a history that has no bound
+_Instant = TypeVar("_Instant", int, datetime)
 
 
 def superfluous(
-    record: Record, history: Iterable[Attempt], now: datetime, seen: Seen = NOTHING_ELSE
-) -> list[Attempt]:
-    """What the job's policy does not keep. The last run and the last success stay, and runs that are open.
+    history: Iterable[tuple[int, _Instant | None, bool]], newest: int, keep: Keep, since: _Instant | None
+) -> set[int]:
+    """Of attempts that have ended, the orders of those that are not kept.
 
-    Of a part of the history no more is found than of the whole.
+    `newest` is the order of the newest attempt: that stays, and so does the newest success. What ended before
+    `since` is too old.
     """
-    keep, state = record.job.policy.keep, record.state
-    if keeps_all(record):
-        return []
-    still_open = {attempt.run_key for attempt in record.attempts}
-    newest_first = sorted(history, key=lambda a: (a.scheduled_for, a.number), reverse=True)
-    best = next((a for a in newest_first if a.outcome is Outcome.SUCCEEDED), None)
-    if best is not None and seen.success is not None and best.scheduled_for < seen.success:
-        best = None
-    found = []
-    for place, attempt in enumerate(newest_first):
-        is_older = seen.after is not None and attempt.scheduled_for < seen.after
-        position = place + (seen.newer if is_older else 0)
-        if attempt is best or attempt.run_key == state.last_run or attempt.run_key in still_open:
-            continue
-        is_old = keep.days is not None and now - (attempt.finished_at or now) > timedelta(days=keep.days)
-        is_surplus = keep.last is not None and position >= keep.last
-        is_dull = keep.problems_only and attempt.outcome is Outcome.SUCCEEDED
-        if is_old or is_surplus or is_dull:
-            found.append(attempt)
-    return found
+    known = list(history)
+    best = max((order for order, _, is_success in known if is_success), default=None)
+    cut = -NEVER if keep.last is None else newest - keep.last
+    is_dull = keep.problems_only
+    return {
+        order
+        for order, ended_at, is_success in known
+        if (
+            order <= cut
+            or (since is not None and ended_at is not None and ended_at < since)
+            or (is_dull and is_success)
+        )
+        and order not in (newest, best)
+    }
 
 
-def superfluous_skips(record: Record, skips: Iterable[Skip], now: datetime) -> list[Skip]:
-    """Skips that the job's policy does not keep: as old, or as many, as the runs that it does not keep."""
-    keep = record.job.policy.keep
-    newest_first = sorted(skips, key=lambda skip: (skip.first, skip.last), reverse=True)
+def first_look(keep: Keep) -> int:
+    """How many attempts and skips a job has when its history is to be looked at."""
+    if keep.last is not None:
+        return keep.last + next_look(keep)
+    return next_look(keep)
+
+
+def next_look(keep: Keep, kept: int = 0) -> int:
+    """After how many more attempts and skips a history is worth looking at again.
+
+    A look reads all of it. When it has grown by half, what is forgotten is worth the reading.
+    """
+    if keep.last is not None:
+        return max(1, keep.last // 2)
+    return max(_AT_LEAST, kept // 2) if keep.problems_only else NEVER
+
+
+def superfluous_skips(keep: Keep, skips: Iterable[Skip], now: datetime) -> list[Skip]:
+    """Skips that are not kept: as old, or as many, as the runs that are not kept. The oldest come first."""
+    oldest_first = sorted(skips, key=lambda skip: (skip.first, skip.last))
+    more = 0 if keep.last is None else max(0, len(oldest_first) - keep.last)
     return [
         skip
-        for position, skip in enumerate(newest_first)
-        if (keep.days is not None and now - skip.last > timedelta(days=keep.days))
-        or (keep.last is not None and position >= keep.last)
+        for position, skip in enumerate(oldest_first)
+        if position < more or (keep.days is not None and now - skip.last > timedelta(days=keep.days))
     ]

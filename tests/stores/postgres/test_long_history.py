@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
@@ -14,13 +15,15 @@ import pytest
 from foliot.model.attempt import Outcome
 from foliot.model.policy import Keep, Policy
 from foliot.protocols import Changes, JobQuery, Output, RunQuery
-from foliot.stores.postgres import PostgresStore, chain, declare, prune, question, remains
+from foliot.stores.postgres import PostgresStore, declare, history, question
 from foliot.stores.postgres.address import read_address
 from foliot.stores.postgres.book import Desk
 from foliot.stores.postgres.connection import WRITE, begin, connect
 from foliot.stores.postgres.inspection import find_flaws
 from foliot.stores.postgres.memory import Memory
+from foliot.stores.sql import history as shared
 from foliot.stores.sql.codes import whole
+from foliot.stores.sql.prune import Pruner
 from foliot.testing.clock import ManualClock
 from foliot.testing.contract.history import KEY, ended, write_down
 from foliot.testing.contract.sample import SOURCE, a_job, declare_at, forget, untouched
@@ -53,7 +56,7 @@ QUESTIONS: dict[str, Callable[[Desk], object]] = {
     "runs that failed": lambda desk: question.runs(desk, RunQuery(job=KEY, outcome=Outcome.FAILED)),
     "open runs": lambda desk: question.runs(desk, RunQuery(job=KEY, is_open=True)),
     "the newest skips": lambda desk: question.skips(desk, KEY, 20),
-    "whether anything is to be forgotten": lambda desk: prune.look(desk, NOW, 1000, ""),
+    "whether anything is to be forgotten": lambda desk: Pruner(desk.dialect, desk.shelf, NOW, 1000).prune(),
     "removal": lambda desk: declare.update(desk, KEY, forget, "any"),
 }
 
@@ -73,7 +76,7 @@ async def furnish(url: str, count: int, keep: Keep) -> None:
         )
     ask(url, FILL, whole(NOW - (count - 1) * MINUTE), whole(NOW), MINUTE // timedelta(microseconds=1))
     ask(url, "INSERT INTO skips SELECT 1, scheduled_for + 7, scheduled_for + 7, '' FROM attempts")
-    ask(url, "UPDATE states SET newest_at = %s", whole(NOW))
+    ask(url, "UPDATE states SET newest_at = %s, look_at = 0", whole(NOW))
 
 
 @contextmanager
@@ -82,13 +85,14 @@ def at_work(url: str) -> Iterator[Desk]:
     address = read_address(url)
     with connect(address, A_WHILE) as connection:
         begin(connection, WRITE, address.schema, A_WHILE)
-        yield Desk(connection, Memory())
+        yield Desk(connection, Memory(), ManualClock())
         connection.execute("ROLLBACK")
 
 
 @pytest.fixture(scope="module")
 def urls(server_url: str) -> list[str]:
-    found = [f"{server_url}?schema=long_history_{count}" for count in (SHORT, LONG)]
+    worker = os.environ.get("PYTEST_XDIST_WORKER", "")  # each has a schema of its own
+    found = [f"{server_url}?schema=long_history_{worker}{count}" for count in (SHORT, LONG)]
     for url, count in zip(found, (SHORT, LONG), strict=True):
         asyncio.run(furnish(url, count, Keep(last=None, days=None)))
     return found
@@ -108,7 +112,7 @@ def test_a_long_history_costs_no_more_than_a_short_one(urls: list[str], name: st
 def test_a_job_that_only_fails_is_not_read_back_to_its_beginning(
     urls: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(chain, "FAR", 500)
+    monkeypatch.setattr(history, "FAR", 500)
     with at_work(urls[1]) as desk:
         desk.connection.execute("UPDATE attempts SET outcome = 2")
         (before,) = desk.connection.execute(READ).fetchone() or (0,)
@@ -135,7 +139,6 @@ def test_what_a_removed_job_leaves_is_forgotten_in_batches(url: str) -> None:
             while (pruned := await store.prune(NOW, 300)).forgotten:
                 batches.append(pruned)
             assert max(forgotten for forgotten, _ in batches) <= 300
-            assert {after for _, after in batches} == {""}
             assert rows_of(url) == [0, 0, 0, 0, 0]
 
     asyncio.run(act())
@@ -175,7 +178,7 @@ def test_a_job_of_the_same_name_has_a_history_of_its_own(url: str) -> None:
 def test_what_a_removed_job_wrote_is_not_shown_as_what_another_wrote(
     url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(remains, "AT_ONCE", 5)
+    monkeypatch.setattr(shared, "AT_ONCE", 5)
     old = ended(NOW - 20 * MINUTE)
 
     async def act() -> None:
@@ -199,7 +202,7 @@ def test_what_a_removed_job_wrote_is_not_shown_as_what_another_wrote(
 def test_of_a_moment_that_was_tried_often_no_more_is_forgotten_than_was_asked_for(
     url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(remains, "AT_ONCE", 7)
+    monkeypatch.setattr(shared, "AT_ONCE", 7)
 
     async def act() -> None:
         await furnish(url, 1, Keep(last=None, days=None))

@@ -11,9 +11,12 @@ from typing import Any
 import psycopg
 import pytest
 
-from foliot.stores.postgres import PostgresStore, chain, life, prune, question, run, statement
+from foliot.stores.postgres import PostgresStore, history, life, question, run, statement
 from foliot.stores.postgres.address import read_address
 from foliot.stores.postgres.connection import WRITE, begin, connect
+from foliot.stores.postgres.dialect import PostgresDialect, _translated
+from foliot.stores.sql import history as shared
+from foliot.stores.sql import prune
 from foliot.stores.sql.sweep import FIRST
 
 HOT = {
@@ -42,19 +45,33 @@ HOT = {
     "what a node holds": (statement.HELD, (1,), ["attempts_held"]),
     "who holds anything": (statement.HOLDERS, (), ["attempts_held"]),
     "what the dead held": (run._LOST, (1, 1), ["attempts_held", "states_pkey"]),
-    "the history of jobs": (chain._ATTEMPTS, ("{1}",), ["states_pkey", "attempts_pkey"]),
-    "the newest of a job": (chain.DESCENTS, ("{1}", "{1}", 9), ["attempts_pkey"]),
-    "where descents begin": (chain.HEADS, (1, 1), ["states_pkey", "attempts_rise"]),
-    "when jobs last succeeded": (chain.SUCCESSES, (9, 9, "{1}", "{1}"), ["attempts_pkey"]),
+    "the newest of a job": (history.DESCENTS, ("{1}", "{1}", 9), ["attempts_pkey"]),
+    "where descents begin": (history.HEADS, (1, 1), ["states_pkey", "attempts_rise"]),
+    "when jobs last succeeded": (history.SUCCESSES, (9, 9, "{1}", "{1}"), ["attempts_pkey"]),
     "problems of a job": (question.PROBLEMS_OF_JOB, (1, 2, 0, 0, 9), ["attempts_trouble"]),
     "open runs of a job": (question.OPEN_OF_JOB, (1,), ["attempts_open"]),
-    "old skips": (prune.OLD_SKIPS, ("{1}", "{9}", "{9}", 9, 9), ["skips_pkey"]),
     "a node that lives": (life._IS_LIVING, ("a",), ["node_names_id_key", "nodes_pkey"]),
     "what a claim begins with": (
         life.LIVING,
         (None, "c", '{"default"}', "a"),
         ["node_names_id_key", "nodes_pkey", "claims_claim_id_key", "lanes_queue_kind_key"],
     ),
+}
+
+
+THESE = "(SELECT unnest(CAST('{1}' AS bigint[])))"
+SHARED: dict[str, tuple[str, list[str]]] = {
+    "the history of a job": (shared.WALK, ["attempts_pkey"]),
+    "instants of a job": (shared.KNOWN.replace(":these", THESE), ["attempts_pkey"]),
+    "skips": (prune.SKIPS, ["skips_pkey"]),
+    "a history worth a look": (prune.RIPE.format(ripe="", lock=PostgresDialect.lock), ["states_ripe"]),
+    "a history that is old": (prune.OLD.format(old="", lock=PostgresDialect.lock), ["states_old"]),
+    "its neighbours": (prune.NEIGHBOURS, ["states_pkey", "jobs_pkey"]),
+    "jobs to look at": (
+        prune.THESE.format(lock=PostgresDialect.lock).replace(":these", THESE),
+        ["states_pkey", "jobs_pkey"],
+    ),
+    "the oldest of a long history": (prune.OLDEST, ["attempts_pkey"]),
 }
 
 
@@ -78,6 +95,19 @@ def connection(server_url: str) -> Iterator[psycopg.Connection[tuple[Any, ...]]]
 def test_rows_are_found_by_an_index(connection: psycopg.Connection[tuple[Any, ...]], name: str) -> None:
     sql, values, wanted = HOT[name]
     plan = [line for (line,) in connection.execute(f"EXPLAIN {sql}".encode(), values)]
+    tables = r"Seq Scan on (states|jobs|attempts|skips|nodes|node_names|claims)\b"
+    assert [line for line in plan if re.search(tables, line)] == [], plan
+    for index in wanted:
+        assert any(index in line for line in plan), plan
+
+
+@pytest.mark.parametrize("name", SHARED)
+def test_what_dialects_share_finds_its_rows_by_an_index(
+    connection: psycopg.Connection[tuple[Any, ...]], name: str
+) -> None:
+    sql, wanted = SHARED[name]
+    values = dict.fromkeys(("job", "most", "first", "now", "since"), 9)
+    plan = [line for (line,) in connection.execute(f"EXPLAIN {_translated(sql)}".encode(), values)]
     tables = r"Seq Scan on (states|jobs|attempts|skips|nodes|node_names|claims)\b"
     assert [line for line in plan if re.search(tables, line)] == [], plan
     for index in wanted:

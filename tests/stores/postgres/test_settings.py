@@ -123,9 +123,9 @@ def test_time_limits_of_a_role_do_not_cut_short_what_takes_its_time(
     a_while = timedelta(seconds=1.5)
     url = fresh(with_settings(server, {limit: "1s"}))
 
-    def decide_slowly(record: Record, now: datetime, node: str) -> Decision:
+    def decide_slowly(record: Record, now: datetime, node: str, most: int = 1) -> Decision:
         CLOCK.sleep(a_while.total_seconds())
-        return start_due(record, now, node)
+        return start_due(record, now, node, most)
 
     async def act() -> None:
         async with PostgresStore(url) as store, PostgresStore(url) as other:

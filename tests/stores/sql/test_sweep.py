@@ -14,9 +14,8 @@ HERE, THERE = Place(7, 7), Place(8, 8)
 
 
 def a_sweep(*, has_litter: bool) -> tuple[Sweep, ManualClock]:
-    sweep, clock = Sweep(has_litter=has_litter), ManualClock()
-    sweep._clock = clock  # type: ignore[assignment]  # one that can be moved
-    return sweep, clock
+    clock = ManualClock()
+    return Sweep(clock, has_litter=has_litter), clock
 
 
 @pytest.mark.parametrize(

@@ -20,7 +20,7 @@ CREATE TABLE attempts (
     error TEXT,
     reason TEXT NOT NULL,
     retries INTEGER NOT NULL,
-    losses INTEGER NOT NULL, exit_code INTEGER,
+    losses INTEGER NOT NULL, exit_code INTEGER, seq INTEGER NOT NULL DEFAULT 0,
     PRIMARY KEY (scheduled_for, job_no, request, number)
 ) WITHOUT ROWID;
 
@@ -119,7 +119,7 @@ CREATE TABLE states (
     last_attempt_at INTEGER,
     last_failure_at INTEGER,
     last_run TEXT
-);
+, opened INTEGER NOT NULL DEFAULT 0, skipped INTEGER NOT NULL DEFAULT 0, trim_at INTEGER NOT NULL DEFAULT 150, look_at INTEGER DEFAULT 0);
 
 CREATE INDEX attempts_cancelling ON attempts (node_no) WHERE state = 2;
 
@@ -138,3 +138,7 @@ CREATE INDEX attempts_trouble ON attempts (job_no, scheduled_for) WHERE outcome 
 CREATE INDEX states_damaged ON states (job_no) WHERE damage IS NOT NULL;
 
 CREATE INDEX states_due ON states (lane_no, wake_at, job_no) WHERE wake_at IS NOT NULL AND damage IS NULL;
+
+CREATE INDEX states_old ON states (look_at) WHERE look_at IS NOT NULL;
+
+CREATE INDEX states_ripe ON states (job_no) WHERE trim_at <= opened + skipped;

@@ -11,7 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from foliot.stores.sqlite import SqliteStore, chain, life, prune, question, run, statement
+from foliot.stores.sql import history as shared
+from foliot.stores.sql import prune
+from foliot.stores.sqlite import SqliteStore, history, life, question, run, statement
 from foliot.testing.clock import ManualClock
 
 HOT = {
@@ -25,13 +27,19 @@ HOT = {
     "what the dead held": (run._LOST, ["attempts_held", "states USING INTEGER PRIMARY KEY"]),
     "who holds anything": (statement.HOLDERS, ["attempts_held"]),
     "cancels": (life._CANCELS, ["attempts_held"]),
-    "the history of a job": (chain.ATTEMPTS_OF_JOB, ["states USING INTEGER PRIMARY KEY", "PRIMARY KEY"]),
-    "the newest of a job": (chain.NEWEST_FIRST, ["attempts_rise", "PRIMARY KEY"]),
-    "the last success of a job": (chain.SUCCESS_FAR, ["states USING INTEGER PRIMARY KEY", "PRIMARY KEY"]),
+    "the history of a job": (shared.WALK, ["PRIMARY KEY"]),
+    "instants of a job": (shared.KNOWN.replace(":these", "(1, 2, 3)"), ["PRIMARY KEY"]),
+    "the newest of a job": (history.NEWEST_FIRST, ["attempts_rise", "PRIMARY KEY"]),
+    "the last success of a job": (history.SUCCESS_FAR, ["states USING INTEGER PRIMARY KEY", "PRIMARY KEY"]),
     "problems of a job": (question.PROBLEMS_OF_JOB, ["attempts_trouble"]),
-    "old skips": (prune.OLD_SKIPS, ["PRIMARY KEY"]),
-    "the first skips": (prune.FIRST_SKIPS, ["PRIMARY KEY"]),
-    "how many skips there are": (prune.COUNT_SKIPS, ["PRIMARY KEY"]),
+    "the first skips": (prune.SKIPS, ["PRIMARY KEY"]),
+    "a history worth a look": (
+        prune.RIPE.format(ripe="INDEXED BY states_ripe", lock=""),
+        ["states_ripe"],
+    ),
+    "a history that is old": (prune.OLD.format(old="INDEXED BY states_old", lock=""), ["states_old"]),
+    "its neighbours": (prune.NEIGHBOURS, ["states USING INTEGER PRIMARY KEY"]),
+    "the oldest of a long history": (prune.OLDEST, ["PRIMARY KEY"]),
     "a lane": ("SELECT lane_no, kind FROM lanes WHERE queue = ?", ["sqlite_autoindex_lanes_1"]),
     "a claim made before": ("SELECT claim_no FROM claims WHERE claim_id = ? AND node_no = ?", ["claims"]),
 }
@@ -51,7 +59,8 @@ def connection(tmp_path: Path) -> Iterator[sqlite3.Connection]:
 @pytest.mark.parametrize("name", HOT)
 def test_rows_are_found_by_an_index(connection: sqlite3.Connection, name: str) -> None:
     sql, wanted = HOT[name]
-    values: object = {"job": 1, "most": 9} if ":job" in sql else (1,) * sql.count("?")
+    names = dict.fromkeys(("job", "most", "first", "now", "since"), 9)
+    values: object = names if ":" in sql else (1,) * sql.count("?")
     rows = connection.execute(f"EXPLAIN QUERY PLAN {sql}", values)  # type: ignore[arg-type]  # either kind
     plan = [detail.replace(" AS ", " ") for *_, detail in rows]
     scans = [step for step in plan if step.startswith("SCAN") and not _is_bounded(step)]
@@ -66,5 +75,17 @@ def test_rows_are_found_by_an_index(connection: sqlite3.Connection, name: str) -
 def _is_bounded(step: str) -> bool:
     """Steps over what the query itself has made, and the first of an index."""
     return any(
-        step.startswith(f"SCAN {made}") for made in ("moments", "holders", "(subquery", "h", "CONSTANT")
+        step.startswith(f"SCAN {made}")
+        for made in (
+            "instants",
+            "past",
+            "i",
+            "p",
+            "holders",
+            "(subquery",
+            "h",
+            "CONSTANT",
+            "s USING COVERING INDEX states_ripe",
+            "s USING INDEX states_ripe",
+        )
     )

@@ -7,7 +7,7 @@ real server, and are in `testing.faults.planted`, with some that both can find.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from itertools import count
 from typing import Any, NamedTuple
 
@@ -17,13 +17,13 @@ from foliot.engine import draft, engine, planner
 from foliot.engine.engine import Engine
 from foliot.engine.reckoning import Reckoning
 from foliot.engine.runner import Runner
-from foliot.model.attempt import Attempt, Ending
+from foliot.model.attempt import Attempt, Ending, Refused
 from foliot.model.decision import Decision
 from foliot.model.job import Job
 from foliot.model.state import Record
 from foliot.protocols import DecideEnded, DecideLost, Finished, Recovered, Run
-from foliot.stores import memory
-from foliot.stores.memory import MemoryStore
+from foliot.stores.memory import MemoryStore, store
+from foliot.stores.memory.nodes import Nodes
 from foliot.testing.history.report import Code
 from foliot.testing.simulation.faulty_store import FaultyStore
 from foliot.testing.simulation.simulate import LEASE, MakeStore
@@ -40,19 +40,25 @@ def usual_store(clock: Any) -> MemoryStore:
 def drop_the_fence(monkeypatch: pytest.MonkeyPatch) -> MakeStore:
     """A finish counts for whatever attempt of that name is open, whoever holds it now."""
 
-    def is_held(record: Record, ending: Ending, _: str) -> bool:
-        return any(a.is_running and a.run_key == ending.run_key for a in record.attempts)
+    def part_held(
+        record: Record | None, endings: Sequence[Ending], _: str
+    ) -> tuple[list[Ending], list[Refused]]:
+        running = {a.run_key for a in record.attempts if a.is_running} if record else set()
+        held = [ending for ending in endings if ending.run_key in running]
+        return held, [Refused(ending, "") for ending in endings if ending not in held]
 
-    def living(store: MemoryStore, node: str) -> Any:
-        return store._nodes.get(node) or next(iter(store._nodes.values()))
+    def living(nodes: Nodes, node: str) -> Any:
+        lives = nodes.lives
+        return lives.get(node) or next(iter(lives.values()))
 
-    monkeypatch.setattr(memory, "is_held", is_held)
-    monkeypatch.setattr(MemoryStore, "_living", living)
+    monkeypatch.setattr(store, "part_held", part_held)
+    monkeypatch.setattr(Nodes, "living", living)
     real = planner.plan_ended
 
-    def end_any(record: Record, ending: Ending, now: datetime) -> Decision:
-        held = next(a for a in record.attempts if a.is_running and a.run_key == ending.run_key)
-        return real(record, ending._replace(token=held.token, number=held.number), now)
+    def end_any(record: Record, endings: Sequence[Ending], now: datetime) -> Decision:
+        held = {a.run_key: a for a in record.attempts if a.is_running}
+        believed = [e._replace(token=held[e.run_key].token, number=held[e.run_key].number) for e in endings]
+        return real(record, believed, now)
 
     monkeypatch.setattr(engine, "plan_ended", end_any)
     return usual_store
@@ -63,9 +69,9 @@ def recover_without_burying(_: pytest.MonkeyPatch) -> MakeStore:
 
     class Hasty(MemoryStore):
         async def recover(self, limit: int, now: datetime, decide: DecideLost) -> Recovered:
-            lives = dict(self._nodes)
+            lives = dict(self._nodes.lives)
             events = await super().recover(limit, now, decide)
-            self._nodes = lives
+            self._nodes.lives = lives
             return events
 
     return lambda clock: Hasty(clock, lease=LEASE)
@@ -75,8 +81,8 @@ def reuse_tokens(monkeypatch: pytest.MonkeyPatch) -> MakeStore:
     """A claim does not raise the token: two claims look the same (ABA)."""
     real = planner.plan_due
 
-    def due(record: Record, now: datetime, node: str) -> Decision:
-        decision = real(record, now, node)
+    def due(record: Record, now: datetime, node: str, most: int = 1) -> Decision:
+        decision = real(record, now, node, most)
         attempts = tuple(
             a._replace(token=record.state.token - record.state.token % 2 + 1) if a.is_running else a
             for a in decision.attempts
@@ -106,7 +112,7 @@ def judge_leases_by_the_wall_clock(monkeypatch: pytest.MonkeyPatch) -> MakeStore
     def write_down(store: FaultyStore, verb: str, arguments: tuple[Any, ...], answer: Any) -> None:
         real(store, verb, arguments, answer)
         if verb in ("join", "renew"):
-            node, lives = getattr(arguments[0], "id", arguments[0]), stores[-1]._nodes
+            node, lives = getattr(arguments[0], "id", arguments[0]), stores[-1]._nodes.lives
             lives[node] = lives[node]._replace(until=lives[node].until + store._host.offset)
 
     monkeypatch.setattr(FaultyStore, "_write_down", write_down)
@@ -167,12 +173,13 @@ def start_without_a_lease(monkeypatch: pytest.MonkeyPatch) -> MakeStore:
     monkeypatch.setattr(Reckoning, "is_sure", True)
     monkeypatch.setattr(Reckoning, "is_steady", lambda *_: True)
 
-    class Generous(MemoryStore):
-        def _living(self, node: str) -> Any:
-            life = super()._living(node)
-            return life._replace(until=max(life.until, self._clock.now() + SECOND))
+    real = Nodes.living
 
-    return lambda clock: Generous(clock, lease=LEASE)
+    def living(nodes: Nodes, node: str) -> Any:
+        return real(nodes, node)._replace(until=datetime.max.replace(tzinfo=UTC))
+
+    monkeypatch.setattr(Nodes, "living", living)
+    return usual_store
 
 
 def lose_endings(monkeypatch: pytest.MonkeyPatch) -> MakeStore:
@@ -208,8 +215,8 @@ def count_from_the_end(monkeypatch: pytest.MonkeyPatch) -> MakeStore:
     """The next occurrence is searched from when the run ended; what came meanwhile is gone."""
     real = planner.plan_ended
 
-    def ended(record: Record, ending: Ending, now: datetime) -> Decision:
-        decision = real(record, ending, now)
+    def ended(record: Record, endings: Sequence[Ending], now: datetime) -> Decision:
+        decision = real(record, endings, now)
         state, following = decision.state, record.job.schedule.next_after(now)
         if decision.remove or following is None or state.wake_at is None or state.wake_at != state.next_at:
             return decision
@@ -245,8 +252,9 @@ def bury_the_living(_: pytest.MonkeyPatch) -> MakeStore:
 
     class Impatient(MemoryStore):
         async def recover(self, limit: int, now: datetime, decide: DecideLost) -> Recovered:
-            for node, life in self._nodes.items():
-                self._nodes[node] = life._replace(until=life.until - LEASE / 2)
+            lives = self._nodes.lives
+            for node, life in lives.items():
+                lives[node] = life._replace(until=life.until - LEASE / 2)
             return await super().recover(limit, now, decide)
 
     return lambda clock: Impatient(clock, lease=LEASE)

@@ -9,8 +9,10 @@ import psycopg
 from foliot.model.damage import Damage
 from foliot.model.decision import Decision
 from foliot.model.job import Job
-from foliot.stores.postgres import arrays, chain, remains, statement
+from foliot.protocols import Clock
+from foliot.stores.postgres import arrays, statement
 from foliot.stores.postgres.connection import Connection
+from foliot.stores.postgres.dialect import PostgresDialect
 from foliot.stores.postgres.memory import Memory
 from foliot.stores.postgres.shelf import Shelf
 from foliot.stores.sql.book import MOST_STRAY_ROUNDS, STRAY, Entry
@@ -19,7 +21,7 @@ from foliot.stores.sql.definition import Reader, Writer
 from foliot.stores.sql.rows import Row
 from foliot.stores.sql.sweep import FIRST, Place, Sweep
 
-_LOCKED_WAKE = 7  # where a locked state has it
+_LOCKED_WAKE = 10  # where a locked state has it
 _ENOUGH_TO_COPY = 100
 _COPY_JOBS = "COPY jobs (job_no, key, frame, data, policy_no) FROM STDIN"
 _COPY_STATES = f"COPY states ({statement.NEW_STATE}) FROM STDIN"
@@ -28,10 +30,12 @@ _COPY_STATES = f"COPY states ({statement.NEW_STATE}) FROM STDIN"
 class Desk:
     """What a connection has to work with: itself, the shared texts, and how jobs are read and written."""
 
-    def __init__(self, connection: Connection, memory: Memory) -> None:
+    def __init__(self, connection: Connection, memory: Memory, clock: Clock) -> None:
         self.connection = connection
+        self.dialect = PostgresDialect(connection)
         self.memory = memory
-        self.sweep = Sweep(has_litter=True)
+        self.clock = clock
+        self.sweep = Sweep(clock, has_litter=True)
         self.shelf = Shelf(connection)
         self.reader = Reader()
         self.writer = Writer()
@@ -51,7 +55,9 @@ class Book(SqlBook):
     stride = 250  # the server writes what it gets while this side goes on deciding
 
     def __init__(self, desk: Desk, *, locks: bool = True) -> None:
-        super().__init__(desk.shelf, desk.reader, desk.writer, kept={})  # another may write: see `memory`
+        super().__init__(
+            desk.dialect, desk.shelf, desk.reader, desk.writer, kept={}
+        )  # another may write: see `memory`
         self.connection = desk.connection
         self._memory = desk.memory
         self._locks = locks
@@ -192,29 +198,12 @@ class Book(SqlBook):
     def _can_copy(self) -> bool:
         return self.connection.info.pipeline_status == psycopg.pq.PipelineStatus.OFF
 
-    def remove(self, entry: Entry) -> None:
-        self.flush()
-        for table in ("states", "jobs"):
-            self.connection.execute(f"DELETE FROM {table} WHERE job_no = %s", (entry.job_no,))  # noqa: S608 - as above
-        remains.leave(self.connection, entry.job_no, entry.key, entry.newest)
-        entry.record, entry.damage = None, None
-
     def add(self, job: Job, job_no: int, decision: Decision) -> Entry:
         noted = len(self._states)
         entry = super().add(job, job_no, decision)
         self._new_states += self._states[noted:]
         del self._states[noted:]
         return entry
-
-    def clear_outputs(self, keys: Collection[str]) -> None:
-        remains.clear_outputs(self.connection, keys)
-
-    def _put_behind_newest(self, job_no: int, newest: int, at: int) -> int | None:
-        return chain.put_behind_newest(self.connection, job_no, newest, at)
-
-    def _forget_attempts(self, entry: Entry, rows: list[Row]) -> int | None:
-        history = chain.attempts_of(self.connection, (entry.job_no,))[entry.job_no]
-        return chain.forget(self.connection, entry.job_no, history, rows)
 
     def _change_definition(self, job_no: int, definition: Row) -> None:
         self.connection.execute(statement.CHANGE_JOB, (*definition, job_no))

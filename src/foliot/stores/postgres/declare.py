@@ -7,7 +7,6 @@ from datetime import timedelta
 from functools import partial
 from typing import NamedTuple
 
-from foliot.clock import SystemClock
 from foliot.errors import StaleRevisionError
 from foliot.model.decision import Decision, Event
 from foliot.model.job import Job
@@ -18,17 +17,8 @@ from foliot.stores.postgres.book import Book, Desk
 from foliot.stores.postgres.connection import Connection
 from foliot.stores.postgres.notice import send_notice
 from foliot.stores.sql import declare
-from foliot.stores.sql.rows import Row
 
 _PAGE = 2000
-_REQUEST = """
-    SELECT 1 FROM attempts
-    WHERE job_no = %s AND request = %s AND number = %s AND request > '' AND state = 3
-"""
-_OCCURRENCE = """
-    SELECT 1 FROM attempts
-    WHERE scheduled_for = %s AND job_no = %s AND request = '' AND number = %s AND state = 3
-"""
 _NEW_NUMBERS = "SELECT nextval('job_numbers') FROM generate_series(1, %s)"
 
 
@@ -51,17 +41,10 @@ class Step(NamedTuple):
 
 def update(desk: Desk, job: str, decide: DecideCommand, schema: str) -> Decision:
     """Do to one job what a person asked for."""
-    before, decision = declare.update(Book(desk), job, decide, partial(_has_run, desk.connection))
+    before, decision = declare.update(Book(desk), job, decide)
     if declare.is_news(before, decision):
         send_notice(desk.connection, schema)
     return decision
-
-
-def _has_run(connection: Connection, key: Row) -> bool:
-    """A request that has been served is not served again, and neither is an attempt."""
-    at, job_no, request, number = key
-    same, values = (_REQUEST, (job_no, request, number)) if request else (_OCCURRENCE, (at, job_no, number))
-    return connection.execute(same, values).fetchone() is not None
 
 
 def prepare(desk: Desk, changes: Changes) -> None:
@@ -86,7 +69,7 @@ def reconcile(
     every = [*(job.key for job in changes.declared), *(f"{source}/{name}" for name in changes.removed)]
     desk.connection.execute(statement.LOCK_BY_KEY, (arrays.texts(every),))  # in the order that all keep
     reconciler = declare.Reconciler(Book(desk), partial(_new_numbers, desk.connection), _PAGE)
-    speak = _speaker(desk.connection, place.silence)
+    speak = _speaker(desk, place.silence)
 
     def declare_aloud(job: Job, record: Record | None) -> Decision:
         speak()
@@ -103,9 +86,9 @@ def reconcile(
     return tuple(reconciler.events)
 
 
-def _speaker(connection: Connection, silence: timedelta) -> Callable[[], None]:
+def _speaker(desk: Desk, silence: timedelta) -> Callable[[], None]:
     """Say something to the server when it has heard nothing for a while: else it ends the transaction."""
-    clock = SystemClock()
+    clock, connection = desk.clock, desk.connection
     spoken_at = clock.monotonic()
 
     def speak() -> None:

@@ -9,7 +9,7 @@ from foliot.model.attempt import Attempt, Outcome
 from foliot.model.state import Skip
 from foliot.model.view import Overview
 from foliot.protocols import JobQuery, RunQuery
-from foliot.stores.postgres import arrays, chain, statement
+from foliot.stores.postgres import arrays, history, statement
 from foliot.stores.postgres.book import Book, Desk
 from foliot.stores.sql.answer import Shown, Woken, bounds, first_wake, newest_runs, show, skips_of, wanted
 from foliot.stores.sql.codes import OUTCOME_CODES, whole
@@ -57,7 +57,7 @@ def jobs(desk: Desk, query: JobQuery) -> Shown:
         entries = book.entries(_page(desk, query))
     else:
         entries = wanted(book.by_key(query.keys).values(), query)
-    found = chain.last_successes(desk.connection, {entry.job_no: entry.newest for entry in entries})
+    found = history.last_successes(desk.connection, {entry.job_no: entry.newest for entry in entries})
     return show(entries, (found.get(entry.job_no) for entry in entries))
 
 
@@ -105,7 +105,7 @@ def _runs_of_job(desk: Desk, job: str, query: RunQuery) -> list[Row]:
         values = number, OUTCOME_CODES[query.outcome], since, since, query.limit
         rows = desk.connection.execute(PROBLEMS_OF_JOB, values, binary=True)
     else:
-        rows = chain.newest_first(desk.connection, number, query.limit + 1)
+        rows = history.newest_first(desk.connection, number, query.limit + 1)
     return newest_runs(rows, job, query)
 
 

@@ -29,7 +29,7 @@ def claim(desk: Desk, asked: Asked, lease: timedelta, told: int | None) -> Claim
         return Claimed()  # the lease has run out: nothing is claimed until it is renewed
     book = Book(desk)
     book.claim_no, book.is_careful = alive.claim_no * PLACES, desk.is_careful
-    claimer = Claimer(book, desk.sweep, asked)
+    claimer = Claimer(book, desk.sweep, asked, desk.clock)
     claimed = claimer.claim(alive.lanes)
     desk.memory.keep_claimed(alive.mark, claimer.held)
     desk.is_careful = False

@@ -13,12 +13,11 @@ from foliot.stores.sql.rows import ATTEMPT_COLUMNS, STATE_COLUMNS, Row
 # ruff: noqa: S608 - made of constants only
 
 _TEXTS = {"request", "error", "reason", "last_run", "key", "frame", "data"}
-_ENTRY = "j.job_no, j.key, j.frame, j.data, j.policy_no, s.lane_no, s.newest_at, s.damage, " + ", ".join(
+_COLUMNS = "s.lane_no, s.newest_at, s.opened, s.skipped, s.look_at, s.damage, " + ", ".join(
     f"s.{name}" for name in STATE_COLUMNS.split(", ")
 )
-_STATE = "s.job_no, s.defined, s.lane_no, s.newest_at, s.damage, " + ", ".join(
-    f"s.{name}" for name in STATE_COLUMNS.split(", ")
-)
+_ENTRY = f"j.job_no, j.key, j.frame, j.data, j.policy_no, {_COLUMNS}"
+_STATE = f"s.job_no, s.defined, {_COLUMNS}"
 _ENTRIES = f"SELECT {_ENTRY} FROM jobs AS j JOIN states AS s ON s.job_no = j.job_no"
 
 # Time as the server has it, or as a test says.

@@ -8,6 +8,7 @@ from contextlib import suppress
 from datetime import datetime, timedelta
 from typing import Self
 
+from foliot.clock import SystemClock
 from foliot.errors import StoreError, StoreUnavailableError
 from foliot.model.attempt import Attempt, Ending
 from foliot.model.decision import Decision, Event
@@ -32,7 +33,7 @@ from foliot.protocols import (
     Recovered,
     RunQuery,
 )
-from foliot.stores.postgres import declare, life, origin, output, prune, question, run
+from foliot.stores.postgres import declare, life, origin, output, question, run
 from foliot.stores.postgres.address import read_address
 from foliot.stores.postgres.book import Book, Desk
 from foliot.stores.postgres.connection import READ, WRITE, Connection, connect
@@ -43,7 +44,7 @@ from foliot.stores.postgres.worker import Manner, Worker
 from foliot.stores.sql.claim import Asked
 from foliot.stores.sql.codes import micros
 from foliot.stores.sql.ending import Report
-from foliot.stores.sql.prune import Page
+from foliot.stores.sql.prune import Pruner
 
 _LONGEST_WAIT = timedelta(seconds=5)
 _TIME_TO_MIGRATE = timedelta(minutes=10)
@@ -53,9 +54,10 @@ _AT_ONCE = 1000  # changes of a source for which a usual deadline is enough
 class PostgresStore:
     """Keeps jobs in one schema of a database, for any number of nodes on any number of hosts.
 
-    `url` is the driver's, with one option of ours: `?schema=NAME`, by default `foliot`. Time is the
-    server's; `time` puts another clock in its place, for tests. `failpoint` is called with the name of each
-    step that a crash could come before or after; tests end the process there.
+    `url` is the driver's, with one option of ours: `?schema=NAME`, by default `foliot`. Time is the server's;
+    `clock` tells how long something takes. `time` puts another clock in the server's place, for tests.
+    `failpoint` is called with the name of each step that a crash could come before or after; tests end the
+    process there.
     """
 
     proves_deaths = False  # a lost connection proves nothing; only a lease tells
@@ -64,11 +66,13 @@ class PostgresStore:
         self,
         url: str,
         *,
+        clock: Clock | None = None,
         lease: timedelta = timedelta(seconds=30),
         time: Clock | None = None,
         failpoint: Callable[[str], None] = lambda _: None,
     ) -> None:
         self._address = read_address(url)
+        self._clock = clock or time or SystemClock()
         self._lease = lease
         self._time = time
         self._failpoint = failpoint
@@ -99,7 +103,7 @@ class PostgresStore:
         return connect(self._address, self._patience)
 
     def _equip(self) -> Desk:
-        return Desk(self._connect(), self._memory)
+        return Desk(self._connect(), self._memory, self._clock)
 
     @property
     def _told(self) -> int | None:
@@ -295,17 +299,9 @@ class PostgresStore:
 
         await self._people.call("set_aside", work, self._patience)
 
-    async def prune(self, now: datetime, limit: int, after: str = "") -> Pruned:
-        def look(desk: Desk) -> Page:
-            return prune.look(desk, now, limit, after)
-
-        # Not by the reader: questions need not stand behind it.
-        page = await self._upkeep.call("look_for_surplus", look, self._patience)
-        if page.is_empty:
-            return page.nothing
-
+    async def prune(self, now: datetime, limit: int) -> Pruned:
         def work(desk: Desk) -> Pruned:
-            return prune.forget(desk, page, now, limit, after)
+            return Pruner(desk.dialect, desk.shelf, now, limit).prune()
 
         return await self._upkeep.call("prune", work, self._patience)
 

@@ -8,7 +8,8 @@ the book of each dialect.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from datetime import datetime
 from typing import Protocol
 
 from foliot.errors import DamagedRecordError
@@ -17,10 +18,13 @@ from foliot.model.damage import Damage, Flaw, damage_of
 from foliot.model.decision import Decision
 from foliot.model.job import Job
 from foliot.model.json_text import clean_text
+from foliot.model.policy import Keep
 from foliot.model.state import Record, Skip, State
-from foliot.stores.sql import quick
-from foliot.stores.sql.codes import EPOCH, UNREADABLE, micros
+from foliot.stores.retention import first_look
+from foliot.stores.sql import history, quick
+from foliot.stores.sql.codes import DAY, EPOCH, UNREADABLE, micros, whole
 from foliot.stores.sql.definition import Reader, Writer
+from foliot.stores.sql.dialect import Dialect
 from foliot.stores.sql.flaw import find_flaw
 from foliot.stores.sql.rows import (
     ORDINAL,
@@ -36,7 +40,7 @@ from foliot.stores.sql.rows import (
 from foliot.stores.sql.sweep import Place
 
 # Where an entry's row has what; the state's columns are the last.
-LANE, NEWEST, DAMAGE, STATE = 5, 6, 7, 8
+LANE, NEWEST, OPENED, SKIPPED, LOOK_AT, DAMAGE, STATE = 5, 6, 7, 8, 9, 10, 11
 WAKE_AT, REMOVED_AT = STATE + 2, STATE + 6
 
 # Of a state whose job is not there. As long as it was due it would be in the way of all behind it.
@@ -66,7 +70,10 @@ class Shelf(Names, Protocol):
 class Entry:
     """One job, as it was read and as it was decided about since. `record` is None if it cannot be read."""
 
-    __slots__ = ("damage", "job_no", "key", "newest", "open_rows", "ordinal", "record", "row")
+    __slots__ = (
+        "damage", "job_no", "key", "look_at", "newest", "open_rows", "opened", "ordinal", "record", "row",
+        "skipped",
+    )  # fmt: skip
 
     def __init__(self, row: Row, open_rows: Sequence[Row]) -> None:
         self.row = row
@@ -74,6 +81,9 @@ class Entry:
         self.job_no: int = row[0]
         self.key: str = row[1]
         self.newest: int | None = row[NEWEST]
+        self.opened: int = row[OPENED]  # attempts so far, and skips: see `prune`
+        self.skipped: int = row[SKIPPED]
+        self.look_at: int | None = row[LOOK_AT]
         told: str | None = row[DAMAGE]
         self.damage = None if told is None else Damage(told)
         self.ordinal = -1
@@ -97,7 +107,10 @@ class Book(ABC):
     trouble: type[Exception]
     stride = 10_000
 
-    def __init__(self, shelf: Shelf, reader: Reader, writer: Writer, kept: dict[str, Entry]) -> None:
+    def __init__(
+        self, dialect: Dialect, shelf: Shelf, reader: Reader, writer: Writer, kept: dict[str, Entry]
+    ) -> None:
+        self.dialect = dialect
         self.shelf = shelf
         self.kept = kept
         self.claim_no: int | None = None
@@ -143,28 +156,21 @@ class Book(ABC):
         """Take a job out of service; it is shown with its damage until it is declared anew."""
 
     @abstractmethod
-    def remove(self, entry: Entry) -> None:
-        """Forget a job altogether, with its history."""
-
-    @abstractmethod
-    def clear_outputs(self, keys: Collection[str]) -> None:
-        """Forget what is left of the outputs of jobs that had these keys before: they are declared anew."""
-
-    @abstractmethod
-    def _put_behind_newest(self, job_no: int, newest: int, at: int) -> int | None:
-        """Make place in a job's history for an attempt of the past; the link that it is to carry."""
-
-    @abstractmethod
-    def _forget_attempts(self, entry: Entry, rows: list[Row]) -> int | None:
-        """Delete some attempts of a job; the newest moment that is left."""
-
-    @abstractmethod
     def _change_definition(self, job_no: int, definition: Row) -> None:
         """Write the frame, the data and the policy's number of a job."""
 
     @abstractmethod
     def _change_lane(self, job_no: int, lane: int) -> None:
         """Write the lane of a job, and that it is not damaged."""
+
+    def remove(self, entry: Entry) -> None:
+        """Forget a job altogether, with its history."""
+        self.flush()
+        for table in ("states", "jobs"):
+            self.dialect.delete(table, "job_no", [(entry.job_no,)])
+        history.leave(self.dialect, entry.job_no, entry.key, entry.newest)
+        self.kept.pop(entry.key, None)
+        entry.record, entry.damage = None, None
 
     # -- reading -----------------------------------------------------------------------------------
 
@@ -241,60 +247,78 @@ class Book(ABC):
         job, before, open_ones = record
         if kept is not None:
             self.define(entry, job := kept)
-        newest = entry.newest
         self.kept.pop(entry.key, None)
+        # All rows are made before one is noted: a decision that cannot be written leaves none behind.
+        opened = entry.opened
+        rows: list[Row] = []
         if attempts:
-            open_ones = self._note_attempts(entry, open_ones, attempts, state)
-        if state is not before or entry.newest != newest:
-            self._states.append((*state_row(state), entry.newest, entry.job_no, entry.row[LANE]))
-        if skips:
-            self._note_skips(entry, skips)
+            open_ones, rows = self._attempt_rows(entry, record, attempts)
+        skip_rows = [
+            (entry.job_no, micros(skip.first), micros(skip.last), clean_text(skip.reason)) for skip in skips
+        ]
+        entry.skipped += len(skips)
+        _age(entry, job.policy.keep, attempts, skips)
+        if state is not before or entry.opened != opened:
+            self._states.append(self._state_row(entry, state, job.policy.keep))
+        self._attempts += rows
+        self._skips += skip_rows
         entry.record = Record(job, state, open_ones)
+
+    def _state_row(self, entry: Entry, state: State, keep: Keep) -> Row:
+        counts = entry.newest, entry.opened, entry.skipped, entry.look_at
+        return (*state_row(state), *counts, entry.job_no, entry.row[LANE], first_look(keep))
 
     def _refuse_what_has_started(self, entry: Entry, record: Record, attempts: tuple[Attempt, ...]) -> None:
         """An occurrence that has run is not run again because its state has forgotten it."""
+        known = {_name(attempt) for attempt in record.attempts}
         for attempt in attempts:
             key = attempt_key(attempt, entry.job_no)
             is_unknown = entry.newest is None or key[0] > entry.newest
-            is_new = attempt.state is _RUNNING and _place(list(record.attempts), attempt) is None
+            is_new = attempt.state is _RUNNING and _name(attempt) not in known
             if is_unknown and is_new and self._has_attempt(key):
                 reason = f"there is an attempt at {attempt.run_key} of which it does not know"
                 raise DamagedRecordError("newest_at", entry.newest, reason)
 
-    def _note_attempts(
-        self, entry: Entry, open_ones: tuple[Attempt, ...], attempts: tuple[Attempt, ...], state: State
-    ) -> tuple[Attempt, ...]:
-        current = list(open_ones)
+    def _attempt_rows(
+        self, entry: Entry, record: Record, attempts: tuple[Attempt, ...]
+    ) -> tuple[tuple[Attempt, ...], list[Row]]:
+        """The attempts that are open after a decision, and the rows of those that it opens or changes."""
+        current = {_name(attempt): attempt for attempt in record.attempts}
+        links = self._links(entry, [a for a in attempts if _name(a) not in current])
+        rows, token = [], record.state.token
         for attempt in attempts:
-            key, row = attempt_key(attempt, entry.job_no), attempt_row(attempt, self.shelf)
-            claim_no = None
-            if self.claim_no is not None and attempt.state is _RUNNING and attempt.token == state.token:
+            name, key, claim_no = _name(attempt), attempt_key(attempt, entry.job_no), None
+            if self.claim_no is not None and attempt.state is _RUNNING and attempt.token > token:
                 claim_no, self.claim_no = self.claim_no, self.claim_no + 1
-            place = _place(current, attempt)
-            if place is not None:
-                self._attempts.append((*key, 0, None, claim_no, *row))  # order and link stay as they are
-                current[place] = attempt
-            else:
+            place: tuple[int, int | None, int] = (
+                0,
+                None,
+                0,
+            )  # of one that is there, order, link and number stay as they are
+            if name not in current:
                 entry.ordinal += 1
-                link = self._link(entry, key[0])
-                self._attempts.append((*key, entry.ordinal, link, claim_no, *row))
-                current.append(attempt)
-        return tuple([attempt for attempt in current if attempt.state is not _ENDED])
+                entry.opened += 1
+                place = entry.ordinal, links.pop(key[0], None), entry.opened
+            rows.append((*key, *place, claim_no, *attempt_row(attempt, self.shelf)))
+            current[name] = attempt
+        return tuple([a for a in current.values() if a.state is not _ENDED]), rows
 
-    def _link(self, entry: Entry, at: int) -> int | None:
-        """What an attempt of that moment is to carry, so that it is found again: see `chain`."""
-        newest = entry.newest
-        if newest is None or at > newest:
-            entry.newest = at
-            return newest
-        if at == newest:
-            return None
-        self.flush()
-        return self._put_behind_newest(entry.job_no, newest, at)
-
-    def _note_skips(self, entry: Entry, skips: tuple[Skip, ...]) -> None:
-        for _, first, last, reason in skips:
-            self._skips.append((entry.job_no, micros(first), micros(last), clean_text(reason)))
+    def _links(self, entry: Entry, new: list[Attempt]) -> dict[int, int | None]:
+        """What attempts are to carry, so that they are found again: see `history`."""
+        links: dict[int, int | None] = {}
+        past: set[int] = set()
+        for at in (whole(attempt.scheduled_for) for attempt in new):
+            if entry.newest is None or at > entry.newest:
+                links[at], entry.newest = entry.newest, at
+            elif at != entry.newest and at not in links:
+                past.add(at)
+        if past and entry.newest is not None:
+            self.flush()  # they may be of a job that was decided about before, in the same call
+            is_new = entry.newest in links
+            links |= history.links_of_the_past(
+                self.dialect, entry.job_no, entry.newest, past, links.get(entry.newest), is_new=is_new
+            )
+        return links
 
     # -- definitions -------------------------------------------------------------------------------
 
@@ -303,7 +327,7 @@ class Book(ABC):
         frame, data, policy = self._writer.texts(job)
         definition = (job_no, job.key, frame, data, self.shelf.policy_number(policy))
         lane = self.shelf.lane_number(job.queue, job.action.kind)
-        entry = Entry((*definition, lane, None, None), ())
+        entry = Entry((*definition, lane, None, 0, 0, None, None), ())
         self._jobs.append(definition)
         self.note(entry, Record(job, _NO_STATE), decision)
         return entry
@@ -322,6 +346,8 @@ class Book(ABC):
         if definition != entry.row[2:5]:
             self.flush()  # it may have been added in the same breath
             self._change_definition(entry.job_no, definition)
+        if definition[2] != entry.row[4] or entry.damage is not None:  # perhaps it keeps less than before
+            self.dialect.set_column("states", "trim_at", "job_no", [(0, entry.job_no)])
         if lane != entry.row[LANE] or entry.damage is not None:
             self.flush()
             self._change_lane(entry.job_no, lane)
@@ -340,13 +366,19 @@ class Book(ABC):
         good = [row for row in entry.open_rows if self._is_readable(entry, row)]
         bad = [row for row in entry.open_rows if row not in good]
         if bad:
-            entry.newest = self._forget_attempts(entry, bad)
+            self._forget_attempts(entry, bad)
         entry.open_rows = good
         try:
             state = read_state(entry.row[STATE:])
             return Record(job, state, self._open_attempts(entry) if good else ())
         except UNREADABLE:
             return None
+
+    def _forget_attempts(self, entry: Entry, rows: list[Row]) -> None:
+        walked = history.walk(self.dialect, entry.job_no, entry.newest, history.ALL)
+        gone = [history.Past(row[4], row[5], row[1], row[3], None, None, 0, None) for row in rows]
+        entry.newest = history.forget(self.dialect, entry.job_no, walked, gone)
+        self.dialect.set_column("states", "newest_at", "job_no", [(entry.newest, entry.job_no)])
 
     def _is_readable(self, entry: Entry, row: Row) -> bool:
         try:
@@ -356,13 +388,18 @@ class Book(ABC):
         return True
 
 
-def _place(attempts: list[Attempt], wanted: Attempt) -> int | None:
-    """Where an attempt of the same run and number stands."""
-    for place, attempt in enumerate(attempts):
-        if (
-            attempt.number == wanted.number
-            and attempt.scheduled_for == wanted.scheduled_for
-            and attempt.request == wanted.request
-        ):
-            return place
-    return None
+def _name(attempt: Attempt) -> tuple[datetime, str | None, int]:
+    """What names an attempt within its job."""
+    return attempt.scheduled_for, attempt.request, attempt.number
+
+
+def _age(entry: Entry, keep: Keep, attempts: Iterable[Attempt], skips: Iterable[Skip]) -> None:
+    """Note when the oldest attempt or skip will be too old to be kept."""
+    if keep.days is None:
+        return
+    ends = [micros(attempt.finished_at or attempt.claimed_at) for attempt in attempts]
+    ends += [micros(skip.last) for skip in skips]
+    known = [at + keep.days * DAY for at in ends if at is not None]
+    if entry.look_at is not None:
+        known.append(entry.look_at)
+    entry.look_at = min(known, default=None)

@@ -10,14 +10,17 @@ from typing import NamedTuple
 from foliot.model.attempt import Attempt
 from foliot.model.decision import Event, set_aside
 from foliot.model.job import Job
-from foliot.protocols import Claimed, DecideDue
+from foliot.protocols import Claimed, Clock, DecideDue
+from foliot.stores.matching import started_by
 from foliot.stores.sql.book import Book, Entry
 from foliot.stores.sql.codes import whole
 from foliot.stores.sql.sweep import FIRST, Sweep
 from foliot.stores.sql.uncollected import uncollected
 
 MOST_LOOKS = 2000
+MOST_STARTS = 4000
 PLACES = 4096  # more than a claim can start
+LONGEST = 0.25  # seconds: other calls wait for a claim, and what takes too long is given up, and undone
 _AT_ONCE = 500  # where many are passed over
 
 
@@ -42,14 +45,17 @@ def answer_again(book: Book, held: Iterable[tuple[Attempt, int]], claim_no: int)
 class Claimer:
     """One claim under way. `held` are the entries of the jobs that it has started something of."""
 
-    def __init__(self, book: Book, sweep: Sweep, asked: Asked) -> None:
+    def __init__(self, book: Book, sweep: Sweep, asked: Asked, clock: Clock) -> None:
         self._book = book
         self._sweep = sweep
+        self._clock = clock
+        self._until = clock.monotonic() + LONGEST
         self._node, self._now, self._room, self._decide, _ = asked
         self._started: list[tuple[Job, Attempt]] = []
         self._events: list[Event] = []
         self._passed: set[int] = set()
         self._looks = 0
+        self._share = 2  # one job gets so small a part of the room
         self.held: dict[str, Entry] = {}
 
     def claim(self, lanes: Mapping[str, Sequence[int]]) -> Claimed:
@@ -61,21 +67,32 @@ class Claimer:
                 together = [lane for queue in asked.values() for lane in queue]
                 if self._book.wait_for_others(together, whole(self._now)):
                     self._claim_from_all(asked)
-        return Claimed(tuple(self._started), tuple(self._events), more=self._looks >= MOST_LOOKS)
+        return Claimed(tuple(self._started), tuple(self._events), more=self._is_enough)
+
+    @property
+    def _is_enough(self) -> bool:
+        """Whether the rest is for the next claim."""
+        return (
+            self._looks >= MOST_LOOKS
+            or len(self._started) >= MOST_STARTS
+            or (self._looks > 0 and self._clock.monotonic() >= self._until)
+        )
 
     def _claim_from_all(self, lanes: Mapping[str, Sequence[int]]) -> None:
         for queue, numbers in lanes.items():
-            self._claim_from(numbers, len(self._started) + self._room[queue])
+            self._claim_from(numbers, min(len(self._started) + self._room[queue], MOST_STARTS))
 
     def _claim_from(self, lanes: Sequence[int], most: int) -> None:
         """Look at what has been due for longest, until there is no room or nothing due."""
-        claims, passed = (self._node, *lanes), 0
+        claims, passed, self._share = (self._node, *lanes), 0, 2
         begun = after = self._sweep.start(claims)
-        while (room := most - len(self._started)) > 0 and max(self._looks, passed) < MOST_LOOKS:
+        while (room := most - len(self._started)) > 0 and passed < MOST_LOOKS and not self._is_enough:
             count = min(max(room, _AT_ONCE) if passed else room, MOST_LOOKS - self._looks)
             entries = self._book.due(lanes, whole(self._now), count, after)
             looked = self._look_at(entries, most)
             self._book.flush()
+            if not looked:
+                return
             passed_now = self._count_passed(looked)
             passed += passed_now
             if len(entries) == count:
@@ -85,23 +102,26 @@ class Claimer:
                 self._sweep.forget(claims)
                 begun = after = FIRST  # what is in front has its turn
             elif any(map(self._is_due_again, entries)):
-                after = FIRST
+                after, self._share = FIRST, 1  # every other job that is due has had its turn
             else:
                 return  # that was all: nobody need ask once more
 
     def _look_at(self, entries: list[Entry], most: int) -> list[Entry]:
         """Those that were looked at before there was no more room."""
         for number, entry in enumerate(entries):
-            if len(self._started) >= most:
+            room = most - len(self._started)
+            if room <= 0 or self._is_enough:
                 return entries[:number]
             if entry.job_no not in self._passed:
-                self._look(entry)
+                self._look(entry, room)
         return entries
 
-    def _look(self, entry: Entry) -> None:
+    def _look(self, entry: Entry, room: int) -> None:
+        """One job gets at most half of the room at first, so that jobs behind it get some, too."""
         self._book.read(entry)
         record = entry.record
-        decision = self._book.decide(entry, self._decide, self._now, self._node)
+        share = max(1, room // self._share)
+        decision = self._book.decide(entry, self._decide, self._now, self._node, share)
         if record is not None and decision is not None and decision.is_nothing(record):
             self._passed.add(entry.job_no)
             return
@@ -111,11 +131,10 @@ class Claimer:
             self._events.append(set_aside(entry.key, self._now, entry.damage))
             return
         self._events += decision.events
-        token = record.state.token
-        for attempt in decision.attempts:
-            if attempt.token > token and attempt.is_running:
-                self._started.append((record.job, attempt))
-                self.held[entry.key] = entry
+        started = started_by(decision, record)
+        if started:
+            self._started += ((record.job, attempt) for attempt in started)
+            self.held[entry.key] = entry
 
     def _count_passed(self, entries: list[Entry]) -> int:
         return sum(entry.job_no in self._passed for entry in entries) if self._passed else 0

@@ -10,6 +10,7 @@ from datetime import UTC, datetime, timedelta
 from foliot.model.attempt import AttemptState, Outcome, Trigger
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+DAY = 86_400_000_000  # microseconds
 UNREADABLE = (TypeError, ValueError, LookupError, OverflowError, ArithmeticError, AttributeError)
 
 # The numbers are stored: they never change, and none is used again.

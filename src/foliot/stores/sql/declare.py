@@ -5,31 +5,56 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 
 from foliot.errors import CommandRefusedError, JobNotFoundError
-from foliot.model.attempt import AttemptState
+from foliot.model.attempt import Attempt, AttemptState
 from foliot.model.decision import Decision, Event
 from foliot.model.job import Job
 from foliot.model.state import Record, State
 from foliot.protocols import Changes, DecideCommand, DecideDeclared, DecideRemoved
+from foliot.stores.sql import history
 from foliot.stores.sql.book import Book, Entry
-from foliot.stores.sql.rows import Row, attempt_key
+from foliot.stores.sql.codes import whole
+from foliot.stores.sql.dialect import Dialect
+from foliot.stores.sql.rows import request_text
 
-HasRun = Callable[[Row], bool]  # whether an attempt of that key has ended
 NewNumbers = Callable[[int], Iterator[int]]
 
+OCCURRENCES = """
+    SELECT scheduled_for, number FROM attempts
+    WHERE job_no = :job AND scheduled_for IN :these AND request = '' AND state = 3
+"""
+REQUEST = """
+    SELECT 1 FROM attempts AS a {request}
+    WHERE a.job_no = :job AND a.request = :request AND a.number = :number AND a.request > '' AND a.state = 3
+"""
 
-def update(book: Book, job: str, decide: DecideCommand, has_run: HasRun) -> tuple[State, Decision]:
+
+def update(book: Book, job: str, decide: DecideCommand) -> tuple[State, Decision]:
     """Do to one job what a person asked for; its state before that, and what was decided."""
     entry = book.by_key((job,)).get(job)
     if entry is None or entry.record is None or entry.damage is not None:
         raise JobNotFoundError(job)
     record = entry.record
     decision = decide(record)
-    for attempt in decision.attempts:
-        if attempt.is_open and has_run(attempt_key(attempt, entry.job_no)):
-            raise CommandRefusedError(job, f"{attempt.run_key} has run already")
+    _refuse_what_has_run(book.dialect, entry, [a for a in decision.attempts if a.is_open])
     book.note(entry, record, decision)
     book.flush()
     return record.state, decision
+
+
+def _refuse_what_has_run(dialect: Dialect, entry: Entry, opened: Sequence[Attempt]) -> None:
+    """A request that has been served is not served again, and neither is an attempt."""
+    occurrences = {(whole(a.scheduled_for), a.number): a for a in opened if a.request is None}
+    instants = {at for at, _ in occurrences}
+    ran = dialect.select_among(OCCURRENCES, instants, job=entry.job_no) if instants else []
+    again = [occurrences[tuple(key)] for key in ran if tuple(key) in occurrences]
+    asked = REQUEST.format(request=dialect.using("attempts_request"))
+    for a in opened:
+        if a.request is not None:
+            request = request_text(a.request)
+            if dialect.run(asked, job=entry.job_no, request=request, number=a.number).fetchall():
+                again.append(a)
+    if again:
+        raise CommandRefusedError(entry.key, f"{again[0].run_key} has run already")
 
 
 def is_news(before: State | None, decision: Decision) -> bool:
@@ -65,7 +90,7 @@ class Reconciler:
         entries = self._book.by_key(keys)
         new = keys - entries.keys()
         numbers = self._new_numbers(len(new))
-        self._book.clear_outputs(new)
+        history.clear_outputs(self._book.dialect, new)
         for job in jobs:
             entry = entries.get(job.key)
             if entry is not None:

@@ -9,13 +9,11 @@ from typing import NamedTuple
 from foliot.model.attempt import Ending, Refused
 from foliot.model.decision import Decision, Event, set_aside
 from foliot.protocols import DecideEnded, DecideLost, Finished
-from foliot.stores.matching import is_held
+from foliot.stores.matching import by_job, in_order, part_held
 from foliot.stores.sql.book import Book, Entry
 from foliot.stores.sql.codes import whole
 from foliot.stores.sql.rows import Row, request_text
 from foliot.stores.sql.uncollected import uncollected
-
-_NOT_HELD = "the attempt is not open under that node and token"
 
 
 class Report(NamedTuple):
@@ -42,20 +40,20 @@ def _finish(book: Book, entries: Mapping[str, Entry], report: Report) -> Finishe
     node, endings, now, decide = report
     refused: list[Refused] = []
     events: list[Event] = []
-    for ending in endings:
-        entry = entries.get(ending.job)
-        record = entry.record if entry is not None else None
-        if entry is None or record is None or not is_held(record, ending, node):
-            refused.append(Refused(ending, _NOT_HELD))
+    for job, reported in by_job(endings).items():
+        entry = entries.get(job)
+        held, others = part_held(None if entry is None else entry.record, reported, node)
+        refused += others
+        if entry is None or not held:
             continue
-        decision = book.decide(entry, decide, ending, now)
+        decision = book.decide(entry, decide, held, now)
         if decision is None:
-            refused.append(Refused(ending, "the job was set aside"))
+            refused += (Refused(ending, "the job was set aside") for ending in held)
             events.append(set_aside(entry.key, now, entry.damage))
         else:
             events += decision.events
     book.flush()
-    return Finished(tuple(refused), tuple(events))
+    return Finished(in_order(refused, endings), tuple(events))
 
 
 def lose(
@@ -63,9 +61,12 @@ def lose(
 ) -> tuple[Event, ...]:
     """Attempts of the dead are lost; each is named by its job's number, its moment, request and number."""
     events: list[Event] = []
+    by_number: dict[int, set[Row]] = {}
     for job_no, *name in lost:
+        by_number.setdefault(job_no, set()).add(tuple(name))
+    for job_no, names in by_number.items():
         entry = entries.get(job_no)
-        decision = None if entry is None else _lose_one(book, entry, name, now, decide)
+        decision = None if entry is None else _lose_some(book, entry, names, now, decide)
         if decision is not None:
             events += decision.events
         elif entry is not None and entry.damage is not None:
@@ -74,13 +75,15 @@ def lose(
     return tuple(events)
 
 
-def _lose_one(
-    book: Book, entry: Entry, name: list[object], now: datetime, decide: DecideLost
+def _lose_some(
+    book: Book, entry: Entry, names: set[Row], now: datetime, decide: DecideLost
 ) -> Decision | None:
-    """One attempt of a job is lost; None if the job is set aside, or the attempt has ended meanwhile."""
+    """Some attempts of a job are lost; None if the job is set aside, or all have ended meanwhile."""
     if entry.record is None:
-        return book.decide(entry, decide, "", 0, now) if entry.damage else None
-    for attempt in entry.record.attempts:
-        if [whole(attempt.scheduled_for), request_text(attempt.request), attempt.number] == name:
-            return book.decide(entry, decide, attempt.run_key, attempt.number, now)
-    return None
+        return book.decide(entry, decide, (), now) if entry.damage else None
+    keys = [
+        attempt.key
+        for attempt in entry.record.attempts
+        if (whole(attempt.scheduled_for), request_text(attempt.request), attempt.number) in names
+    ]
+    return book.decide(entry, decide, keys, now) if keys else None

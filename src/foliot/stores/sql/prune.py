@@ -1,277 +1,252 @@
-"""Retention: what no policy keeps is looked for by a reader, and forgotten by a writer, in batches.
+"""Forgetting: when a job's history is worth a look, and what of it goes.
 
-So many moments are read at once, of however many jobs. A history that is longer is read by parts, from the
-newest to the oldest; then the answer's `after` names a moment of that job, besides its key. The last moment
-of a part is kept, for the next part begins with it; it goes when the history is read the next time. If it is
-not what it was, the history has changed, or is another job's of that name: the next job's is read then.
+A look reads a history to forget a part of it, so it must forget enough to be worth the reading. Two values of
+a job's state say when that is so, and an index of each has only the jobs for which it is:
 
-The history of a job that was removed is forgotten by batches, too, before anything else: see `remains`.
+    trim_at   when the job has had so many attempts and skips: half as many again as it keeps
+    look_at   when its oldest attempt or skip is too old
+
+So nobody reads a history in vain, and without anything to forget a call asks two indexes and is done.
+Neighbours that will soon be due are looked at together: attempts are stored by time, so the attempts of
+neighbours that run at the same time share pages, and one write of a page deletes many of them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
-from datetime import datetime, timedelta
-from typing import NamedTuple, Protocol
-from zlib import crc32
+from datetime import datetime
+from typing import NamedTuple
 
-from foliot.model.attempt import Attempt, Outcome
-from foliot.model.state import Record
+from foliot.errors import DamagedRecordError
+from foliot.model.policy import Keep
+from foliot.model.policy_codec import read_policy
 from foliot.protocols import Pruned
-from foliot.stores.retention import Seen, keeps_all, superfluous
-from foliot.stores.sql.book import Entry
-from foliot.stores.sql.chain import WHOLE, Stretch, Walk, key_of
-from foliot.stores.sql.codes import UNREADABLE, an_instant, whole
-from foliot.stores.sql.rows import Names, Row, read_attempt
+from foliot.stores.retention import NEVER, next_look, superfluous
+from foliot.stores.sql import history
+from foliot.stores.sql.book import Shelf
+from foliot.stores.sql.codes import DAY, UNREADABLE, whole
+from foliot.stores.sql.dialect import Dialect
+from foliot.stores.sql.history import Past, Walked
+from foliot.stores.sql.rows import Row
 
-MOST_MOMENTS = 10_000  # read at once: some tenths of a second
-_DAY = timedelta(days=1) // timedelta(microseconds=1)
+MOST_WALKED = 20_000  # instants that a look reads, beyond those that are kept
+_NEIGHBOURS = 256
+_SLACK = 30  # what is kept for so many days may stay for one more
+_ENDED, _SUCCEEDED = 3, 1  # see codes
+
+RIPE = """
+    SELECT s.job_no FROM states AS s {ripe} WHERE s.trim_at <= s.opened + s.skipped
+    ORDER BY s.job_no LIMIT 1 {lock}
+"""
+OLD = """
+    SELECT s.job_no FROM states AS s {old} WHERE s.look_at <= :now AND s.look_at IS NOT NULL
+    ORDER BY s.look_at LIMIT 1 {lock}
+"""
+NEIGHBOURS = """
+    SELECT s.job_no, s.opened + s.skipped - s.trim_at, s.look_at, j.policy_no
+    FROM states AS s JOIN jobs AS j ON j.job_no = s.job_no
+    WHERE s.job_no >= :first ORDER BY s.job_no LIMIT :most
+"""
+THESE = """
+    SELECT s.job_no, j.key, j.policy_no, s.newest_at, s.opened, s.skipped
+    FROM states AS s JOIN jobs AS j ON j.job_no = s.job_no WHERE s.job_no IN :these ORDER BY s.job_no {lock}
+"""
+# The oldest of a history that is too long to be read: what is older than that is read, of all jobs. They are
+# where the links end, but for backfills: its job may then no longer find one of those, until it goes, too.
+OLDEST = """
+    SELECT scheduled_for, request, number, state, outcome, finished_at, seq, previous_at FROM attempts
+    WHERE job_no = :job AND scheduled_for < :since AND finished_at < :since AND state = 3
+    ORDER BY scheduled_for LIMIT :most
+"""
+SKIPS = "SELECT first_at, last_at FROM skips WHERE job_no = :job ORDER BY first_at, last_at LIMIT :most"
 
 
-class Place(NamedTuple):
-    """After which job to look on; or from which moment of it, and what is known of the moments before.
-
-    `mark` is what the rows of that moment look like.
-    """
-
+class _Job(NamedTuple):
+    number: int
     key: str
-    at: int | None = None
-    after: int | None = None
-    newer: int | None = None
-    success: int | None = None
-    job_no: int | None = None
-    mark: int | None = None
-
-    @property
-    def seen(self) -> Seen:
-        """What is known of the part of the history that was read before."""
-        after, success = (None if at is None else an_instant(at) for at in (self.after, self.success))
-        return Seen(after, self.newer or 0, success)
-
-    def __str__(self) -> str:
-        return "\n".join("" if part is None else str(part) for part in self)
+    policy_no: int
+    newest_at: int | None
+    opened: int
+    skipped: int
 
 
-def _read_place(after: str) -> Place:
-    key, *inside = after.split("\n")  # which no key holds
-    return Place(key, *(int(part) if part else None for part in inside))
+class _Look:
+    """A look at the history of one job: what was asked, until it is answered."""
 
+    def __init__(self, dialect: Dialect, job: _Job, keep: Keep, since: int | None) -> None:
+        self.job = job
+        self.keep = keep
+        self.since = since
+        most = (keep.last or 0) + MOST_WALKED
+        self._walk = history.Walk(dialect, job.number, job.newest_at, most)
+        self._skips = dialect.run(SKIPS, job=job.number, most=most) if job.skipped or not job.opened else None
+        self._outputs = history.ask_for_outputs(dialect, job.key)
 
-class Page(NamedTuple):
-    """Jobs in the order of their keys, those that have something to forget, and whether more follow.
-
-    `rest` is where to look on in the history of the only job, if it was too long to be read at once.
-    `has_remains`: the histories of jobs that were removed come first.
-    """
-
-    keys: tuple[str, ...]
-    ripe: frozenset[str]
-    has_more: bool
-    rest: str = ""
-    has_remains: bool = False
-
-    @property
-    def end(self) -> str:
-        """Where to look on when all of it is done."""
-        return self.rest or (self.keys[-1] if self.has_more and self.keys else "")
-
-    @property
-    def nothing(self) -> Pruned:
-        """What comes of a page of which nothing is to be forgotten."""
-        return Pruned(0, self.end)
-
-    @property
-    def is_empty(self) -> bool:
-        """Whether nothing of it is to be forgotten."""
-        return not self.ripe and not self.has_remains
-
-
-class Surplus(NamedTuple):
-    """The rows of a job's history, or a part of it; those, and those skips, that its policy does not keep."""
-
-    rows: list[Row]
-    gone: list[Row]
-    skips: list[Row]  # when they began and ended
-    stretch: Stretch = WHOLE
-
-    @property
-    def size(self) -> int:
-        """How much there is to forget."""
-        return len(self.gone) + len(self.skips)
-
-    def at_most(self, count: int) -> Surplus:
-        """So much of it: runs first, then skips."""
-        skips = self.skips[: max(0, count - len(self.gone))]
-        return self._replace(gone=self.gone[:count], skips=skips)
-
-
-class Bounds(NamedTuple):
-    """How many skips of a job are kept, and those that ended when: None for however many, and since ever."""
-
-    last: int | None
-    since: int | None
-
-
-class Past(Protocol):
-    """The history of jobs, as a dialect reads and forgets it."""
-
-    def page(self, after: str, count: int) -> list[Row]:
-        """So many keys of jobs, in their order, each with whether it has any history."""
-        ...
-
-    def entries(self, keys: Collection[str]) -> Collection[Entry]:
-        """Jobs by their keys, those that are there."""
-        ...
-
-    def walk(self, firsts: Mapping[int, int | None], most: int) -> Walk:
-        """So many moments of some jobs, in their order, each from a moment on; None: from its newest."""
-        ...
-
-    def old_skips(self, bounds: Mapping[int, Bounds], most: int) -> Mapping[int, list[Row]]:
-        """Of each job, so many of its oldest skips that are not kept."""
-        ...
-
-    def forget(self, entry: Entry, surplus: Surplus) -> None:
-        """Delete what is not kept of a job's history."""
-        ...
-
-    def has_remains(self) -> bool:
-        """Whether there is history of jobs that were removed."""
-        ...
-
-    def forget_remains(self, most: int) -> int:
-        """Delete so much history of jobs that were removed; how much it was."""
-        ...
+    def end(self) -> None:
+        """Take the answers."""
+        self.walked = self._walk.end()
+        self.skips = [] if self._skips is None else self._skips.fetchall()
+        self.has_outputs = bool(self._outputs.fetchall())
 
 
 class Pruner:
-    """One call to forget. `limit`: so many jobs at most are looked at, and so much is forgotten."""
+    """One call to forget: at most `limit` attempts and skips. `looked_at`: the keys of jobs it changed."""
 
-    def __init__(self, past: Past, names: Names, now: datetime, limit: int) -> None:
-        self._past = past
-        self._names = names
-        self._now = now
+    def __init__(self, dialect: Dialect, shelf: Shelf, now: datetime, limit: int) -> None:
+        self._dialect = dialect
+        self._shelf = shelf
+        self._now = whole(now)
+        self._room = limit
         self._limit = limit
+        self._attempts: list[Row] = []
+        self._skips: list[Row] = []
+        self._outputs: list[Row] = []
+        self._nexts: list[Row] = []
+        self.looked_at: list[str] = []
 
-    def look(self, after: str) -> Page:
-        """Which of the next jobs have something to forget."""
-        limit = self._limit
-        if limit > 0 and not after and self._past.has_remains():
-            return Page((), frozenset(), has_more=False, has_remains=True)
-        place = _read_place(after)
-        found = [(place.key, True)] if place.at is not None else self._past.page(after, limit + 1)
-        keys = tuple(key for key, _ in found[:limit])
-        entries = self._past.entries([key for key, has_past in found[:limit] if has_past])
-        walk, surplus = self._surplus(entries, place)
-        ripe = frozenset(key for key, found in surplus.items() if found.size)
-        cut = next((entry for entry in entries if entry.job_no == walk.cut), None)
-        if cut is None:
-            return Page(keys, ripe, has_more=len(found) > limit or place.at is not None)
-        done = keys[: keys.index(cut.key)]
-        if done:  # the next page begins with the one that was cut off
-            return Page(done, ripe & set(done), has_more=True)
-        rest = self._rest(cut, surplus[cut.key], place)
-        return Page((cut.key,), ripe & {cut.key}, has_more=True, rest=rest)
+    def prune(self) -> Pruned:
+        """Forget what is due to be forgotten; `more`: it is worth calling again."""
+        if self._limit < 1:
+            return Pruned()
+        removed = history.forget_removed(self._dialect, self._limit)
+        if removed:
+            return Pruned(removed, more=True)
+        first = self._first()
+        if first is None:
+            return Pruned()
+        looks = [look for job in self._locked(self._worth_a_look(first)) if (look := self._begin(job))]
+        for look in looks:
+            if self._room > 0:
+                look.end()
+                self._forget(look)
+        self._write()
+        return Pruned(self._limit - self._room, more=bool(self.looked_at))
 
-    def forget(self, page: Page, after: str) -> Pruned:
-        """Forget what is ripe; the same is looked for again, because things may have changed."""
-        if page.has_remains:
-            return Pruned(self._past.forget_remains(self._limit))
-        entries = {entry.key: entry for entry in self._past.entries(page.ripe)}
-        place = _read_place(after)
-        _, surplus = self._surplus(entries.values(), place)
-        count = 0
-        for key in page.keys:
-            if key in surplus:
-                found = surplus[key]
-                some = found.at_most(self._limit - count)
-                self._past.forget(entries[key], some)
-                count += some.size
-                if some.size < found.size:
-                    return Pruned(count, after if place.at is None else self._again(place))  # there is more
-            after = key
-        return Pruned(count, page.end)
+    # -- which -------------------------------------------------------------------------------------
 
-    def _surplus(self, entries: Iterable[Entry], place: Place) -> tuple[Walk, dict[str, Surplus]]:
-        """What the policies of jobs do not keep, by their keys, as far as their chains were walked."""
-        ordered = sorted(entries, key=lambda entry: entry.key.encode())
-        records = {
-            entry: entry.record
-            for entry in ordered
-            if entry.record is not None and not keeps_all(entry.record)
-        }
-        walk = self._past.walk({entry.job_no: place.at for entry in records}, MOST_MOMENTS)
-        if place.at is not None and not any(_is_at(place, entry.job_no, walk) for entry in records):
-            return Walk((), MOST_MOMENTS), {}
-        bounds = {entry.job_no: _bounds(record, self._now) for entry, record in records.items()}
-        skips = self._past.old_skips(bounds, self._limit + 1) if place.at is None else {}
-        found = {}
-        for entry, record in records.items():
-            rows, beyond = walk.rows(entry.job_no), walk.beyond(entry.job_no)
-            last = next((row for row in rows if row[-1] in beyond), None)
-            stretch = Stretch(place.at) if last is None else Stretch(place.at, last[4], last[-1])
-            history = self._history(entry, rows)
-            gone = [history[attempt] for attempt in superfluous(record, history, self._now, place.seen)]
-            is_sound = len(beyond) <= 1  # else the chain parts, and nobody can mend it by halves
-            gone = [row for row in gone if is_sound and row[4] not in (stretch.first, stretch.last)]
-            found[entry.key] = Surplus(rows, gone, list(skips.get(entry.job_no, ())), stretch)
-        return walk, found
+    def _first(self) -> int | None:
+        dialect = self._dialect
+        ripe = RIPE.format(ripe=dialect.using("states_ripe"), lock=dialect.lock)
+        old = OLD.format(old=dialect.using("states_old"), lock=dialect.lock)
+        found = dialect.run(ripe).fetchall() or dialect.run(old, now=self._now).fetchall()
+        return found[0][0] if found else None
 
-    def _history(self, entry: Entry, rows: list[Row]) -> dict[Attempt, Row]:
-        """Those that have ended, and can be read."""
-        found = {}
+    def _worth_a_look(self, first: int) -> list[int]:
+        """A job, and those of its neighbours that have half of what makes a look due: enough to do."""
+        rows = self._dialect.run(NEIGHBOURS, first=first, most=_NEIGHBOURS).fetchall()
+        found, expected = [first], 0
         for row in rows:
-            try:
-                attempt = read_attempt(row, entry.key, self._names)
-            except UNREADABLE:
-                continue
-            if not attempt.is_open:
-                found[attempt] = row
+            surplus = self._surplus_of(row)
+            expected += surplus
+            if row[0] != first and surplus:
+                found.append(row[0])
+            if expected >= self._limit:
+                break
         return found
 
-    def _rest(self, cut: Entry, surplus: Surplus, place: Place) -> str:
-        """Where to look on in a history, behind the part that was read. Only what can be read counts."""
-        at = surplus.stretch.last
-        if at is None or not _can_be_read(at):
-            return ""
-        gone = {key_of(row) for row in surplus.gone}
-        history = self._history(cut, surplus.rows)
-        kept = [a for a, row in history.items() if row[4] != at and key_of(row) not in gone]
-        after = at if place.after is None else min(at, place.after)
-        newer = (place.newer or 0) + sum(whole(attempt.scheduled_for) > after for attempt in kept)
-        successes = [whole(a.scheduled_for) for a in kept if a.outcome is Outcome.SUCCEEDED]
-        if place.success is not None:
-            successes.append(place.success)
-        success, mark = max(successes, default=None), _mark(surplus.rows, at)
-        return str(Place(cut.key, at, after, newer, success, cut.job_no, mark))
+    def _surplus_of(self, row: Row) -> int:
+        """About how much a look at a job would forget; nothing, if it is not worth it."""
+        _, over, look_at, policy_no = row
+        keep = keep_of(self._shelf, policy_no)
+        if keep is None:
+            return 0
+        step = next_look(keep)
+        if over >= -(step // 2):
+            return int(step + over)
+        return int(look_at is not None and look_at <= self._now)
 
-    def _again(self, place: Place) -> str:
-        """The same place, when something behind it was forgotten: what it leads to is another moment now."""
-        if place.at is None or place.job_no is None:
-            return str(place)
-        walk = self._past.walk({place.job_no: place.at}, 1)
-        return str(place._replace(mark=_mark(walk.rows(place.job_no), place.at)))
+    def _locked(self, numbers: list[int]) -> list[_Job]:
+        asked = THESE.format(lock=self._dialect.lock)
+        return list(map(_Job._make, self._dialect.select_among(asked, numbers)))
+
+    # -- one job -----------------------------------------------------------------------------------
+
+    def _begin(self, job: _Job) -> _Look | None:
+        self.looked_at.append(job.key)
+        keep = keep_of(self._shelf, job.policy_no)
+        if keep is None or (keep.last is None and keep.days is None and not keep.problems_only):
+            self._set_next(job, NEVER, None)  # a job that is damaged is declared anew some day
+            return None
+        return _Look(self._dialect, job, keep, None if keep.days is None else self._now - keep.days * DAY)
+
+    def _forget(self, look: _Look) -> None:
+        job, keep, walked, since = look.job, look.keep, look.walked, look.since
+        gone = _surplus(walked, job.opened, keep, since)
+        is_cut = walked.beyond is not None
+        if is_cut and since is not None:
+            asked = self._dialect.run(OLDEST, job=job.number, since=since, most=self._room)
+            gone = list({*gone, *map(Past._make, asked.fetchall())})
+        old_skips = history.surplus_skips(look.skips, keep.last, since)
+        is_all = len(gone) + len(old_skips) <= self._room and not (gone and is_cut)
+        gone = sorted(gone, key=lambda row: row.seq)[: self._room]
+        self._room -= len(gone)
+        skips = old_skips[: self._room]
+        self._room -= len(skips)
+        self._attempts += [(row.at, job.number, row.request, row.number) for row in gone]
+        self._skips += [(job.number, *skip) for skip in skips]
+        if look.has_outputs:
+            self._outputs += history.output_keys(job.key, gone)
+        if gone and (is_cut or _is_linked_through(walked, gone, job.newest_at)):
+            newest = history.link_what_is_left(self._dialect, job.number, walked, gone)
+            if newest != job.newest_at:
+                self._dialect.set_column("states", "newest_at", "job_no", [(newest, job.number)])
+        if is_all:
+            left = [row.finished_at for row in set(walked.rows).difference(gone) if row.state == _ENDED]
+            left += [skip[1] for skip in set(look.skips).difference(skips)]
+            entries = job.opened + job.skipped
+            self._set_next(job, entries + next_look(keep, len(left)), self._next_look_at(keep, left))
+
+    def _next_look_at(self, keep: Keep, left: list[int | None]) -> int | None:
+        if keep.days is None:
+            return None
+        ends = [at for at in left if isinstance(at, int)]
+        kept_for = keep.days * DAY
+        return max(min(ends) + kept_for, self._now + kept_for // _SLACK) if ends else None
+
+    def _set_next(self, job: _Job, trim_at: int, look_at: int | None) -> None:
+        self._nexts.append((min(trim_at, NEVER), look_at, job.number))
+
+    def _write(self) -> None:
+        dialect = self._dialect
+        dialect.delete("outputs", "run_key, number", self._outputs)
+        history.delete(dialect, self._attempts)
+        dialect.delete("skips", "job_no, first_at, last_at", self._skips)
+        dialect.set_column("states", "trim_at", "job_no", [(trim, job) for trim, _, job in self._nexts])
+        dialect.set_column("states", "look_at", "job_no", [(look, job) for _, look, job in self._nexts])
 
 
-def _bounds(record: Record, now: datetime) -> Bounds:
-    keep = record.job.policy.keep
-    return Bounds(keep.last, None if keep.days is None else whole(now) - keep.days * _DAY)
+def _surplus(walked: Walked, opened: int, keep: Keep, since: int | None) -> list[Past]:
+    """The attempts that are not kept. Those without a number, of an earlier version, are the oldest."""
+    unnumbered = [row for row in walked.rows if not row.seq]
+    unnumbered.sort(key=lambda row: (_instant(row.at) or 0, row.number), reverse=True)
+    orders = {row: -place for place, row in enumerate(unnumbered)}
+    if orders:
+        ended = {orders.get(row, row.seq): row for row in walked.rows if row.state == _ENDED}
+    else:
+        ended = {row.seq: row for row in walked.rows if row.state == _ENDED}
+    found = superfluous(
+        [(order, _instant(row.finished_at), row.outcome == _SUCCEEDED) for order, row in ended.items()],
+        opened,
+        keep,
+        since,
+    )
+    return [ended[order] for order in found]
 
 
-def _is_at(place: Place, job_no: int, walk: Walk) -> bool:
-    """Whether the moment of a place is where it was, in the history of the same job."""
-    return job_no == place.job_no and _mark(walk.rows(job_no), place.at) == place.mark
+def _is_linked_through(walked: Walked, gone: list[Past], newest_at: int | None) -> bool:
+    """Whether something that stays is found by a link of something that goes."""
+    keys = {row[:3] for row in gone}
+    left = {row.at for row in walked.rows if row[:3] not in keys}
+    return newest_at not in left or not left.isdisjoint(row.link for row in gone)
 
 
-def _mark(rows: Iterable[Row], at: int | None) -> int:
-    """What tells a moment from one that was forgotten and came again: its rows, and what they lead to."""
-    return crc32(repr(sorted(map(repr, (row for row in rows if row[4] == at)))).encode())
+def _instant(value: object) -> int | None:
+    """A number; what is damaged has no age."""
+    return value if isinstance(value, int) else None
 
 
-def _can_be_read(at: int) -> bool:
-    """Whether a moment is one, and no damage."""
+def keep_of(shelf: Shelf, policy_no: int) -> Keep | None:
+    """What a policy keeps; None if it cannot be read."""
     try:
-        an_instant(at)
-    except UNREADABLE:
-        return False
-    return True
+        return read_policy(shelf.policy(policy_no))[0].keep
+    except (DamagedRecordError, *UNREADABLE):
+        return None

@@ -12,7 +12,11 @@ _CHANGING = (
     "trigger, state, covers_from, wake_at, node_no, token, claimed_at, deadline_at, started_at, finished_at, "
     "outcome, error, reason, retries, losses, exit_code"
 )
-_MOVED = "token, wake_at, served_until, next_at, fired_count, last_attempt_at, last_run, newest_at"
+_MOVED = (
+    "token, wake_at, served_until, next_at, fired_count, last_attempt_at, last_run, "
+    "newest_at, opened, look_at"
+)  # fmt: skip
+_COUNTS = "newest_at, opened, skipped, look_at"
 
 
 class Put(NamedTuple):
@@ -35,16 +39,16 @@ def _excluded(columns: str) -> str:
 
 PUT_ATTEMPT = Put(
     "attempts",
-    f"scheduled_for, job_no, request, number, ordinal, previous_at, claim_no, {_CHANGING}",
+    f"scheduled_for, job_no, request, number, ordinal, previous_at, seq, claim_no, {_CHANGING}",
     f"""(scheduled_for, job_no, request, number) DO UPDATE SET
         claim_no = coalesce(excluded.claim_no, attempts.claim_no), {_excluded(_CHANGING)}""",
     key=slice(4),
 )
 PUT_STATE = Put(
     "states",
-    f"{STATE_COLUMNS}, newest_at, job_no, lane_no",
-    f"(job_no) DO UPDATE SET {_excluded(STATE_COLUMNS)}, newest_at = excluded.newest_at",
-    key=slice(13, 14),
+    f"{STATE_COLUMNS}, {_COUNTS}, job_no, lane_no, trim_at",
+    f"(job_no) DO UPDATE SET {_excluded(STATE_COLUMNS)}, {_excluded(_COUNTS)}",
+    key=slice(16, 17),
 )
 PUT_SKIP = Put(
     "skips",
@@ -57,7 +61,7 @@ ADD_JOB = Put("jobs", "job_no, key, frame, data, policy_no")
 # The usual: an occurrence starts, its job moves on, its attempt succeeds. See `quick`.
 START = Put(
     "attempts",
-    "scheduled_for, job_no, previous_at, claim_no, node_no, token, claimed_at, deadline_at, reason",
+    "scheduled_for, job_no, previous_at, seq, claim_no, node_no, token, claimed_at, deadline_at, reason",
     constants=f"request = '', number = 1, ordinal = 0, trigger = {TRIGGER_CODES[Trigger.SCHEDULE]}, "
     f"state = {STATE_CODES[AttemptState.RUNNING]}, retries = 0, losses = 0",
 )

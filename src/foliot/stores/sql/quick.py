@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from foliot.model.attempt import Attempt, AttemptState, Outcome, Trigger
 from foliot.model.state import Record, State
-from foliot.stores.sql.codes import EPOCH, micros
+from foliot.stores.sql.codes import DAY, EPOCH, micros
 from foliot.stores.sql.rows import new, request_text
 
 if TYPE_CHECKING:
@@ -50,13 +50,18 @@ def note_start(book: Book, entry: Entry, record: Record, attempts: tuple[Attempt
     if book.claim_no is not None and token == state.token:
         claim_no, book.claim_no = book.claim_no, book.claim_no + 1
     entry.newest, entry.ordinal = at, 0
+    entry.opened = opened = entry.opened + 1
+    look_at, claimed = entry.look_at, micros(claimed_at)
+    if look_at is None and claimed is not None and (days := record.job.policy.keep.days) is not None:
+        entry.look_at = look_at = claimed + days * DAY
     book.starts.append(
-        (at, entry.job_no, newest, claim_no, book.shelf.node_number(node), token, micros(claimed_at),
+        (at, entry.job_no, newest, opened, claim_no, book.shelf.node_number(node), token, claimed,
          micros(deadline_at), reason)
     )  # fmt: skip
     book.moves.append(
         (entry.job_no, state.token, micros(wake_at), micros(served_until), micros(next_at),
-         state.fired_count, micros(state.last_attempt_at), state.last_run, at)
+         state.fired_count, micros(state.last_attempt_at), state.last_run, at,
+         opened, look_at)
     )  # fmt: skip
     book.kept.pop(entry.key, None)
     entry.record = new(Record, (record.job, state, attempts))

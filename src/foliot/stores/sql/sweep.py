@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Hashable
 from typing import NamedTuple
 
-from foliot.clock import SystemClock
+from foliot.protocols import Clock
 
 _HERD = 100  # fewer than that are soon walked over
 _MOMENT = 1.0  # seconds
@@ -36,8 +36,8 @@ FIRST = Place(-(2**63), -(2**63))
 class Sweep:
     """How far the claims of a kind have come. `has_litter`: what was claimed is still in the way."""
 
-    def __init__(self, *, has_litter: bool) -> None:
-        self._clock = SystemClock()
+    def __init__(self, clock: Clock, *, has_litter: bool) -> None:
+        self._clock = clock
         self._has_litter = has_litter
         self._places: dict[Hashable, tuple[Place, float]] = {}
 

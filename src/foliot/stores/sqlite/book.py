@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from heapq import merge
 from itertools import islice
 
 from foliot.model.damage import Damage
+from foliot.protocols import Clock
 from foliot.stores.sql.book import MOST_STRAY_ROUNDS, STRAY, WAKE_AT, Entry
 from foliot.stores.sql.book import Book as SqlBook
 from foliot.stores.sql.definition import Reader, Writer
 from foliot.stores.sql.rows import Row
 from foliot.stores.sql.sweep import Place, Sweep
-from foliot.stores.sqlite import chain, remains, statement
+from foliot.stores.sqlite import statement
+from foliot.stores.sqlite.dialect import SqliteDialect
 from foliot.stores.sqlite.shelf import Shelf
 
 _MOST_KEPT = 8192
@@ -26,12 +28,14 @@ class Desk:
     else has written to it: their ends come soon. Whatever writes to a job takes it out.
     """
 
-    def __init__(self, connection: sqlite3.Connection, reader: Reader, writer: Writer) -> None:
+    def __init__(self, connection: sqlite3.Connection, reader: Reader, writer: Writer, clock: Clock) -> None:
         self.connection = connection
+        self.dialect = SqliteDialect(connection)
+        self.clock = clock
         self.shelf = Shelf(connection)
         self.reader = reader
         self.writer = writer
-        self.sweep = Sweep(has_litter=False)
+        self.sweep = Sweep(clock, has_litter=False)
         self.kept: dict[str, Entry] = {}
         self.is_careful = True  # see `sql.book`; after a trouble there is a new desk
         self._kept_version = 0
@@ -50,7 +54,7 @@ class Book(SqlBook):
     trouble = sqlite3.Error
 
     def __init__(self, desk: Desk) -> None:
-        super().__init__(desk.shelf, desk.reader, desk.writer, desk.kept)
+        super().__init__(desk.dialect, desk.shelf, desk.reader, desk.writer, desk.kept)
         self.desk = desk
         self.connection = desk.connection
 
@@ -131,25 +135,6 @@ class Book(SqlBook):
         entry.damage = damage
         self.kept.pop(entry.key, None)
         self.connection.execute(statement.SET_ASIDE, (str(damage), entry.job_no))
-
-    def remove(self, entry: Entry) -> None:
-        self.flush()
-        job = (entry.job_no,)
-        self.connection.execute("DELETE FROM states WHERE job_no = ?", job)
-        self.connection.execute("DELETE FROM jobs WHERE job_no = ?", job)
-        remains.leave(self.connection, entry.job_no, entry.key, entry.newest)
-        self.kept.pop(entry.key, None)
-        entry.record, entry.damage = None, None
-
-    def clear_outputs(self, keys: Collection[str]) -> None:
-        remains.clear_outputs(self.connection, keys)
-
-    def _put_behind_newest(self, job_no: int, newest: int, at: int) -> int | None:
-        return chain.put_behind_newest(self.connection, job_no, newest, at)
-
-    def _forget_attempts(self, entry: Entry, rows: list[Row]) -> int | None:
-        history = chain.attempts_of(self.connection, entry.job_no)
-        return chain.forget(self.connection, entry.job_no, history, rows)
 
     def _change_definition(self, job_no: int, definition: Row) -> None:
         self.connection.execute(statement.CHANGE_JOB, (*definition, job_no))

@@ -12,19 +12,10 @@ from foliot.errors import StaleRevisionError
 from foliot.model.decision import Decision, Event
 from foliot.protocols import Changes, DecideCommand, DecideDeclared, DecideRemoved
 from foliot.stores.sql import declare
-from foliot.stores.sql.rows import Row
 from foliot.stores.sqlite import origin
 from foliot.stores.sqlite.book import Book, Desk
 
 _PAGE = 400
-_REQUEST = """
-    SELECT 1 FROM attempts INDEXED BY attempts_request
-    WHERE job_no = ? AND request = ? AND number = ? AND request > '' AND state = 3
-"""
-_OCCURRENCE = """
-    SELECT 1 FROM attempts
-    WHERE scheduled_for = ? AND job_no = ? AND request = '' AND number = ? AND state = 3
-"""
 
 
 class Step(NamedTuple):
@@ -38,14 +29,7 @@ class Step(NamedTuple):
 
 def update(desk: Desk, job: str, decide: DecideCommand) -> Decision:
     """Do to one job what a person asked for."""
-    return declare.update(Book(desk), job, decide, partial(_has_run, desk.connection))[1]
-
-
-def _has_run(connection: sqlite3.Connection, key: Row) -> bool:
-    """A request that has been served is not served again, and neither is an attempt."""
-    at, job_no, request, number = key
-    same, values = (_REQUEST, (job_no, request, number)) if request else (_OCCURRENCE, (at, job_no, number))
-    return connection.execute(same, values).fetchone() is not None
+    return declare.update(Book(desk), job, decide)[1]
 
 
 def reconcile(

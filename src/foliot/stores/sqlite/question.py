@@ -13,7 +13,7 @@ from foliot.stores.sql.answer import Shown, Woken, bounds, first_wake, newest_ru
 from foliot.stores.sql.codes import OUTCOME_CODES, whole
 from foliot.stores.sql.lane import lanes_of
 from foliot.stores.sql.rows import ATTEMPT_COLUMNS, Row, read_those_that_can_be
-from foliot.stores.sqlite import chain, statement
+from foliot.stores.sqlite import history, statement
 from foliot.stores.sqlite.book import Book, Desk
 
 _RUNS = f"SELECT {', '.join(f'a.{name}' for name in ATTEMPT_COLUMNS.split(', '))}, j.key FROM"
@@ -39,7 +39,7 @@ def jobs(desk: Desk, query: JobQuery) -> Shown:
         entries = book.entries(_page(desk, query))
     else:
         entries = wanted(book.by_key(query.keys).values(), query)
-    return show(entries, (chain.last_success(desk.connection, entry.job_no) for entry in entries))
+    return show(entries, (history.last_success(desk.connection, entry.job_no) for entry in entries))
 
 
 def _page(desk: Desk, query: JobQuery) -> list[Row]:
@@ -97,7 +97,7 @@ def _runs_of_job(desk: Desk, job: str, query: RunQuery) -> list[Row]:
     elif query.outcome not in (None, Outcome.SUCCEEDED):
         rows = desk.connection.execute(PROBLEMS_OF_JOB, (number, OUTCOME_CODES[query.outcome]))
     else:
-        rows = chain.newest_first(desk.connection, number)
+        rows = history.newest_first(desk.connection, number)
     return newest_runs(rows, job, query)
 
 

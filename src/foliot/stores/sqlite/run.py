@@ -42,7 +42,7 @@ def claim(desk: Desk, asked: Asked, store_now: datetime, lease: timedelta) -> Cl
     book = Book(desk)
     (claim_no,) = desk.connection.execute(_NEXT_CLAIM).fetchone()
     book.claim_no, book.is_careful = claim_no * PLACES, desk.is_careful
-    claimer = Claimer(book, desk.sweep, asked)
+    claimer = Claimer(book, desk.sweep, asked, desk.clock)
     try:
         claimed = claimer.claim({queue: desk.shelf.lanes(queue, alive.kinds) for queue in asked.room})
     except sqlite3.IntegrityError as error:

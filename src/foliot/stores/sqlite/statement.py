@@ -13,8 +13,8 @@ from foliot.stores.sql.rows import ATTEMPT_COLUMNS, STATE_COLUMNS, Row
 
 _STATE_NAMES = STATE_COLUMNS.split(", ")
 _ENTRY_COLUMNS = (
-    "s.job_no, j.key, j.frame, j.data, j.policy_no, s.lane_no, s.newest_at, s.damage, "
-    + ", ".join(f"s.{name}" for name in _STATE_NAMES)
+    "s.job_no, j.key, j.frame, j.data, j.policy_no, s.lane_no, s.newest_at, "
+    "s.opened, s.skipped, s.look_at, s.damage, " + ", ".join(f"s.{name}" for name in _STATE_NAMES)
 )
 
 DUE = f"""

@@ -40,7 +40,8 @@ from foliot.stores.sql.claim import Asked
 from foliot.stores.sql.definition import Reader as JobReader
 from foliot.stores.sql.definition import Writer as JobWriter
 from foliot.stores.sql.ending import Report
-from foliot.stores.sqlite import declare, life, origin, prune, question, run
+from foliot.stores.sql.prune import Pruner
+from foliot.stores.sqlite import declare, life, origin, question, run
 from foliot.stores.sqlite.book import Book, Desk
 from foliot.stores.sqlite.connection import Synchronous, connect
 from foliot.stores.sqlite.lock_file import LockFiles
@@ -136,10 +137,10 @@ class SqliteStore:
         return connection
 
     def _equip(self, connection: sqlite3.Connection) -> Desk:
-        return Desk(connection, *self._jobs)
+        return Desk(connection, *self._jobs, self._clock)
 
     def _equip_to_read(self, connection: sqlite3.Connection) -> Desk:
-        return Desk(connection, JobReader(), JobWriter())
+        return Desk(connection, JobReader(), JobWriter(), self._clock)
 
     def _sweep(self, desk: Desk) -> None:
         """Lock files that no node is known of belong to processes that ended before they joined."""
@@ -305,11 +306,15 @@ class SqliteStore:
 
         await self._writer.call("set_aside", work)
 
-    async def prune(self, now: datetime, limit: int, after: str = "") -> Pruned:
-        page = await self._reader.call("prune", lambda desk: prune.look(desk, now, limit, after))
-        if page.is_empty:
-            return page.nothing
-        return await self._writer.call("prune", lambda desk: prune.forget(desk, page, now, limit, after))
+    async def prune(self, now: datetime, limit: int) -> Pruned:
+        def work(desk: Desk) -> Pruned:
+            pruner = Pruner(desk.dialect, desk.shelf, now, limit)
+            pruned = pruner.prune()
+            for key in pruner.looked_at:
+                desk.kept.pop(key, None)
+            return pruned
+
+        return await self._writer.call("prune", work)
 
     # -- outputs -----------------------------------------------------------------------------------
 

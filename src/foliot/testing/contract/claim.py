@@ -246,7 +246,8 @@ class ClaimContract(Contract):
         await stage.declare(a_job())
         skip = Skip(f"{SOURCE}/job", stage.now, stage.now, "the contract says so")
         claimed = await stage.claim_whole(
-            "a", decide=lambda record, now, node: let_pass(record, now, node)._replace(skips=(skip,))
+            "a",
+            decide=lambda record, now, node, most: let_pass(record, now, node, most)._replace(skips=(skip,)),
         )
         assert claimed.attempts == ()
         assert await stage.store.skips(f"{SOURCE}/job") == (skip,)

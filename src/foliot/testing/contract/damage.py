@@ -230,19 +230,19 @@ def _set_aside_in(events: Sequence[Event]) -> list[str]:
     ]
 
 
-def _fail_for_the_bad(record: Record, now: datetime, node: str) -> Decision:
+def _fail_for_the_bad(record: Record, now: datetime, node: str, most: int = 1) -> Decision:
     if record.job.key == BAD:
         raise ArithmeticError("it went wrong")
-    return start_due(record, now, node)
+    return start_due(record, now, node, most)
 
 
-def _fail_to_end_the_bad(record: Record, ending: Ending, now: datetime) -> Decision:
+def _fail_to_end_the_bad(record: Record, endings: Sequence[Ending], now: datetime) -> Decision:
     if record.job.key == BAD:
         raise ArithmeticError("it went wrong")
-    return end(record, ending, now)
+    return end(record, endings, now)
 
 
-def _fail_to_lose_the_bad(record: Record, run_key: str, number: int, now: datetime) -> Decision:
+def _fail_to_lose_the_bad(record: Record, lost: Sequence[tuple[str, int]], now: datetime) -> Decision:
     if record.job.key == BAD:
         raise ArithmeticError("it went wrong")
-    return lose(record, run_key, number, now)
+    return lose(record, lost, now)

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 from datetime import datetime, timedelta
 
 import pytest
@@ -316,5 +317,5 @@ class FinishContract(FinishRaceContract):
             await stage.store.update(KEY, forget)
 
 
-def _end_and_forget(record: Record, ending: Ending, now: datetime) -> Decision:
-    return end(record, ending, now)._replace(remove=True)
+def _end_and_forget(record: Record, endings: Sequence[Ending], now: datetime) -> Decision:
+    return end(record, endings, now)._replace(remove=True)

@@ -8,6 +8,7 @@ record has changed: a store that compares and sets needs a version that grows wi
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import datetime
 
 from foliot.engine.plan_command import RunNow, plan_command
@@ -192,5 +193,5 @@ class FinishRaceContract(Contract):
         assert len(await stage.runs()) == 1
 
 
-def _end_and_forget_if_last(record: Record, ending: Ending, now: datetime) -> Decision:
-    return end(record, ending, now)._replace(remove=len(record.attempts) == 1)
+def _end_and_forget_if_last(record: Record, endings: Sequence[Ending], now: datetime) -> Decision:
+    return end(record, endings, now)._replace(remove=len(record.attempts) == 1)

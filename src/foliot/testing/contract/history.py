@@ -46,6 +46,15 @@ async def remember(stage: Stage, attempts: Sequence[Attempt], keep: Keep, last: 
     await stage.store.update(KEY, write_down(attempts, last_run=last_run))
 
 
+async def prune_all(stage: Stage) -> int:
+    """Prune until there is no more; how much was forgotten."""
+    total, laps = 0, 0
+    while (pruned := await stage.store.prune(stage.now, 1000)).more:
+        total, laps = total + pruned.forgotten, laps + 1
+        assert laps < 1000, "it never ends"
+    return total + pruned.forgotten
+
+
 class HistoryContract(Contract):
     """Written twice is written once; what is pruned is what nobody asked to keep."""
 
@@ -116,7 +125,7 @@ class HistoryContract(Contract):
     async def test_the_last_so_many_are_kept(self, stage: Stage) -> None:
         attempts = [ended(stage.now - hours * HOUR) for hours in range(9, -1, -1)]
         await remember(stage, attempts, Keep(last=3, days=None))
-        assert await stage.store.prune(stage.now, 1000) == Pruned(7)
+        assert await prune_all(stage) == 7
         assert await stage.runs() == tuple(reversed(attempts[-3:]))
 
     @scenario
@@ -124,55 +133,60 @@ class HistoryContract(Contract):
         limit = stage.now - 10 * DAY
         attempts = [ended(limit + timedelta(microseconds=n)) for n in (-1, 0, 1)] + [ended(stage.now)]
         await remember(stage, attempts, Keep(last=None, days=10))
-        assert await stage.store.prune(stage.now, 1000) == Pruned(1)
+        assert await prune_all(stage) == 1
         assert await stage.runs() == tuple(reversed(attempts[1:]))
 
     @scenario
     async def test_problems_only_keeps_all_but_successes(self, stage: Stage) -> None:
-        outcomes = list(Outcome)
-        attempts = [ended(stage.now - n * HOUR, outcome) for n, outcome in enumerate(outcomes, start=1)]
+        problems = [outcome for outcome in Outcome if outcome is not Outcome.SUCCEEDED]
+        attempts = [ended(stage.now - n * HOUR) for n in range(200, 10, -1)]
+        attempts += [ended(stage.now - n * HOUR, outcome) for n, outcome in enumerate(problems, start=1)]
         attempts.append(ended(stage.now))
         await remember(stage, attempts, Keep(last=None, days=None, problems_only=True))
-        assert await stage.store.prune(stage.now, 1000) == Pruned(1)
+        assert await prune_all(stage) == 190
         kept = {a.outcome for a in await stage.runs(since=None)}
-        assert kept == set(Outcome), "the last run is kept, though it was a success"
-        assert len(await stage.runs()) == len(outcomes)
+        assert kept == set(Outcome), "the newest is kept, though it was a success"
+        assert len(await stage.runs()) == len(problems) + 1
 
     @scenario
-    async def test_the_last_run_is_kept_however_old(self, stage: Stage) -> None:
+    async def test_the_newest_attempt_is_kept_however_old(self, stage: Stage) -> None:
         attempts = [ended(stage.now - days * DAY, Outcome.FAILED) for days in (900, 800, 700)]
-        await remember(stage, attempts, Keep(last=1, days=1), last=1)
-        await stage.store.prune(stage.now, 1000)
-        assert await stage.runs() == (attempts[1],)
+        await remember(stage, attempts, Keep(last=1, days=1))
+        await prune_all(stage)
+        assert await stage.runs() == (attempts[2],)
+
+    @scenario
+    async def test_what_was_run_last_is_kept_though_it_is_of_the_past(self, stage: Stage) -> None:
+        """A backfill of last year is not forgotten because the runs of today are newer."""
+        today = [ended(stage.now - hours * HOUR) for hours in range(9, 0, -1)]
+        await remember(stage, today, Keep(last=3, days=None))
+        filled_in = [ended(stage.now - n * DAY)._replace(finished_at=stage.now) for n in (400, 399, 398)]
+        for attempt in filled_in:
+            await stage.store.update(KEY, write_down([attempt]))
+        await prune_all(stage)
+        assert set(await stage.runs()) == set(filled_in)
+        assert await stage.runs(job=KEY) == tuple(reversed(filled_in))
 
     @scenario
     async def test_the_last_success_is_kept_however_many_failures_follow(self, stage: Stage) -> None:
         success = ended(stage.now - 50 * DAY)
         failures = [ended(stage.now - hours * HOUR, Outcome.FAILED) for hours in range(20, 0, -1)]
         await remember(stage, [ended(stage.now - 60 * DAY), success, *failures], Keep(last=3, days=10))
-        assert await stage.store.prune(stage.now, 1000) == Pruned(18)
+        assert await prune_all(stage) == 18
         assert await stage.runs() == (*reversed(failures[-3:]), success)
+        assert await stage.runs(job=KEY) == (*reversed(failures[-3:]), success)
         (view,) = await stage.store.jobs(JobQuery())
         assert view.last_success_at == success.finished_at
 
     @scenario
-    async def test_all_attempts_of_the_last_run_are_kept(self, stage: Stage) -> None:
-        at = stage.now - 100 * DAY
-        attempts = [ended(at, Outcome.FAILED, number) for number in (1, 2, 3)]
-        await remember(stage, attempts, Keep(last=1, days=1))
-        await stage.store.prune(stage.now, 1000)
-        assert [a.number for a in await stage.runs()] == [3, 2, 1]
-
-    @scenario
-    async def test_a_run_that_is_open_keeps_its_past(self, stage: Stage) -> None:
+    async def test_a_run_that_is_tried_for_ever_does_not_fill_the_store(self, stage: Stage) -> None:
         await stage.join("a")
-        at = stage.now - 100 * DAY
-        first = ended(at, Outcome.FAILED)
-        retry = ended(at, number=2)._replace(state=AttemptState.PENDING, outcome=None, finished_at=None)
-        newer = ended(at + HOUR)
-        await remember(stage, [first, retry, newer], Keep(last=1, days=1))
-        await stage.store.prune(stage.now, 1000)
-        assert {a.key for a in await stage.runs()} == {first.key, retry.key, newer.key}
+        at = stage.now - DAY
+        tries = [ended(at, Outcome.FAILED, number) for number in range(1, 30)]
+        retry = ended(at, number=30)._replace(state=AttemptState.PENDING, outcome=None, finished_at=None)
+        await remember(stage, [*tries, retry], Keep(last=3, days=None))
+        assert await prune_all(stage) == 27
+        assert [a.number for a in await stage.runs()] == [30, 29, 28]
 
     @scenario
     async def test_what_runs_is_never_pruned(self, stage: Stage) -> None:
@@ -180,37 +194,66 @@ class HistoryContract(Contract):
         await stage.declare(a_job(policy=Policy(keep=Keep(last=1, days=1))), wake_at=stage.now - 90 * DAY)
         (attempt,) = await stage.claim("a")
         await stage.store.update(KEY, change(last_run=None))
-        assert await stage.store.prune(stage.now, 1000) == Pruned()
+        assert await prune_all(stage) == 0
         assert await stage.open_keys("a") == {attempt.key}
 
     @scenario
     async def test_a_limit_is_kept_and_the_rest_is_pruned_later(self, stage: Stage) -> None:
         attempts = [ended(stage.now - hours * HOUR) for hours in range(26, -1, -1)]
         await remember(stage, attempts, Keep(last=1, days=None))
-        assert [(await stage.store.prune(stage.now, 10)).forgotten for _ in range(4)] == [10, 10, 6, 0]
+        laps = [await stage.store.prune(stage.now, 10) for _ in range(4)]
+        assert [lap.forgotten for lap in laps] == [10, 10, 6, 0]
+        assert [lap.more for lap in laps[:2]] == [True, True]
+        assert not laps[3].more
         assert await stage.runs() == (attempts[-1],)
+        assert await stage.runs(job=KEY) == (attempts[-1],)
 
     @scenario
-    async def test_pruning_goes_on_where_it_was(self, stage: Stage) -> None:
-        """No more jobs are looked at than the limit says, so a million of them cost no more than a few."""
+    async def test_many_jobs_are_pruned_in_batches(self, stage: Stage) -> None:
         attempts = [ended(stage.now - hours * HOUR) for hours in (3, 2, 1)]
         keys = [f"{SOURCE}/{name}" for name in "abcde"]
         policy = Policy(keep=Keep(last=1, days=None))
         await stage.declare(*(a_job(name, policy=policy) for name in "abcde"), wake_at=stage.later(DAY))
         for key in keys:
-            past = [attempt._replace(job=key) for attempt in attempts]
-            await stage.store.update(key, write_down(past, last_run=past[-1].run_key))
-        after = ""
-        laps: list[tuple[int, str]] = []
-        while not laps or after:
-            forgotten, after = await stage.store.prune(stage.now, 4, after)
-            laps.append((forgotten, after))
-        assert laps == [(4, keys[1]), (4, keys[3]), (2, "")]
-        assert [await stage.store.prune(stage.now, 4), await stage.store.prune(stage.now, 4, keys[3])] == [
-            Pruned(0, keys[3]),
-            Pruned(),
-        ]
+            await stage.store.update(key, write_down([attempt._replace(job=key) for attempt in attempts]))
+        laps = [(await stage.store.prune(stage.now, 4)).forgotten]
+        while laps[-1]:
+            laps.append((await stage.store.prune(stage.now, 4)).forgotten)
+        assert (sum(laps), max(laps)) == (10, 4)
         assert len(await stage.runs()) == 5
+        for key in keys:
+            assert [a.scheduled_for for a in await stage.runs(job=key)] == [attempts[-1].scheduled_for]
+
+    @scenario
+    async def test_a_history_may_grow_by_half_before_it_is_cut(self, stage: Stage) -> None:
+        """To read it for each attempt that ends would cost more than the attempts do."""
+        await remember(stage, [ended(stage.now - n * MINUTE) for n in range(100, 90, -1)], Keep(last=10))
+        assert await prune_all(stage) == 0
+        for minutes in range(90, 86, -1):
+            await stage.store.update(KEY, write_down([ended(stage.now - minutes * MINUTE)]))
+            assert await prune_all(stage) == 0
+        await stage.store.update(KEY, write_down([ended(stage.now - 86 * MINUTE)]))
+        assert await prune_all(stage) == 5
+        assert len(await stage.runs()) == 10
+
+    @scenario
+    async def test_a_policy_that_keeps_less_counts_for_what_is_there(self, stage: Stage) -> None:
+        await remember(stage, [ended(stage.now - n * MINUTE) for n in range(9, 0, -1)], ALL)
+        assert await prune_all(stage) == 0
+        await stage.declare(a_job(policy=Policy(keep=Keep(last=2, days=None))), wake_at=stage.later(DAY))
+        assert await prune_all(stage) == 7
+
+    @scenario
+    async def test_what_grows_old_is_forgotten_within_a_thirtieth_of_its_time(self, stage: Stage) -> None:
+        attempts = [ended(stage.now - n * DAY) for n in range(8, -1, -1)]
+        await remember(stage, attempts, Keep(last=None, days=30))
+        assert await prune_all(stage) == 0
+        for _ in range(40):
+            await stage.advance(DAY)
+            await prune_all(stage)
+            oldest = min(attempt.scheduled_for for attempt in await stage.runs())
+            assert oldest == attempts[-1].scheduled_for or stage.now - oldest <= 31 * DAY
+        assert await stage.runs() == (attempts[-1],)
 
     @pytest.mark.parametrize(("keep", "kept"), [(Keep(last=None, days=2), 2), (Keep(last=3, days=None), 3)])
     @scenario
@@ -218,7 +261,7 @@ class HistoryContract(Contract):
         await stage.declare(a_job(policy=Policy(keep=keep)), wake_at=stage.later(DAY))
         skips = [Skip(KEY, stage.now - days * DAY, stage.now - days * DAY, "") for days in range(5, 0, -1)]
         await stage.store.update(KEY, write_down(skips=skips))
-        assert await stage.store.prune(stage.now, 1000) == Pruned(5 - kept)
+        assert await prune_all(stage) == 5 - kept
         assert await stage.store.skips(KEY) == tuple(skips[-kept:])
 
     @scenario
@@ -228,7 +271,7 @@ class HistoryContract(Contract):
         await stage.declare(a_job("other", policy=Policy(keep=ALL)), wake_at=stage.later(DAY))
         others = [attempt._replace(job=f"{SOURCE}/other") for attempt in attempts]
         await stage.store.update(f"{SOURCE}/other", write_down(others, last_run=others[-1].run_key))
-        assert await stage.store.prune(stage.now, 1000) == Pruned(2)
+        assert await prune_all(stage) == 2
         assert len(await stage.runs(job=KEY)) == 1
         assert len(await stage.runs(job=f"{SOURCE}/other")) == 3
 
@@ -238,7 +281,7 @@ class HistoryContract(Contract):
         skip = Skip(KEY, stage.now - HOUR, stage.now - HOUR, "missed")
         await stage.store.update(KEY, write_down(skips=[skip]))
         before = await stage.record(KEY)
-        assert await stage.store.prune(stage.now, 1000) == Pruned()
+        assert await prune_all(stage) == 0
         assert await stage.record(KEY) == before
         assert await stage.store.skips(KEY) == (skip,)
 

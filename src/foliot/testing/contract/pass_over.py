@@ -87,10 +87,10 @@ class PassOverContract(Contract):
         await stage.declare(*some_jobs(30))
         asked: Counter[str] = Counter()
 
-        def decide(record: Record, now: datetime, node: str) -> Decision:
+        def decide(record: Record, now: datetime, node: str, most: int = 1) -> Decision:
             asked[record.job.key] += 1
             is_fit = len(asked) % 5 == 0
-            return (start_due if is_fit else pass_over)(record, now, node)
+            return (start_due if is_fit else pass_over)(record, now, node, most)
 
         assert len(await stage.claim("a", {"default": 4}, decide)) == 4
         assert set(asked.values()) == {1}

@@ -9,7 +9,7 @@ All are pure: a store may ask again.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -52,13 +52,13 @@ def keys_of(jobs: Iterable[Job]) -> list[str]:
 # -- when a claim looks ----------------------------------------------------------------------------
 
 
-def start_due(record: Record, now: datetime, node: str) -> Decision:
+def start_due(record: Record, now: datetime, node: str, most: int = 1) -> Decision:  # noqa: ARG001 - one at a time
     """Start the first pending attempt, or else a run for the time the job woke; then it sleeps."""
     pending = [a for a in record.attempts if a.state is AttemptState.PENDING]
     return _started(record, now, node, pending[0] if pending else None, None)
 
 
-def start_each_minute(record: Record, now: datetime, node: str) -> Decision:
+def start_each_minute(record: Record, now: datetime, node: str, most: int = 1) -> Decision:  # noqa: ARG001 - as above
     """Start a run for the time the job woke; it wakes again a minute after that."""
     assert record.state.wake_at is not None
     return _started(record, now, node, None, record.state.wake_at + MINUTE)
@@ -85,12 +85,12 @@ def _started(
     return Decision(changed, (started,), events=(_event(Happening.STARTED, started, now),))
 
 
-def let_pass(record: Record, now: datetime, node: str) -> Decision:  # noqa: ARG001 - one of the due kind
+def let_pass(record: Record, now: datetime, node: str, most: int = 1) -> Decision:  # noqa: ARG001 - one of the due kind
     """Start nothing; the job sleeps."""
     return Decision(record.state._replace(token=record.state.token + 1, wake_at=None))
 
 
-def pass_over(record: Record, now: datetime, node: str) -> Decision:  # noqa: ARG001 - one of the due kind
+def pass_over(record: Record, now: datetime, node: str, most: int = 1) -> Decision:  # noqa: ARG001 - one of the due kind
     """Leave the job to others."""
     return Decision(record.state)
 
@@ -98,15 +98,15 @@ def pass_over(record: Record, now: datetime, node: str) -> Decision:  # noqa: AR
 def fitting(fits: Callable[[str], bool], decide: DecideDue = start_due) -> DecideDue:
     """Decide so about the jobs whose keys fit, and pass over the others."""
 
-    def decide_if_it_fits(record: Record, now: datetime, node: str) -> Decision:
-        return (decide if fits(record.job.key) else pass_over)(record, now, node)
+    def decide_if_it_fits(record: Record, now: datetime, node: str, most: int = 1) -> Decision:
+        return (decide if fits(record.job.key) else pass_over)(record, now, node, most)
 
     return decide_if_it_fits
 
 
-def start_own(record: Record, now: datetime, node: str) -> Decision:
+def start_own(record: Record, now: datetime, node: str, most: int = 1) -> Decision:
     """Start a run if the job is one of the node's own; each of four nodes has a quarter of them."""
-    return (start_due if is_own(record.job.key, node) else pass_over)(record, now, node)
+    return (start_due if is_own(record.job.key, node) else pass_over)(record, now, node, most)
 
 
 def is_own(job: str, node: str) -> bool:
@@ -117,46 +117,51 @@ def is_own(job: str, node: str) -> bool:
 # -- when an attempt ends --------------------------------------------------------------------------
 
 
-def end(record: Record, ending: Ending, now: datetime) -> Decision:
-    """Write down how it ended, and leave the state alone."""
-    attempt = _find(record, ending.run_key, ending.number)
-    ended = attempt._replace(
-        state=AttemptState.ENDED,
-        outcome=ending.outcome,
-        started_at=ending.started_at,
-        finished_at=ending.finished_at,
-        error=ending.error,
-        exit_code=ending.exit_code,
+def end(record: Record, endings: Sequence[Ending], now: datetime) -> Decision:
+    """Write down how they ended, and leave the state alone."""
+    ended = tuple(
+        _find(record, ending.run_key, ending.number)._replace(
+            state=AttemptState.ENDED,
+            outcome=ending.outcome,
+            started_at=ending.started_at,
+            finished_at=ending.finished_at,
+            error=ending.error,
+            exit_code=ending.exit_code,
+        )
+        for ending in endings
     )
-    return Decision(record.state, (ended,), events=(_event(Happening.ENDED, ended, now),))
+    return Decision(record.state, ended, events=tuple(_event(Happening.ENDED, one, now) for one in ended))
 
 
-def end_and_count(record: Record, ending: Ending, now: datetime) -> Decision:
-    """The same, and the state counts it: so it is seen whether an ending was decided upon twice."""
-    decision = end(record, ending, now)
+def end_and_count(record: Record, endings: Sequence[Ending], now: datetime) -> Decision:
+    """The same, and the state counts them: so it is seen whether an ending was decided upon twice."""
+    decision = end(record, endings, now)
     state = decision.state
-    counted = state._replace(token=state.token + 1, failures_in_row=state.failures_in_row + 1)
-    return decision._replace(state=counted)
+    failures = state.failures_in_row + len(endings)
+    return decision._replace(state=state._replace(token=state.token + 1, failures_in_row=failures))
 
 
-def lose(record: Record, run_key: str, number: int, now: datetime) -> Decision:
-    """It is lost, and that is all."""
-    lost = _find(record, run_key, number)._replace(
-        state=AttemptState.ENDED, outcome=Outcome.LOST, finished_at=now
+def lose(record: Record, lost: Sequence[tuple[str, int]], now: datetime) -> Decision:
+    """They are lost, and that is all."""
+    ended = tuple(
+        _find(record, *key)._replace(state=AttemptState.ENDED, outcome=Outcome.LOST, finished_at=now)
+        for key in lost
     )
-    return Decision(record.state, (lost,), events=(_event(Happening.ENDED, lost, now),))
+    return Decision(record.state, ended, events=tuple(_event(Happening.ENDED, one, now) for one in ended))
 
 
-def lose_and_restart(record: Record, run_key: str, number: int, now: datetime) -> Decision:
-    """It is lost, and its run is tried again at once."""
-    decision = lose(record, run_key, number, now)
-    lost = decision.attempts[0]
-    again = lost._replace(
-        number=number + 1, trigger=Trigger.LOST, state=AttemptState.PENDING, wake_at=now,
-        node=None, token=0, claimed_at=None, finished_at=None, outcome=None,
+def lose_and_restart(record: Record, lost: Sequence[tuple[str, int]], now: datetime) -> Decision:
+    """They are lost, and their runs are tried again at once."""
+    decision = lose(record, lost, now)
+    again = tuple(
+        one._replace(
+            number=one.number + 1, trigger=Trigger.LOST, state=AttemptState.PENDING, wake_at=now,
+            node=None, token=0, claimed_at=None, finished_at=None, outcome=None,
+        )
+        for one in decision.attempts
     )  # fmt: skip
     woken = record.state._replace(token=record.state.token + 1, wake_at=now)
-    return decision._replace(state=woken, attempts=(lost, again))
+    return decision._replace(state=woken, attempts=(*decision.attempts, *again))
 
 
 def _find(record: Record, run_key: str, number: int) -> Attempt:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -11,7 +11,7 @@ from foliot.engine import engine, planner
 from foliot.engine.engine import Engine
 from foliot.engine.reckoning import Reckoning
 from foliot.executors.shell import link
-from foliot.model.attempt import Ending
+from foliot.model.attempt import Ending, Refused
 from foliot.model.decision import Decision
 from foliot.model.state import Record
 from foliot.stores.sql import ending
@@ -42,14 +42,19 @@ def ignore_the_fence() -> None:
     """Whoever reports an ending is believed, buried or not; and who was buried does not notice."""
     real = planner.plan_ended
 
-    def end_any(record: Record, ending: Ending, now: datetime) -> Decision:
-        held = next(a for a in record.attempts if a.is_running and a.run_key == ending.run_key)
-        return real(record, ending._replace(token=held.token, number=held.number), now)
+    def end_any(record: Record, endings: Sequence[Ending], now: datetime) -> Decision:
+        held = {a.run_key: a for a in record.attempts if a.is_running}
+        believed = [e._replace(token=held[e.run_key].token, number=held[e.run_key].number) for e in endings]
+        return real(record, believed, now)
 
-    def is_held(record: Record, ending: Ending, _: str) -> bool:
-        return any(a.is_running and a.run_key == ending.run_key for a in record.attempts)
+    def part_held(
+        record: Record | None, endings: Sequence[Ending], _: str
+    ) -> tuple[list[Ending], list[Refused]]:
+        running = {a.run_key for a in record.attempts if a.is_running} if record else set()
+        held = [ending for ending in endings if ending.run_key in running]
+        return held, [Refused(ending, "") for ending in endings if ending not in held]
 
-    _break(ending, "is_held", is_held)
+    _break(ending, "part_held", part_held)
     _break(engine, "plan_ended", end_any)
     _break(life, "living", lambda desk, node: life.Life(desk.shelf.node_number(node), _FOR_EVER, None))
 

@@ -11,26 +11,59 @@ from foliot.model.state import Record
 _Heap = list[tuple[datetime, str]]
 
 
+_SPARE = 64  # entries that no longer hold, and are not worth building the heaps anew
+
+
 class DueIndex:
-    """Heaps of (wake_at, key). An entry whose record has moved meanwhile is dropped when its turn comes."""
+    """Heaps of (wake_at, key). An entry whose record has moved meanwhile is dropped when its turn comes.
+
+    When most entries are of that kind, the heaps are built anew: they never hold much more than the records.
+    """
 
     def __init__(self, find: Callable[[str], Record | None]) -> None:
         self._find = find
         self._heaps: dict[str, dict[str, _Heap]] = {}
+        self._places: dict[str, tuple[str, str, datetime]] = {}  # of the entry of each key that holds
+        self._size = 0
 
     def push(self, record: Record) -> None:
         """Note when a record wants to be looked at."""
         job, wake_at = record.job, record.state.wake_at
-        if wake_at is not None:
-            heap = self._heaps.setdefault(job.queue, {}).setdefault(job.action.kind, [])
-            heappush(heap, (wake_at, job.key))
+        if wake_at is None:
+            self._places.pop(job.key, None)
+            return
+        place = job.queue, job.action.kind, wake_at
+        if self._places.get(job.key) != place:
+            self._places[job.key] = place
+            self._add(job.key, *place)
+            if self._size > 2 * len(self._places) + _SPARE:
+                self._build_anew()
+
+    def _add(self, key: str, queue: str, kind: str, wake_at: datetime) -> None:
+        heappush(self._heaps.setdefault(queue, {}).setdefault(kind, []), (wake_at, key))
+        self._size += 1
+
+    def _build_anew(self) -> None:
+        self._heaps, self._size = {}, 0
+        for key, place in self._places.items():
+            self._add(key, *place)
+
+    def drop(self, key: str) -> None:
+        """The job is gone."""
+        self._places.pop(key, None)
 
     def pop(self, queue: str, kinds: Collection[str] | None, now: datetime) -> Record | None:
         """Take out the record that has been due for longest."""
         heap = min(self._current(queue, kinds), key=lambda heap: heap[0], default=None)
         if heap is None or heap[0][0] > now:
             return None
-        return self._find(heappop(heap)[1])
+        _, key = self._take(heap)
+        del self._places[key]
+        return self._find(key)
+
+    def _take(self, heap: _Heap) -> tuple[datetime, str]:
+        self._size -= 1
+        return heappop(heap)
 
     def first(self, queues: Collection[str], kinds: Collection[str] | None) -> datetime | None:
         """When the next record is due."""
@@ -55,17 +88,13 @@ class DueIndex:
             if kinds is not None and kind not in kinds:
                 continue
             while heap and not self._holds(queue, kind, *heap[0]):
-                heappop(heap)
+                self._take(heap)
             if heap:
                 yield heap
 
     def _holds(self, queue: str, kind: str, wake_at: datetime, key: str) -> bool:
         """Otherwise the job has moved, changed its queue or its kind, or been set aside since."""
-        record = self._find(key)
-        if record is None:
-            return False
-        job = record.job
-        return record.state.wake_at == wake_at and job.queue == queue and job.action.kind == kind
+        return self._places.get(key) == (queue, kind, wake_at) and self._find(key) is not None
 
 
 def _up_to(now: datetime, heap: _Heap) -> Iterator[tuple[datetime, str]]:

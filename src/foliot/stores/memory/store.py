@@ -7,13 +7,13 @@ process. `now` of leases is the store's own clock, as with a server.
 from __future__ import annotations
 
 import threading
+from collections import OrderedDict, deque
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 from functools import partial
-from typing import Any, NamedTuple
 
-from foliot.errors import CommandRefusedError, JobNotFoundError, NodeBuriedError, StaleRevisionError
-from foliot.model.attempt import Attempt, AttemptState, Ending, Outcome, Refused
+from foliot.errors import CommandRefusedError, JobNotFoundError, StaleRevisionError
+from foliot.model.attempt import Attempt, Ending, Refused
 from foliot.model.damage import Damage, damage_of
 from foliot.model.decision import Decision, Event, set_aside
 from foliot.model.job import Job
@@ -37,18 +37,24 @@ from foliot.protocols import (
     Recovered,
     RunQuery,
 )
-from foliot.stores.due import DueIndex
-from foliot.stores.glance import overview_of, sources_of
-from foliot.stores.matching import is_held, is_wanted, swap_end, swap_loss
-from foliot.stores.retention import superfluous, superfluous_skips
+from foliot.stores.matching import (
+    Key,
+    by_job,
+    in_order,
+    is_wanted,
+    part_held,
+    started_by,
+    swap_due,
+    swap_end,
+    swap_loss,
+)
+from foliot.stores.memory.due import DueIndex
+from foliot.stores.memory.nodes import Nodes
+from foliot.stores.memory.overview import overview_of, sources_of
+from foliot.stores.memory.past import Pasts
 
 _MOST_LOOKS = 1000
-
-
-class _Life(NamedTuple):
-    node: Node
-    until: datetime
-    is_buried: bool = False
+_LONGEST = 0.25  # seconds that a claim may take: others wait for it
 
 
 class MemoryStore:
@@ -63,10 +69,9 @@ class MemoryStore:
         self._records: dict[str, Record] = {}
         self._damage: dict[str, Damage] = {}
         self._due = DueIndex(self._sound)
-        self._history: dict[str, dict[tuple[str, int], Attempt]] = {}
-        self._skips: dict[str, dict[tuple[datetime, datetime], Skip]] = {}
-        self._nodes: dict[str, _Life] = {}
-        self._claims: dict[str, tuple[datetime, Claimed]] = {}
+        self._past = Pasts()
+        self._nodes = Nodes(lease)
+        self._claims: OrderedDict[str, tuple[datetime, Claimed]] = OrderedDict()
         self._sources: dict[str, SourceView] = {}
         self._outputs: dict[tuple[str, int], Output] = {}
 
@@ -74,40 +79,19 @@ class MemoryStore:
 
     async def join(self, node: Node) -> Lease:
         with self._lock:
-            known = self._nodes.get(node.id)
-            if known is None or not known.is_buried:
-                self._nodes[node.id] = _Life(node, self._clock.now())
-            return self._renewed(node.id)
+            return self._nodes.join(node, self._clock.now())
 
     async def renew(self, node: str) -> Lease:
         with self._lock:
-            return self._renewed(node)
+            return self._nodes.renew(node, self._clock.now())
 
     async def leave(self, node: str) -> None:
         with self._lock:
-            if life := self._nodes.get(node):
-                self._nodes[node] = life._replace(is_buried=True)
+            self._nodes.bury(node)
 
     async def held(self, node: str) -> tuple[Attempt, ...]:
         with self._lock:
-            return self._held(self._living(node).node.id)
-
-    def _renewed(self, node: str) -> Lease:
-        life, now = self._living(node), self._clock.now()
-        self._nodes[node] = life._replace(until=now + self._lease)
-        held = self._held(node)
-        cancels = tuple(a.key for a in held if a.state is AttemptState.CANCELLING)
-        return Lease(now, now + self._lease, len(held), cancels)
-
-    def _living(self, node: str) -> _Life:
-        life = self._nodes.get(node)
-        if life is None or life.is_buried:
-            raise NodeBuriedError(node)
-        return life
-
-    def _held(self, node: str) -> tuple[Attempt, ...]:
-        records = self._records.values()
-        return tuple(a for record in records for a in record.attempts if a.is_running and a.node == node)
+            return self._nodes.held(self._nodes.living(node).node.id)
 
     # -- runs --------------------------------------------------------------------------------------
 
@@ -115,9 +99,9 @@ class MemoryStore:
         self, node: str, now: datetime, room: Mapping[str, int], decide: DecideDue, claim_id: str
     ) -> Claimed:
         with self._lock:
-            life = self._living(node)
+            life = self._nodes.living(node)
             if claim_id in self._claims:
-                return self._claims[claim_id][1]
+                return self._claims[claim_id][1]._replace(events=())  # they were told
             if self._clock.now() >= life.until:
                 return Claimed()  # the lease has run out: nothing is claimed until it is renewed
             claimed = self._claim(life.node, now, room, decide)
@@ -129,25 +113,36 @@ class MemoryStore:
         started: list[tuple[Job, Attempt]] = []
         events: list[Event] = []
         passed: list[Record] = []
-        looks = 0
+        looks, until = 0, self._clock.monotonic() + _LONGEST
+        is_enough = False
         for queue, free in room.items():
-            most = len(started) + free
-            while len(started) < most and looks < _MOST_LOOKS:
+            most, seen = len(started) + free, set[str]()
+            again: deque[Record] = deque()  # due once more, when every other job has had its turn
+            while len(started) < most and not is_enough:
                 record = self._due.pop(queue, node.kinds, now)
+                if record is not None and record.job.key in seen:
+                    again.append(record)
+                    continue
+                share = 2 if record is not None else 1
+                if record is None and again:
+                    record = again.popleft()
                 if record is None:
                     break
-                decision = self._ask(record, lambda record: decide(record, now, node.id), now, events)
+                seen.add(record.job.key)
+                ask = partial(swap_due, decide, now, node.id, max(1, (most - len(started)) // share))
+                decision = self._ask(record, ask, now, events)
                 if decision and decision.is_nothing(record):
                     passed.append(record)  # and out of this claim's sight
                     continue
                 looks += 1
+                is_enough = looks >= _MOST_LOOKS or self._clock.monotonic() >= until
                 if decision:
                     self._write(record.job, decision)
-                    old = record.state.token
-                    started += ((record.job, a) for a in decision.attempts if a.is_running and a.token > old)
+                    started += ((record.job, attempt) for attempt in started_by(decision, record))
+            passed += again
         for record in passed:
             self._due.push(record)
-        return Claimed(tuple(started), tuple(events), more=looks >= _MOST_LOOKS)
+        return Claimed(tuple(started), tuple(events), more=is_enough)
 
     def _sound(self, key: str) -> Record | None:
         """A record that is in service."""
@@ -159,38 +154,33 @@ class MemoryStore:
         refused: list[Refused] = []
         events: list[Event] = []
         with self._lock:
-            self._living(node)
-            for ending in endings:
-                record = self._records.get(ending.job)
-                if record is None or not is_held(record, ending, node):
-                    refused.append(Refused(ending, "the attempt is not open under that node and token"))
+            self._nodes.living(node)
+            for job, reported in by_job(endings).items():
+                record = self._records.get(job)
+                held, others = part_held(record, reported, node)
+                refused += others
+                if record is None or not held:
                     continue
-                decision = self._ask(record, partial(swap_end, decide, ending, now), now, events)
+                decision = self._ask(record, partial(swap_end, decide, held, now), now, events)
                 if decision is None:
-                    refused.append(Refused(ending, "the job was set aside"))
+                    refused += (Refused(ending, "the job was set aside") for ending in held)
                     continue
                 self._write(record.job, decision)
-        return Finished(tuple(refused), tuple(events))
+        return Finished(in_order(refused, endings), tuple(events))
 
     async def recover(self, limit: int, now: datetime, decide: DecideLost) -> Recovered:
         events: list[Event] = []
         with self._lock:
-            store_now = self._clock.now()
-            dead = [life for life in self._nodes.values() if life.until < store_now and not life.is_buried]
-            buried = tuple(NodeView(life.node, life.until, len(self._held(life.node.id))) for life in dead)
-            for life in dead:
-                self._nodes[life.node.id] = life._replace(is_buried=True)
-            # Who holds and does not live is dead, known or not. The dead are remembered: none joins again.
-            living = {id_ for id_, life in self._nodes.items() if not life.is_buried}
-            lost = [
-                attempt
-                for record in self._records.values()
-                for attempt in record.attempts
-                if attempt.is_running and attempt.node not in living and attempt.job not in self._damage
-            ]
+            buried = tuple(self._nodes.expired(self._clock.now()))
+            for view in buried:
+                self._nodes.bury(view.node.id)
+            lost = [attempt for attempt in self._nodes.lost() if attempt.job not in self._damage]
+            by_key: dict[str, list[Key]] = {}
             for attempt in lost[:limit]:
-                record, (run_key, number) = self._records[attempt.job], attempt.key
-                decision = self._ask(record, partial(swap_loss, decide, run_key, number, now), now, events)
+                by_key.setdefault(attempt.job, []).append(attempt.key)
+            for job, keys in by_key.items():
+                record = self._records[job]
+                decision = self._ask(record, partial(swap_loss, decide, keys, now), now, events)
                 if decision is not None:
                     self._write(record.job, decision)
         return Recovered(tuple(events), len(lost) > limit, buried)
@@ -208,7 +198,7 @@ class MemoryStore:
 
     def _refuse_what_has_run(self, record: Record, decision: Decision) -> None:
         """A request that has been served is not served again, and neither is an attempt."""
-        history = self._history.get(record.job.key, {})
+        history = self._past.of(record.job.key).attempts
         known = {attempt.key for attempt in record.attempts}
         for attempt in decision.attempts:
             if attempt.is_open and attempt.key not in known and attempt.key in history:
@@ -281,9 +271,7 @@ class MemoryStore:
             return tuple(wanted[: query.limit])
 
     def _view(self, key: str) -> JobView:
-        ended = self._history.get(key, {}).values()
-        successes = [a.finished_at for a in ended if a.outcome is Outcome.SUCCEEDED and a.finished_at]
-        return JobView(key, self._records[key], max(successes, default=None), self._damage.get(key))
+        return JobView(key, self._records[key], self._past.of(key).last_success_at, self._damage.get(key))
 
     async def runs(self, query: RunQuery) -> tuple[Attempt, ...]:
         with self._lock:
@@ -291,7 +279,7 @@ class MemoryStore:
                 attempt
                 for key, record in self._records.items()
                 if query.job in (None, key)
-                for attempt in (*record.attempts, *self._history.get(key, {}).values())
+                for attempt in (*record.attempts, *self._past.of(key).attempts.values())
                 if query.outcome in (None, attempt.outcome)
                 and query.is_open in (None, attempt.is_open)
                 and (query.since is None or attempt.scheduled_for >= query.since)
@@ -301,12 +289,12 @@ class MemoryStore:
 
     async def skips(self, job: str, limit: int | None = None) -> tuple[Skip, ...]:
         with self._lock:
-            ordered = sorted(self._skips.get(job, {}).values(), key=lambda skip: (skip.first, skip.last))
+            ordered = sorted(self._past.of(job).skips.values(), key=lambda skip: (skip.first, skip.last))
             return tuple(ordered if limit is None else ordered[max(0, len(ordered) - limit) :])
 
     async def overview(self) -> Overview:
         with self._lock:
-            alive = (id_ for id_, life in self._nodes.items() if not life.is_buried)
+            alive = (view.node.id for view in self._nodes.alive())
             return overview_of(self._records.values(), self._damage, alive)
 
     async def now(self) -> datetime:
@@ -314,31 +302,14 @@ class MemoryStore:
 
     async def nodes(self) -> tuple[NodeView, ...]:
         with self._lock:
-            lives = sorted(item for item in self._nodes.items() if not item[1].is_buried)
-            return tuple(NodeView(life.node, life.until, len(self._held(id_))) for id_, life in lives)
+            return self._nodes.alive()
 
-    async def prune(self, now: datetime, limit: int, after: str = "") -> Pruned:
-        count = 0
+    async def prune(self, now: datetime, limit: int) -> Pruned:
         with self._lock:
-            keys = sorted(key for key in self._records if key > after)
-            for key in keys[:limit]:
-                found = self._superfluous(key, now)
-                forgotten = found[: limit - count]
-                for table, entry in forgotten:
-                    del table[entry]
-                    self._outputs.pop(entry, None)
-                count += len(forgotten)
-                if len(forgotten) < len(found):
-                    return Pruned(count, after)  # there is more to forget of this one
-                after = key
-        return Pruned(count, after if len(keys) > limit else "")
-
-    def _superfluous(self, key: str, now: datetime) -> list[tuple[dict[Any, Any], Any]]:
-        """What the job's policy does not keep, each with the table that it is to be taken from."""
-        record, history, skips = self._records[key], self._history.get(key, {}), self._skips.get(key, {})
-        attempts = superfluous(record, history.values(), now)
-        old = superfluous_skips(record, skips.values(), now)
-        return [(history, a.key) for a in attempts] + [(skips, (s.first, s.last)) for s in old]
+            keys, skips, more = self._past.prune(now, limit)
+            for key in keys:
+                self._outputs.pop(key, None)
+            return Pruned(len(keys) + skips, more)
 
     async def write_outputs(self, outputs: Sequence[Output]) -> None:
         with self._lock:
@@ -371,28 +342,31 @@ class MemoryStore:
 
     def _write(self, job: Job, decision: Decision) -> None:
         key = job.key
+        old = self._records.get(key)
         if decision.remove:
             self._forget(key, decision)
             return
-        old = self._records.get(key)
         attempts = {attempt.key: attempt for attempt in (old.attempts if old else ())}
         for attempt in decision.attempts:
+            self._nodes.note(attempts.get(attempt.key), attempt)
             attempts[attempt.key] = attempt
             if not attempt.is_open:
-                self._history.setdefault(key, {})[attempt.key] = attempts.pop(attempt.key)
-        for skip in decision.skips:
-            self._skips.setdefault(key, {})[skip.first, skip.last] = skip
+                del attempts[attempt.key]
+        self._past.note(job, decision)
         record = self._records[key] = Record(job, decision.state, tuple(attempts.values()))
         self._due.push(record)
 
     def _forget(self, key: str, decision: Decision) -> None:
-        self._records.pop(key, None)
-        self._skips.pop(key, None)
-        for attempt in {a.key for a in decision.attempts} | self._history.pop(key, {}).keys():
-            self._outputs.pop(attempt, None)
+        old = self._records.pop(key, None)
+        for attempt in old.attempts if old else ():
+            self._nodes.note(attempt, None)
+        self._due.drop(key)
+        for run in {a.key for a in decision.attempts} | self._past.forget(key):
+            self._outputs.pop(run, None)
 
     def _remember(self, claim_id: str, claimed: Claimed) -> None:
         """Answers are kept for as long as somebody may ask again; a node asks within its lease."""
         now = self._clock.now()
-        self._claims = {id_: kept for id_, kept in self._claims.items() if kept[0] > now}
+        while self._claims and next(iter(self._claims.values()))[0] <= now:
+            self._claims.popitem(last=False)
         self._claims[claim_id] = now + self._lease, claimed

@@ -1,0 +1,164 @@
+"""Goal P10: a run with a full history costs at most 1.3 times one with an empty history, pruning included.
+
+A store that has just been made never forgets anything. In equilibrium each run makes another one superfluous.
+Here jobs run each minute of a simulated time, through the store's verbs, in batches: first with nothing
+behind them, and then when each has as many runs behind it as it keeps. All that is forgotten meanwhile counts.
+Jobs that were declared at the same time would also be full at the same time, and cost a lot at once and then
+nothing: so each begins with a past of another length.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from itertools import count
+from time import perf_counter
+
+from benchmarks.fire.child import OnProgress
+from foliot.engine.plan_definition import plan_declared, plan_removed
+from foliot.engine.planner import plan_due, plan_ended
+from foliot.model.attempt import Attempt, AttemptState, Ending, Outcome, Trigger
+from foliot.model.decision import Decision
+from foliot.model.job import Action, Job
+from foliot.model.policy import Keep, Policy
+from foliot.model.state import Node, Record
+from foliot.protocols import Changes, Store
+from foliot.schedules import Cron
+from foliot.testing.clock import ManualClock
+
+GOAL = 1.3
+LEASE = timedelta(days=400)
+KEEP = 100
+_BEGIN = datetime(2026, 3, 2, 9, tzinfo=UTC)
+_MINUTE = timedelta(minutes=1)
+_BATCH = 500
+
+OpenStore = Callable[[ManualClock], AbstractAsyncContextManager[Store]]
+
+
+@dataclass(frozen=True, slots=True)
+class Equilibrium:
+    """Microseconds a run, with an empty and with a full history, and how much of the latter is forgetting."""
+
+    jobs: int
+    empty: float
+    full: float
+    forgetting: float
+
+    @property
+    def ratio(self) -> float:
+        return self.full / self.empty
+
+    @property
+    def meets_goal(self) -> bool:
+        return self.ratio <= GOAL
+
+
+def measure_equilibrium(
+    open_store: OpenStore, jobs: int, rounds: int, on_progress: OnProgress = lambda _: None
+) -> Equilibrium:
+    """Run so many jobs with nothing behind them, and then in equilibrium, for so many rounds of forgetting."""
+    return asyncio.run(_measure(open_store, jobs, rounds, on_progress))
+
+
+async def _measure(open_store: OpenStore, jobs: int, rounds: int, on_progress: OnProgress) -> Equilibrium:
+    clock = ManualClock(_BEGIN)
+    async with open_store(clock) as store:
+        field = _Field(store, clock, jobs)
+        await field.declare()
+        empty = await field.measure(KEEP // 2)
+        on_progress(0.2)
+        await field.age()
+        await field.measure(KEEP // 2)  # until what was written at once is forgotten as it will be
+        on_progress(0.4)
+        full = await field.measure(rounds * (KEEP // 2))  # as long as it takes all to be cut once
+        on_progress(1.0)
+    return Equilibrium(jobs, sum(empty), sum(full), full[1])
+
+
+class _Field:
+    """Jobs that all run each minute."""
+
+    def __init__(self, store: Store, clock: ManualClock, jobs: int) -> None:
+        self._store = store
+        self._clock = clock
+        self._jobs = jobs
+        self._ids = count()
+
+    async def declare(self) -> None:
+        policy = Policy(keep=Keep(last=KEEP, days=None))
+        rule = Cron("* * * * *")
+        jobs = tuple(
+            Job(source="bench", name=f"job-{n:06}", schedule=rule, action=Action(kind="b"), policy=policy)
+            for n in range(self._jobs)
+        )
+        now = self._clock.now()
+        await self._store.reconcile(
+            "bench",
+            None,
+            "r1",
+            Changes(declared=jobs),
+            declared=lambda job, record: plan_declared(job, record, now),
+            removed=lambda record: plan_removed(record, now),
+        )
+        await self._store.join(Node("node"))
+
+    async def measure(self, rounds: int) -> tuple[float, float]:
+        """Microseconds a run, of running and of forgetting."""
+        running = forgetting = 0.0
+        for _ in range(rounds):
+            await self._clock.advance(_MINUTE)
+            running += await _timed(self._run_all)
+            forgetting += await _timed(self._forget)
+        micros = 1e6 / (rounds * self._jobs)
+        return running * micros, forgetting * micros
+
+    async def _run_all(self) -> None:
+        done, now = 0, self._clock.now()
+        while done < self._jobs:
+            claimed = await self._store.claim(
+                "node", now, {"default": _BATCH}, plan_due, str(next(self._ids))
+            )
+            if not claimed.attempts:
+                raise ValueError(f"{done} of {self._jobs} runs, and no more")
+            done += len(claimed.attempts)
+            endings = [_end(attempt, now) for _, attempt in claimed.attempts]
+            await self._store.finish("node", endings, now, plan_ended)
+
+    async def _forget(self) -> None:
+        while (await self._store.prune(self._clock.now(), 1000)).more:
+            pass
+
+    async def age(self) -> None:
+        """Give each job a past: of as many runs as it keeps, and up to half as many again."""
+        for number in range(self._jobs):
+            size = KEEP + number * 7919 % (KEEP // 2)
+            await self._store.update(f"bench/job-{number:06}", _with_past(size))
+
+
+def _with_past(size: int) -> Callable[[Record], Decision]:
+    def write(record: Record) -> Decision:
+        key, first = record.job.key, _BEGIN - timedelta(days=1)
+        past = tuple(
+            Attempt(
+                key, 1, Trigger.SCHEDULE, AttemptState.ENDED, first + n * _MINUTE,
+                token=1, finished_at=first, outcome=Outcome.SUCCEEDED, reason="its occurrence has come",
+            )
+            for n in range(size)
+        )  # fmt: skip
+        return Decision(record.state._replace(token=record.state.token + 1), past)
+
+    return write
+
+
+async def _timed(work: Callable[[], Awaitable[None]]) -> float:
+    begin = perf_counter()
+    await work()
+    return perf_counter() - begin
+
+
+def _end(attempt: Attempt, now: datetime) -> Ending:
+    return Ending(attempt.job, attempt.run_key, attempt.number, attempt.token, Outcome.SUCCEEDED, now, now)

@@ -1,0 +1,90 @@
+"""The nodes of the memory store: their leases, and the attempts that each of them holds."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import datetime, timedelta
+from typing import NamedTuple
+
+from foliot.errors import NodeBuriedError
+from foliot.model.attempt import Attempt, AttemptState
+from foliot.model.state import Lease, Node
+from foliot.model.view import NodeView
+from foliot.stores.matching import Key
+
+
+class Life(NamedTuple):
+    """A node, and until when its lease lasts. The dead are remembered: none joins again."""
+
+    node: Node
+    until: datetime
+    is_buried: bool = False
+
+
+class Nodes:
+    """Who lives, and what each holds."""
+
+    def __init__(self, lease: timedelta) -> None:
+        self._lease = lease
+        self.lives: dict[str, Life] = {}
+        self._held: dict[str, dict[Key, Attempt]] = {}
+
+    def join(self, node: Node, now: datetime) -> Lease:
+        """A node begins its life, or changes what it serves."""
+        known = self.lives.get(node.id)
+        if known is None or not known.is_buried:
+            self.lives[node.id] = Life(node, now)
+        return self.renew(node.id, now)
+
+    def renew(self, node: str, now: datetime) -> Lease:
+        """A heartbeat."""
+        self.lives[node] = self.living(node)._replace(until=now + self._lease)
+        held = self.held(node)
+        cancels = tuple(a.key for a in held if a.state is AttemptState.CANCELLING)
+        return Lease(now, now + self._lease, len(held), cancels)
+
+    def living(self, node: str) -> Life:
+        """A node that lives; NodeBuriedError if it does not."""
+        life = self.lives.get(node)
+        if life is None or life.is_buried:
+            raise NodeBuriedError(node)
+        return life
+
+    def bury(self, node: str) -> None:
+        """A node's life is over."""
+        if life := self.lives.get(node):
+            self.lives[node] = life._replace(is_buried=True)
+
+    def expired(self, now: datetime) -> Iterator[NodeView]:
+        """The nodes whose lease has run out, and who are not buried."""
+        for life in list(self.lives.values()):
+            if life.until < now and not life.is_buried:
+                yield self._view(life)
+
+    def alive(self) -> tuple[NodeView, ...]:
+        """The nodes that are not buried, in the order of their ids."""
+        return tuple(self._view(life) for _, life in sorted(self.lives.items()) if not life.is_buried)
+
+    def _view(self, life: Life) -> NodeView:
+        return NodeView(life.node, life.until, len(self._held.get(life.node.id, ())))
+
+    # -- what they hold ----------------------------------------------------------------------------
+
+    def held(self, node: str) -> tuple[Attempt, ...]:
+        """What a node holds."""
+        return tuple(self._held.get(node, {}).values())
+
+    def lost(self) -> list[Attempt]:
+        """What is held by nodes that do not live: who holds and does not live is dead, known or not."""
+        living = {id_ for id_, life in self.lives.items() if not life.is_buried}
+        return [a for node, held in self._held.items() if node not in living for a in held.values()]
+
+    def note(self, before: Attempt | None, after: Attempt | None) -> None:
+        """An attempt has changed: another node holds it now, or none does."""
+        if before is not None and before.is_running:
+            held = self._held[str(before.node)]
+            del held[before.key]
+            if not held:
+                del self._held[str(before.node)]
+        if after is not None and after.is_running:
+            self._held.setdefault(str(after.node), {})[after.key] = after
