@@ -240,5 +240,6 @@ def test_the_names_and_levels_are_pinned() -> None:
         "clock_jumped": "WARNING",
         "clock_skewed": "WARNING",
         "listener_failed": "ERROR",
+        "task_failed": "ERROR",
         "engine_failed": "CRITICAL",
     }

@@ -54,6 +54,7 @@ LINES = {
     "clock_jumped": logging.WARNING,
     "clock_skewed": logging.WARNING,
     "listener_failed": logging.ERROR,
+    "task_failed": logging.ERROR,
     "engine_failed": logging.CRITICAL,
 }
 

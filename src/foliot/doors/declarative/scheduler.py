@@ -223,6 +223,8 @@ class Scheduler:
         for listener in self._listeners:
             try:
                 listener(event)
-            except Exception as error:  # noqa: BLE001 - a listener's fault must not stop the scheduler
+            except KeyboardInterrupt:  # the program's own thread calls listeners: it is the user's Ctrl-C
+                raise
+            except BaseException as error:  # noqa: BLE001 - a listener's fault must not stop the scheduler
                 name = getattr(listener, "__qualname__", type(listener).__name__)
                 log("listener_failed", error, listener=name, error=str(error))
