@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import AsyncIterable, Callable, Iterable, Mapping
 from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any, Literal, TypedDict
@@ -43,6 +43,8 @@ class JobOptions(TypedDict, total=False):
     repeat_until: datetime | None
     auto_remove: bool
 
+
+Scheduled = tuple[str, Schedule | str, Callable[..., Any] | str, Mapping[str, Any] | None]
 
 _OF_THE_JOB = ("queue", "enabled", "repeat_until", "auto_remove")
 
@@ -130,3 +132,13 @@ def as_duration(field: str, value: timedelta | str) -> timedelta:
     if not isinstance(duration, timedelta) or duration <= timedelta(0):
         raise InvalidPolicyError(field, value, "must be a positive duration", hint='such as "30s" or "5m"')
     return duration
+
+
+async def each(jobs: Iterable[Scheduled] | AsyncIterable[Scheduled]) -> AsyncIterable[Scheduled]:
+    """Jobs that are given at once, or one after the other."""
+    if isinstance(jobs, AsyncIterable):
+        async for job in jobs:
+            yield job
+    else:
+        for job in jobs:
+            yield job

@@ -180,6 +180,16 @@ class Runtime:
 
     # -- from anywhere -----------------------------------------------------------------------------
 
+    @property
+    def is_in_job(self) -> bool:
+        """Whether a job of this engine asks."""
+        return self._python.is_current or (self.jobs_thread is not None and self.jobs_thread.is_current)
+
+    @property
+    def is_on_jobs_loop(self) -> bool:
+        """Whether the loop that coroutines of jobs run on would wait for the answer."""
+        return asyncio._get_running_loop() is self._jobs_loop  # noqa: SLF001 - the public one raises if none runs
+
     def learn(self, kind: str) -> None:
         """The program has declared something while the engine runs."""
         if self._loop is not None:
@@ -267,6 +277,21 @@ class Runtime:
             self._engine.hurry()
         elif self._beginning is not None:
             self._beginning.cancel()
+
+
+async def begins_before(asked: asyncio.Event, beginning: asyncio.Future[None]) -> bool:
+    """Whether it has begun before it was asked to stop; if not, it no longer does. Raises what went wrong."""
+    stopping = asyncio.ensure_future(asked.wait())
+    try:
+        await asyncio.wait((beginning, stopping), return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        stopping.cancel()
+        if is_late := not beginning.done():
+            beginning.cancel()
+            await asyncio.wait((beginning,))
+    if not is_late:
+        beginning.result()
+    return not is_late
 
 
 async def _until(future: concurrent.futures.Future[None]) -> bool:

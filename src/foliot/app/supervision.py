@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import threading
 from collections.abc import Awaitable, Callable
 from datetime import timedelta
 
@@ -10,6 +12,7 @@ from foliot.protocols import Clock
 
 _FIRST_PAUSE = timedelta(seconds=1)
 _LONGEST_PAUSE = timedelta(minutes=5)
+_OWN_FAULTS = (Exception, SystemExit, asyncio.CancelledError)
 _CALM = 600.0  # seconds without a fault, after which the next one counts as the first
 
 
@@ -36,10 +39,12 @@ async def keep_alive(name: str, work: Callable[[], Awaitable[None]], clock: Cloc
 def tell_listener(listener: object, tell_it: Callable[[], None]) -> None:
     """Call a function of the program's own. Its fault, even `sys.exit`, is told and goes no further.
 
-    On the engine's thread no Ctrl-C arrives, so every exception there is the listener's own.
+    Only on the main thread can an exception be somebody else's: a Ctrl-C, or the end of a test.
     """
     try:
         tell_it()
-    except BaseException as error:  # noqa: BLE001 - as above
+    except BaseException as error:
+        if not isinstance(error, _OWN_FAULTS) and threading.current_thread() is threading.main_thread():
+            raise
         name = getattr(listener, "__qualname__", type(listener).__name__)
         tell("listener_failed", error, listener=name, error=str(error))

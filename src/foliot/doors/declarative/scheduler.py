@@ -5,9 +5,11 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Sequence
 from enum import StrEnum
+from functools import partial
 from typing import Any, NoReturn
 from uuid import uuid4
 
+from foliot.app.supervision import tell_listener
 from foliot.clock import SystemClock
 from foliot.doors.declarative.errors import (
     SchedulerAlreadyActiveError,
@@ -221,10 +223,4 @@ class Scheduler:
 
     def _pass_on(self, event: SchedulerEvent) -> None:
         for listener in self._listeners:
-            try:
-                listener(event)
-            except KeyboardInterrupt:  # the program's own thread calls listeners: it is the user's Ctrl-C
-                raise
-            except BaseException as error:  # noqa: BLE001 - a listener's fault must not stop the scheduler
-                name = getattr(listener, "__qualname__", type(listener).__name__)
-                log("listener_failed", error, listener=name, error=str(error))
+            tell_listener(listener, partial(listener, event))
