@@ -25,22 +25,21 @@ from datetime import datetime
 from types import TracebackType
 from typing import Any, Self, TypeVar, Unpack
 
-from foliot.app.core import Core, make_settings
-from foliot.app.options import JobOptions, Scheduled, Template, each, make_schedule
+from foliot.app.core import Core, check_clock, check_store, make_settings
+from foliot.app.options import JobOptions, Scheduled, Template, each, make_schedule, name_job, naming
 from foliot.app.part import Part
-from foliot.app.registry import Registry
+from foliot.app.registry import Registry, name_of
 from foliot.app.runtime import Runtime, begins_before
 from foliot.app.status import JobStatus, status_of
 from foliot.app.thread import EngineThread, LoopThread, as_coroutine, closing_if_refused
 from foliot.clock import SystemClock
 from foliot.engine.foresight import Why
-from foliot.errors import AppStateError, InvalidJobError
+from foliot.errors import AppStateError, InvalidJobError, InvalidPolicyError
 from foliot.model.attempt import Attempt
 from foliot.model.decision import Event
 from foliot.model.job import Action, Job
 from foliot.protocols import Clock
 from foliot.schedules import Every, Schedule
-from foliot.wiring import check_url
 
 F = TypeVar("F", bound=Callable[..., Any])
 T = TypeVar("T")
@@ -59,14 +58,16 @@ class Foliot:
         clock: Clock | None = None,
         **settings: Any,
     ) -> None:
-        check_url(store)
+        check_store(store)
         self.name = name
         self._registry = Registry()
-        self._core = Core(store, name, clock or SystemClock(), make_settings(settings))
+        self._check_name()
+        clock = SystemClock() if clock is None else clock
+        check_clock(clock)
+        self._core = Core(store, name, clock, make_settings(settings))
         self._parts: list[Part] = []
         self._runtime: Runtime | None = None
         self._thread = EngineThread(name, self._core.close)
-        self._check_name()
 
     def _check_name(self) -> None:
         """Refuse now what every job of this name would refuse later."""
@@ -83,23 +84,31 @@ class Foliot:
         **options: Unpack[JobOptions],
     ) -> Callable[[F], F]:
         """Declare a job: the function below runs by this schedule. The function itself stays as it is."""
-        rule, template = make_schedule(schedule, timezone), Template(self.name, options)
+        rule = make_schedule(schedule, timezone)
+        if name is not None:
+            self._template(name, options)  # refused here already; without a name, when there is one
 
         def declare(function: F) -> F:
-            job_name = name or function.__name__
-            kind = self._registry.add_function(job_name, function)
-            action = self._registry.action(function, None)
-            self._registry.add_job(template.declared(job_name, rule, action))
+            job_name = name_of(function, name)
+            template = self._template(job_name, options)
+            with naming(job_name):
+                kind = self._registry.add_function(job_name, function)
+                action = self._registry.action(function, None)
+                self._registry.add_job(template.declared(job_name, rule, action))
             self._announce(kind)
             return function
 
         return declare
 
+    def _template(self, job: str, options: JobOptions) -> Template:
+        with naming(job):
+            return Template(self.name, options)
+
     def action(self, function: F | None = None, *, name: str | None = None) -> Any:
         """Make a function something that jobs can be scheduled for: `@app.action`, or with a name."""
 
         def register(function: F) -> F:
-            self._announce(self._registry.add_function(name or function.__name__, function))
+            self._announce(self._registry.add_function(name_of(function, name), function))
             return function
 
         return register if function is None else register(function)
@@ -108,11 +117,13 @@ class Foliot:
         """Have the engine carry out the jobs of another source, too, such as a git repository's."""
         if self._runtime is not None:
             raise AppStateError(self.name, "it is running", hint="attach it before")
+        if not all(callable(getattr(part, name, None)) for name in ("begin", "live", "close", "title")):
+            raise InvalidPolicyError("part", part, "is no part", hint="such as Rollcron(…)")
         self._parts.append(part)
 
     def use_store(self, store: str) -> None:
         """Keep the jobs elsewhere than the code says: for whoever runs it, not for whoever wrote it."""
-        check_url(store)
+        check_store(store)
         if self._runtime is not None or self._thread.is_open:
             raise AppStateError(self.name, "its store is open", hint="say so before it is used")
         self._core.url = store
@@ -137,6 +148,8 @@ class Foliot:
     ) -> None:
         """Add a job, or change it; it stays until it is unscheduled, whatever the code declares."""
         rule = make_schedule(schedule, timezone)
+        with naming(name):
+            Template(self._core.added, options)
         await self.schedule_many([(name, rule, action, payload)], **options)
 
     async def schedule_many(
@@ -148,10 +161,13 @@ class Foliot:
         count, template = 0, Template(self._core.added, options)
         batch: list[Job] = []
         async for name, schedule, action, payload in each(jobs):
-            if name in self._registry:
-                raise InvalidJobError("name", name, "is declared in the code", hint="choose another name")
-            what = self._registry.action(action, payload)
-            batch.append(template.scheduled(name, make_schedule(schedule, None), what))
+            try:  # in this loop, `naming` would cost a million jobs a second
+                self._registry.refuse_declared(name)
+                what = self._registry.action(action, payload)
+                batch.append(template.scheduled(name, make_schedule(schedule, None), what))
+            except InvalidJobError as error:
+                name_job(error, name)
+                raise
             if len(batch) >= _BATCH:
                 count += await self._add(batch)
                 batch = []

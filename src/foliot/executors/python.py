@@ -278,7 +278,11 @@ def describe(function: Callable[..., Any]) -> Function:
     """What there is to know about a function that is an action."""
     if inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function):
         raise InvalidJobError("action", function, "is a generator, and nobody would take what it yields")
-    signature = inspect.signature(function)
+    try:
+        signature = inspect.signature(function)
+    except (TypeError, ValueError):
+        hint = "wrap it in a function of your own"
+        raise InvalidJobError("action", function, "does not tell its arguments", hint=hint) from None
     is_async = inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(
         getattr(function, "__call__", None)  # noqa: B004 - an object whose call is a coroutine
     )

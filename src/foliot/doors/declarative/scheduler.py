@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import inspect
 from collections.abc import Callable, Sequence
 from enum import StrEnum
 from functools import partial
@@ -35,7 +36,7 @@ from foliot.doors.declarative.registration import (
     check_namespace,
     read_registrations,
 )
-from foliot.errors import FoliotError
+from foliot.errors import FoliotError, InvalidJobError
 from foliot.model.decision import Event
 from foliot.observability.log import tell as log
 from foliot.protocols import Clock, Listener
@@ -86,6 +87,7 @@ class Scheduler:
         self._clock = clock or SystemClock()
         self._home = Home(store, self._clock)
         self._has_thread = self._home.is_own and clock is None
+        _check_listeners(listeners)
         self._listeners = [entry for entry in listeners if callable(entry)]
         self._engine_listeners = [entry for entry in listeners if not callable(entry)]
         self._state = SchedulerState.UNINITIALIZED
@@ -224,3 +226,13 @@ class Scheduler:
     def _pass_on(self, event: SchedulerEvent) -> None:
         for listener in self._listeners:
             tell_listener(listener, partial(listener, event))
+
+
+def _check_listeners(listeners: object) -> None:
+    """Refuse what nobody could tell anything, before the first event."""
+    given = listeners if isinstance(listeners, list | tuple) else [listeners]
+    for entry in given:
+        is_plain = callable(entry) and not inspect.iscoroutinefunction(entry)
+        if given is not listeners or not (is_plain or hasattr(entry, "on_events")):
+            hint = "listeners=[a plain function that takes an event, …]"
+            raise InvalidJobError("listeners", entry, "cannot be told of events", hint=hint)
