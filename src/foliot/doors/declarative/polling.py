@@ -148,9 +148,10 @@ class Polling:
 
     async def _settle(self, store: FullStore, difference: Difference) -> bool:
         try:
-            revision = await settle(store, self._namespace, difference, await store.now())
+            revision, events = await settle(store, self._namespace, difference, await store.now())
         except StaleRevisionError:
             return False
+        self._log.note_declared(events)
         self._agreed = difference.others, revision
         return True
 
