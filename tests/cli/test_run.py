@@ -134,7 +134,7 @@ def test_a_run_that_is_not_there_is_not_found(shop: Shop, name: str, run: str, h
     assert result.err.startswith(f"error: there is no run {run}\nhint: {hint}")
 
 
-def test_logs_go_into_a_pipe_as_they_were_written(shop: Shop) -> None:
+def test_logs_are_harmless_in_a_pipe_too_unless_asked_for_raw(shop: Shop) -> None:
     result = shop.call("run", "logs", REPORT)
     assert (result.code, result.out, result.err) == (0, "try 2\n\\x1b[1mdone\n", "")
     assert shop.call("run", "logs", REPORT, "--attempt", "1").out == "try 1\n\\x1b[1mdone\n"
