@@ -40,6 +40,12 @@ def test_the_clock_tells_the_present_in_utc() -> None:
         ("EST5EDT", "EST5EDT"),
         ("UTC", "UTC"),
         ("", "UTC"),
+        ("UTC0", "UTC"),
+        ("UTC+0", "UTC"),
+        ("UTC-00:00", "UTC"),
+        (":UTC0", "UTC"),
+        ("<UTC>0", "UTC"),
+        ("WET0", "UTC"),
     ],
 )
 def test_tz_decides(localtime: Path, monkeypatch: pytest.MonkeyPatch, variable: str, expected: str) -> None:
@@ -50,12 +56,32 @@ def test_tz_decides(localtime: Path, monkeypatch: pytest.MonkeyPatch, variable: 
 
 
 @pytest.mark.usefixtures("localtime")
-@pytest.mark.parametrize("variable", ["CET-1CEST,M3.5.0,M10.5.0/3", "Mars/Olympus", "../../etc/passwd"])
+@pytest.mark.parametrize(
+    "variable",
+    ["CET-1CEST,M3.5.0,M10.5.0/3", "GMT0BST", "UTC1", "UTC00:30", "Mars/Olympus", "../../etc/passwd"],
+)
 def test_tz_that_is_no_zone_is_refused_not_guessed(monkeypatch: pytest.MonkeyPatch, variable: str) -> None:
     monkeypatch.setenv("TZ", variable)
 
     with pytest.raises(InvalidTimezoneError, match="TZ is not the name"):
         host_timezone()
+
+
+@pytest.mark.usefixtures("localtime")
+def test_a_gmt_of_the_database_keeps_its_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TZ", "GMT0")
+
+    due = Cron("0 9 * * *", timezone="local").next_after(datetime(2026, 7, 1, tzinfo=UTC))
+    assert due == datetime(2026, 7, 1, 9, tzinfo=UTC)
+
+
+@pytest.mark.usefixtures("localtime")
+def test_a_rule_of_posix_is_called_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TZ", "CET-1CEST")
+
+    with pytest.raises(InvalidTimezoneError, match="a rule such as") as caught:
+        host_timezone()
+    assert "Europe/Berlin" in str(caught.value.hint)
 
 
 @needs_zone_files

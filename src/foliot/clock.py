@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import re
 import time
 from collections.abc import Iterator
 from contextlib import suppress
@@ -18,6 +19,8 @@ from foliot.errors import InvalidTimezoneError
 
 LOCALTIME = Path("/etc/localtime")
 DEBIAN_NAME = Path("/etc/timezone")
+_POSIX_RULE = re.compile(r"(?:[A-Za-z]{3,}|<[A-Za-z0-9+-]{3,}>)[+-]?[0-9]")
+_POSIX_UTC = re.compile(r"(?:[A-Za-z]{3,}|<[A-Za-z0-9+-]{3,}>)[+-]?00?(?::00){0,2}")  # and no summer time
 
 
 class SystemClock:
@@ -72,9 +75,12 @@ def _from_variable(variable: str) -> str:
     if name.startswith("/"):
         return _from_link(Path(name)) or _from_copy(Path(name))
     if name and not _is_zone(name):
+        if _POSIX_UTC.fullmatch(name):
+            return "UTC"
+        rule = ": a rule such as CET-1CEST tells no history" if _POSIX_RULE.match(name) else ""
         raise InvalidTimezoneError(
             variable,
-            "the environment's TZ is not the name of an IANA time zone",
+            f"the environment's TZ is not the name of an IANA time zone{rule}",
             hint="set TZ to a name such as Europe/Berlin, or give the schedule a timezone",
         )
     return name or "UTC"

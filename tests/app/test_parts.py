@@ -130,3 +130,34 @@ def test_who_runs_an_application_may_keep_its_jobs_elsewhere(tmp_path: Path) -> 
                 app.attach(Bells())
 
     play(scene)
+
+
+class Clumsy(Bells):
+    """A part whose work beside the engine fails at first."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.lives = 0
+        self.lived_again = asyncio.Event()
+
+    async def live(self) -> None:
+        self.lives += 1
+        if self.lives == 1:
+            raise RuntimeError("stumbled")
+        self.lived_again.set()
+        await super().live()
+
+
+def test_a_part_that_fails_is_told_of_once_and_lives_again(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def scene() -> None:
+        part = Clumsy()
+        async with application(tmp_path, part):
+            await until(part.lived_again.is_set)
+        assert part.told[-2:] == ["no longer", "close"]
+        lines = [record for record in caplog.records if "task_failed" in record.getMessage()]
+        assert [line.levelname for line in lines] == ["ERROR"]
+        assert 'task=Clumsy error="RuntimeError: stumbled" again_in=1.0' in lines[0].getMessage()
+
+    play(scene)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable
 from datetime import timedelta
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +16,7 @@ from foliot.clock import SystemClock
 from foliot.errors import (
     AppStateError,
     CommandRefusedError,
+    FoliotError,
     InvalidJobError,
     InvalidPolicyError,
     InvalidStoreError,
@@ -60,6 +63,141 @@ def test_options_that_cannot_be_are_refused_where_they_are_written(options: Any,
         app.job("@hourly", name="x", **options)(lambda: None)
 
 
+WRONG_OPTIONS: list[tuple[str, Any, str]] = [
+    ("retry", 5, "Retry(max=5)"),
+    ("keep", 5, "Keep(last=5)"),
+    ("overlap", 5, "parallel(5)"),
+    ("misfire", 5, "one of: skip, once, all"),
+    ("on_lost", 5, "one of: restart, give_up"),
+    ("on_change", True, "one of: now, last"),
+    ("first_seen", None, "one of: wait"),
+    ("enabled", "no", "True or False"),
+    ("auto_remove", 1, "True or False"),
+    ("before_first_run", "yes", "True or False"),
+    ("timeout", True, '"30s"'),
+    ("timeout", "soon", '"30s"'),
+    ("grace", 5, '"30s"'),
+    ("queue", 5, "printable text"),
+    ("repeat_until", "tomorrow", "datetime"),
+    ("retries", 3, "did you mean retry?"),
+    ("overlaps", "skip", "did you mean overlap?"),
+    ("tz", "UTC", "did you mean timezone?"),
+    ("max_instances", 3, "did you mean overlap=parallel"),
+    ("colour", "red", "one of: queue, timeout"),
+]
+
+
+@pytest.mark.parametrize(("option", "value", "right"), WRONG_OPTIONS)
+@pytest.mark.parametrize("name", ["nightly", None])
+def test_a_wrong_option_is_refused_by_the_names_of_job_and_option(
+    option: str, value: Any, right: str, name: str | None
+) -> None:
+    app = Foliot("memory://")
+
+    def work() -> None: ...
+
+    with pytest.raises(InvalidJobError, match=rf"^job {name or 'work'}: .*{option}") as caught:
+        app.job("@hourly", name=name, **{option: value})(work)
+    assert right in f"{caught.value} {caught.value.hint}"
+    assert caught.value.details["job"] == (name or "work")
+
+    async def scene() -> None:
+        app.action(work)
+        with pytest.raises(InvalidJobError, match=rf"^job x: .*{option}"):
+            await app.schedule("x", NEVER, work, **{option: value})
+        assert await app.jobs() == []
+
+    play(scene)
+    app.close()
+
+
+ODD: list[Any] = [5, True, 2.5, b"x", [], "", "\ud800", "a\0b", "x" * 1000, object(), 10**5000]
+
+
+@pytest.mark.parametrize("odd", ODD, ids=lambda odd: type(odd).__name__)
+def test_odd_values_give_errors_of_ours_wherever_they_stand(app: Foliot, odd: Any) -> None:
+    app.action(lambda **_: None, name="work")
+
+    async def scene() -> None:
+        await app.schedule("there", NEVER, "work")
+        calls: dict[str, Callable[[], Awaitable[Any]]] = {
+            "name": lambda: app.schedule(odd, NEVER, "work"),
+            "schedule": lambda: app.schedule("x", odd, "work"),
+            "action": lambda: app.schedule("x", NEVER, odd),
+            "payload": lambda: app.schedule("x", NEVER, "work", payload=odd),
+            "payload key": lambda: app.schedule("x", NEVER, "work", payload={_hashable(odd): {1, 2}}),
+            "timezone": lambda: app.schedule("x", "@daily", "work", timezone=odd),
+            "many": lambda: app.schedule_many([odd]),
+            "trigger": lambda: app.trigger(odd),
+            "request": lambda: app.trigger("there", request=odd),
+            "pause": lambda: app.pause(odd),
+            "cancel": lambda: app.cancel(odd),
+            "unschedule": lambda: app.unschedule(odd),
+            "history": lambda: app.history(odd),
+            "log": lambda: app.log(odd),
+            "why": lambda: app.why(odd),
+            "at": lambda: app.why("there", odd),
+        }
+        for call in calls.values():
+            with pytest.raises(FoliotError):
+                await call()
+        if odd != 5:
+            with pytest.raises(FoliotError):
+                await app.history(limit=odd)
+        assert [status.name for status in await app.jobs()] == ["there"]
+
+    play(scene)
+
+
+def _hashable(odd: Any) -> Any:
+    return "list" if isinstance(odd, list) else odd
+
+
+@pytest.mark.parametrize("odd", ODD, ids=lambda odd: type(odd).__name__)
+def test_odd_values_in_code_give_errors_of_ours(odd: Any) -> None:
+    app = Foliot("memory://")
+    for call in (
+        lambda: app.job(odd),
+        lambda: app.job("@daily", name=odd)(lambda: None),
+        lambda: app.action(odd),
+        lambda: app.action(lambda: None, name=odd),
+        lambda: app.attach(odd),
+        lambda: Foliot(odd),
+        lambda: Foliot("memory://", name=odd),
+        lambda: Foliot("memory://", clock=odd),
+        lambda: Foliot("memory://", slots=odd if odd != 5 else {5: 5}),
+        lambda: Foliot("memory://", lease=odd),
+        lambda: Foliot("memory://", metrics=odd),
+    ):
+        with pytest.raises(FoliotError):
+            call()
+
+
+class Unhashable:
+    __hash__ = None  # type: ignore[assignment]
+
+    def __call__(self) -> None: ...
+
+
+@pytest.mark.parametrize(
+    ("function", "reason"),
+    [
+        (partial(print), "has no name of its own"),
+        (Unhashable(), "has no name of its own"),
+        (dict, "does not tell its arguments"),
+    ],
+)
+def test_functions_that_cannot_be_jobs_are_refused_by_name(function: Any, reason: str) -> None:
+    with pytest.raises(InvalidJobError, match=reason) as caught:
+        Foliot("memory://").job("@daily")(function)
+    assert caught.value.hint
+
+
+def test_a_function_that_cannot_be_told_from_others_is_refused() -> None:
+    with pytest.raises(InvalidJobError, match=r"job x: .*told from others"):
+        Foliot("memory://").job("@daily", name="x")(Unhashable())
+
+
 def test_definitions_that_cannot_be_are_refused_and_nothing_is_changed() -> None:
     app = Foliot("memory://")
 
@@ -96,7 +234,17 @@ def test_definitions_that_cannot_be_are_refused_and_nothing_is_changed() -> None
         ({"slots": 0}, "slots"),
         ({"slots": "5"}, "slots"),
         ({"slots": {}}, "slots"),
+        ({"slots": True}, "slots"),
+        ({"slots": 10**400}, "slots"),
+        ({"slots": {"slow": 2.5}}, "slots"),
+        ({"slots": {5: 5}}, "slots"),
         ({"lease": "0s"}, "lease"),
+        ({"lease": "1ms"}, "lease 1ms: must lie between 1s and"),
+        ({"lease": timedelta.max}, "lease"),
+        ({"poll": "1us"}, "poll 1us: must lie between 10ms and"),
+        ({"drain": 5}, "drain"),
+        ({"metrics": 5}, "metrics"),
+        ({"clock": 5}, "clock"),
     ],
 )
 def test_settings_that_cannot_be_are_refused(settings: Any, what: str) -> None:

@@ -25,7 +25,7 @@ def url(tmp_path: Path) -> str:
 
 
 def program(url: str, rules: Rules) -> Foliot:
-    app = Foliot(url, name="shop", lease="600ms")
+    app = Foliot(url, name="shop", lease="1s")
     for name, rule in rules.items():
         app.job(rule, name=name)(lambda: None)
     return app

@@ -239,6 +239,29 @@ def test_listeners_are_told_and_one_that_raises_harms_nobody(app: Foliot, caplog
     assert "attempt=1 outcome=failed" in caplog.text
 
 
+@pytest.mark.parametrize("error", [SystemExit(3), KeyboardInterrupt(), asyncio.CancelledError()])
+def test_a_listener_that_would_end_the_program_ends_nothing(
+    app: Foliot, caplog: Any, error: BaseException
+) -> None:
+    async def scene() -> None:
+        told: list[Event] = []
+
+        @app.listen
+        def rash(_: Event) -> None:
+            raise error
+
+        app.listen(told.append)
+        app.job(NEVER, name="work")(lambda: None)
+        async with app:
+            for count in (1, 2):
+                await app.trigger("work")
+                await ended(app, count=count)
+        assert [e.what for e in told].count(Happening.ENDED) == 2
+
+    play(scene)
+    assert "listener_failed listener=test_a_listener_that_would_end" in caplog.text
+
+
 def test_a_job_that_was_set_aside_comes_back_with_the_next_start_of_the_same_code(tmp_path: Path) -> None:
     app = Foliot(f"sqlite:///{tmp_path}/jobs.db")
     app.job(NEVER, name="x")(lambda: None)

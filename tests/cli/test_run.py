@@ -134,10 +134,11 @@ def test_a_run_that_is_not_there_is_not_found(shop: Shop, name: str, run: str, h
     assert result.err.startswith(f"error: there is no run {run}\nhint: {hint}")
 
 
-def test_logs_go_into_a_pipe_as_they_were_written(shop: Shop) -> None:
+def test_logs_are_harmless_in_a_pipe_too_unless_asked_for_raw(shop: Shop) -> None:
     result = shop.call("run", "logs", REPORT)
-    assert (result.code, result.out, result.err) == (0, "try 2\n\x1b[1mdone\n", "")
-    assert shop.call("run", "logs", REPORT, "--attempt", "1").out == "try 1\n\x1b[1mdone\n"
+    assert (result.code, result.out, result.err) == (0, "try 2\n\\x1b[1mdone\n", "")
+    assert shop.call("run", "logs", REPORT, "--attempt", "1").out == "try 1\n\\x1b[1mdone\n"
+    assert shop.call("run", "logs", REPORT, "--raw").out == "try 2\n\x1b[1mdone\n"
     assert shop.call("run", "logs", REPORT, "-ojson").json() == {
         "run": REPORT, "attempt": 2, "text": "try 2\n\x1b[1mdone\n", "dropped": 0,
     }  # fmt: skip
@@ -165,7 +166,7 @@ def test_a_run_that_waits_to_be_tried_again_shows_what_its_last_try_said(shop: S
 
     shop.act(fail_once)
     run = "billing/report@2026-03-03T07:00:00Z"
-    assert shop.call("run", "logs", run).out == "try 1\n\x1b[1mdone\n"
+    assert shop.call("run", "logs", run).out == "try 1\n\\x1b[1mdone\n"
     assert shop.call("run", "logs", run, "--attempt", "2").err == "note: attempt 2 wrote nothing so far\n"
     shown = shop.call("run", "show", run).out
     assert "state          pending\n" in shown

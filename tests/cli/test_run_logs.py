@@ -75,12 +75,12 @@ def test_a_text_without_the_mark_that_its_count_promises_is_shown_as_it_is() -> 
     assert growth.new_part(Output("app/a", "r", 1, "the end, really", 5)) == ", really"
 
 
-def test_a_line_that_comes_in_two_parts_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("sys.stdout.isatty", lambda: True)
+def test_a_line_that_comes_in_two_parts_is_one_line() -> None:
     screen = Screen(is_raw=False)
     assert [screen.fit(part) for part in ("one\r", "\ntw", "o \x1b[31m", "\r50%\n")] == [
         "one", "\ntw", "o \\x1b[31m", "\\r50%\n",
     ]  # fmt: skip
+    assert Screen(is_raw=False).fit("a\tb\x07\n") == "a\tb\\x07\n"
     assert Screen(is_raw=True).fit("\x1b[31m\r") == "\x1b[31m\r"
 
 
@@ -120,7 +120,7 @@ def test_a_run_is_followed_to_its_end(shop: Shop, error: str | None, code: int, 
     with following(shop, SLOW) as process:
         assert read_line(process) == "one\n"
         say(shop, "one\n\x1b[1mtwo\nthr")
-        assert read_line(process) == "\x1b[1mtwo\n"
+        assert read_line(process) == "\\x1b[1mtwo\n"
         say(shop, "one\n\x1b[1mtwo\nthree", error=error, ends=True)
         assert process.stdout
         assert process.stderr
@@ -133,7 +133,8 @@ def test_a_run_is_followed_to_its_end(shop: Shop, error: str | None, code: int, 
 @pytest.mark.parametrize(("run", "code", "text"), [(REFRESH, 0, "try 1"), (REPORT, 8, "try 2")])
 def test_a_run_that_has_ended_is_printed_and_told(shop: Shop, run: str, code: int, text: str) -> None:
     result = shop.call("run", "logs", run, "-f")
-    assert (result.code, result.out) == (code, f"{text}\n\x1b[1mdone\n")
+    assert (result.code, result.out) == (code, f"{text}\n\\x1b[1mdone\n")
+    assert shop.call("run", "logs", run, "-f", "--raw").out == f"{text}\n\x1b[1mdone\n"
 
 
 def test_whoever_waits_for_a_run_to_start_is_told(shop: Shop) -> None:

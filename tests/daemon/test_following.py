@@ -258,7 +258,7 @@ def test_rewritten_history_is_refused_with_a_way_out(
     assert set(host.lines("said")) == {"old"}
 
     host.witness.joinpath("said").unlink()
-    following = daemons.serve("--follow-rewrites", "--cache", host.cache(), repository.remote)
+    following = daemons.rollcron("--follow-rewrites", repository.remote)  # as the hint says
     assert following.all("source_followed")[0]["revision"] == rewritten[:12]
     assert host.wait_for_lines("said") == ["rewritten"]
 

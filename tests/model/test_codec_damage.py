@@ -27,7 +27,7 @@ from foliot.model.codec import (
 )
 from foliot.model.job import Action, Job
 from foliot.model.json_text import DEEPEST, LONGEST_TEXT
-from foliot.model.policy import OnLost, Policy, Retry
+from foliot.model.policy import Policy, Retry
 from foliot.model.policy_codec import decode_policy, encode_policy
 from foliot.model.state import State
 from foliot.schedules import Schedule
@@ -232,12 +232,6 @@ def test_a_text_as_deep_and_as_long_as_allowed_is_read() -> None:
             "does not come back",
         ),
         (replace(BACKUP, revision="\ud800"), "revision", "surrogate"),
-        (replace(BACKUP, enabled=cast("bool", 1)), "enabled", "true or false"),
-        (
-            replace(BACKUP, policy=Policy(on_lost=cast("OnLost", "perhaps"))),
-            "policy.on_lost",
-            "must be restart",
-        ),
         (replace(BACKUP, schedule=cast("Schedule", "@daily")), "schedule", "must be a Cron"),
         (replace(BACKUP, extra={"name": 1}), "name", "this version knows it"),
         (

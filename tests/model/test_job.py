@@ -55,6 +55,23 @@ REFUSED: dict[str, tuple[str, Callable[[], object], str]] = {
         lambda: replace(BACKUP, schedule=Once("0001-01-01T00:00:00+00:00")),
         "must lie between",
     ),
+    "a switch that is a number": (
+        "enabled",
+        lambda: replace(BACKUP, enabled=cast("bool", 1)),
+        "True or False",
+    ),
+    "a switch that is a word": (
+        "enabled",
+        lambda: replace(BACKUP, enabled=cast("bool", "no")),
+        "True or False",
+    ),
+    "a removal that is a word": (
+        "auto_remove",
+        lambda: replace(BACKUP, auto_remove=cast("bool", "yes")),
+        "True or False",
+    ),
+    "a name that is a number": ("name", lambda: replace(BACKUP, name=cast("str", 5)), "printable text"),
+    "a queue that is a number": ("queue", lambda: replace(BACKUP, queue=cast("str", 5)), "printable text"),
     "data that holds itself": ("action.data", lambda: with_data(a=circle()), "holds itself"),
     "data that is no mapping": (
         "action.data",

@@ -9,8 +9,20 @@ from typing import NamedTuple
 
 import pytest
 
-from foliot.errors import InvalidDurationError, InvalidPolicyError
-from foliot.model.policy import Keep, Misfire, MisfireMode, Overlap, OverlapMode, Policy, Retry, parallel
+from foliot.errors import InvalidPolicyError
+from foliot.model.policy import (
+    FirstSeen,
+    Keep,
+    Misfire,
+    MisfireMode,
+    OnChange,
+    OnLost,
+    Overlap,
+    OverlapMode,
+    Policy,
+    Retry,
+    parallel,
+)
 from foliot.model.presets import API, BEAT, CODE, DECLARATIVE, ROLLCRON
 
 NO = timedelta(0)
@@ -113,6 +125,39 @@ REFUSED: dict[str, Callable[[], object]] = {
     "keep.days long": lambda: Keep(days=2**63),
     "timeout": lambda: Policy(timeout=NO),
     "timeout long": lambda: Policy(timeout=timedelta.max),
+    # What is of another type. Booleans are no numbers, and words are no booleans.
+    "misfire.limit flag": lambda: Misfire(limit=True),
+    "misfire.limit half": lambda: Misfire(limit=1.5),  # type: ignore[arg-type]
+    "misfire.grace number": lambda: Misfire(grace=5),  # type: ignore[arg-type]
+    "misfire.grace text": lambda: Misfire(grace="soon"),  # type: ignore[arg-type]
+    "misfire.mode number": lambda: Misfire(mode=5),  # type: ignore[arg-type]
+    "overlap.limit half": lambda: Overlap(limit=2.5),  # type: ignore[arg-type]
+    "overlap.limit flag": lambda: parallel(True),  # noqa: FBT003
+    "overlap.limit huge": lambda: parallel(10**400),
+    "retry.max text": lambda: Retry(max="3"),  # type: ignore[arg-type]
+    "retry.max flag": lambda: Retry(max=True),
+    "retry.max huge": lambda: Retry(max=10**400),
+    "retry.delay number": lambda: Retry(delay=10),  # type: ignore[arg-type]
+    "retry.backoff flag": lambda: Retry(backoff=True),
+    "retry.backoff text": lambda: Retry(backoff="2"),  # type: ignore[arg-type]
+    "retry.jitter text": lambda: Retry(jitter="0.1"),  # type: ignore[arg-type]
+    "retry.is_preempted": lambda: Retry(is_preempted="no"),  # type: ignore[arg-type]
+    "keep.last text": lambda: Keep(last="5"),  # type: ignore[arg-type]
+    "keep.last flag": lambda: Keep(last=True),
+    "keep.days half": lambda: Keep(days=1.5),  # type: ignore[arg-type]
+    "keep.problems_only": lambda: Keep(problems_only=1),  # type: ignore[arg-type]
+    "timeout number": lambda: Policy(timeout=5),  # type: ignore[arg-type]
+    "timeout flag": lambda: Policy(timeout=True),  # type: ignore[arg-type]
+    "retry": lambda: Policy(retry=5),  # type: ignore[arg-type]
+    "keep": lambda: Policy(keep=5),  # type: ignore[arg-type]
+    "overlap": lambda: Policy(overlap=5),  # type: ignore[arg-type]
+    "misfire": lambda: Policy(misfire=5),  # type: ignore[arg-type]
+    "on_lost": lambda: Policy(on_lost=5),  # type: ignore[arg-type]
+    "on_lost text": lambda: Policy(on_lost="perhaps"),  # type: ignore[arg-type]
+    "on_change": lambda: Policy(on_change=None),  # type: ignore[arg-type]
+    "first_seen": lambda: Policy(first_seen=True),  # type: ignore[arg-type]
+    "before_first_run": lambda: Policy(before_first_run="no"),  # type: ignore[arg-type]
+    "remembers": lambda: Policy(remembers=0),  # type: ignore[arg-type]
 }
 
 
@@ -122,6 +167,19 @@ def test_a_policy_that_cannot_be_right_is_refused_by_name(field: str, build: Cal
     with pytest.raises(InvalidPolicyError, match=f"^invalid {field} ") as caught:
         build()
     assert caught.value.details["field"] == field
+
+
+def test_what_stands_in_the_place_of_a_policy_is_told_what_would_be_right() -> None:
+    for field, hint in {"retry": "Retry(max=5)", "keep": "Keep(last=5)", "overlap": "parallel(5)"}.items():
+        with pytest.raises(InvalidPolicyError) as caught:
+            Policy(**{field: 5})  # type: ignore[arg-type]
+        assert hint in str(caught.value.hint)
+
+
+def test_a_word_becomes_the_member_that_the_planner_looks_for() -> None:
+    policy = Policy(on_lost="give_up", on_change="last", first_seen="now")  # type: ignore[arg-type]
+    assert policy.on_lost is OnLost.GIVE_UP
+    assert (policy.on_change, policy.first_seen) == (OnChange.LAST, FirstSeen.NOW)
 
 
 def test_edges_that_are_right() -> None:
@@ -134,7 +192,7 @@ def test_edges_that_are_right() -> None:
 def test_a_negative_jitter_and_an_unreadable_delay_are_refused() -> None:
     with pytest.raises(InvalidPolicyError):
         Retry(jitter=-0.1)
-    with pytest.raises(InvalidDurationError):
+    with pytest.raises(InvalidPolicyError, match=r"invalid retry\.delay soon: is no duration"):
         Retry(delay="soon")
 
 

@@ -37,7 +37,7 @@ def test_a_start_after_a_suspend_is_late_in_the_log_and_in_the_metrics(
     url: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     clock, metrics = SuspendedHost(), Metrics()
-    app = Foliot(url, name="p", clock=clock, lease="600ms", metrics=metrics)
+    app = Foliot(url, name="p", clock=clock, lease="1s", metrics=metrics)
     ran = asyncio.Event()
 
     @app.job(Once(clock.now() + timedelta(seconds=20)), name="x")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
+from datetime import timedelta
 
 import pytest
 
@@ -198,6 +199,19 @@ def test_no_value_can_pretend_to_be_another_field_or_line(value: object, text: s
     assert quoted(value) == text
 
 
+def test_a_run_that_a_new_job_owes_is_late_only_since_the_job_is_there(
+    lines: Callable[[], list[str]],
+) -> None:
+    prompt, slow = started("app/new", late=45), started("app/slow", late=45)
+    log = LogListener()
+    log.on_events([told(Happening.DECLARED, "app/new")._replace(at=prompt.at - timedelta(seconds=1))])
+    log.on_events([told(Happening.DECLARED, "app/slow")._replace(at=slow.at - timedelta(seconds=11))])
+    log.on_events([prompt])
+    assert "start_late" not in "".join(lines())
+    log.on_events([slow])
+    assert "start_late run=app/slow" in "".join(lines())
+
+
 def test_a_line_that_nobody_wants_costs_nothing(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.WARNING, logger="foliot")
     with pytest.raises(KeyError):
@@ -240,5 +254,6 @@ def test_the_names_and_levels_are_pinned() -> None:
         "clock_jumped": "WARNING",
         "clock_skewed": "WARNING",
         "listener_failed": "ERROR",
+        "task_failed": "ERROR",
         "engine_failed": "CRITICAL",
     }

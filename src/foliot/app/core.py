@@ -7,6 +7,8 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, fields
 from datetime import datetime, timedelta
+from difflib import get_close_matches
+from sys import maxsize
 from typing import Any, Protocol
 from uuid import uuid4
 
@@ -16,19 +18,32 @@ from foliot.engine.plan_command import Cancel, Command, Pause, Resume, RunNow, p
 from foliot.engine.plan_definition import plan_declared, plan_removed
 from foliot.errors import (
     CommandRefusedError,
+    InvalidJobError,
     InvalidPolicyError,
+    InvalidStoreError,
     JobNotFoundError,
     StaleRevisionError,
     StoreUnavailableError,
+    shorten,
 )
 from foliot.model.attempt import Attempt
 from foliot.model.decision import Event
-from foliot.model.job import Job
+from foliot.model.job import LONGEST_NAME, Job, is_name
 from foliot.model.view import SourceHealth
 from foliot.protocols import Changes, Clock, JobQuery, JobView, Listener, Monitor, RunQuery
-from foliot.wiring import FullStore, open_store
+from foliot.schedules.duration import format_duration
+from foliot.schedules.schedule import check_aware
+from foliot.wiring import FullStore, check_url, open_store
 
 _PAGE = 1000
+# A lease is renewed three times in its length: what is shorter runs out while the store does its work.
+_SHORTEST = {
+    "lease": timedelta(seconds=1),
+    "drain": timedelta(microseconds=1),
+    "poll": timedelta(milliseconds=10),
+}
+_LONGEST = timedelta(days=36_525)
+_MOST_SLOTS = 1_000_000_000
 _MOST_RUNS = 1_000_000  # of one job, that an answer is looked for in
 
 
@@ -57,19 +72,41 @@ class AppSettings:
 
     def __post_init__(self) -> None:
         for name in ("lease", "drain", "poll"):
-            object.__setattr__(self, name, as_duration(name, getattr(self, name)))
+            duration = as_duration(name, getattr(self, name))
+            least, most = _SHORTEST[name], _LONGEST
+            if not least <= duration <= most:
+                reason = f"must lie between {format_duration(least)} and {format_duration(most)}"
+                raise InvalidPolicyError(name, getattr(self, name), reason, hint='such as "30s"')
+            object.__setattr__(self, name, duration)
         slots: object = {"default": self.slots} if isinstance(self.slots, int) else self.slots
-        if not isinstance(slots, Mapping) or not slots or not all(_is_count(n) for n in slots.values()):
+        if not isinstance(slots, Mapping) or not slots or not all(map(_is_slot, slots.items())):
             hint = 'a number, or one for each queue: {"default": 100, "slow": 2}'
-            raise InvalidPolicyError("slots", self.slots, "must be at least 1", hint=hint)
+            reason = f"must be a number from 1 to {_MOST_SLOTS}"
+            raise InvalidPolicyError("slots", self.slots, reason, hint=hint)
         object.__setattr__(self, "slots", dict(slots))
         if self.metrics is not None and not hasattr(self.metrics, "on_pulse"):
             hint = "Metrics() of foliot.observability"
             raise InvalidPolicyError("metrics", self.metrics, "cannot be told anything", hint=hint)
 
 
-def _is_count(value: object) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and value >= 1
+def _is_slot(slot: tuple[object, object]) -> bool:
+    queue, count = slot
+    is_count = isinstance(count, int) and not isinstance(count, bool)
+    return is_name(queue) and is_count and 1 <= count <= _MOST_SLOTS  # type: ignore[operator] # it is one
+
+
+def check_clock(clock: object) -> None:
+    """Refuse what cannot tell the time."""
+    if not all(callable(getattr(clock, name, None)) for name in ("now", "monotonic", "wait")):
+        hint = "leave it out, or give it a ManualClock() of foliot.testing.clock"
+        raise InvalidPolicyError("clock", clock, "is no clock", hint=hint)
+
+
+def check_store(store: object) -> None:
+    """Refuse what can be no store's URL."""
+    if not isinstance(store, str):
+        raise InvalidStoreError(shorten(store), "is no URL", hint='such as "sqlite:///jobs.db"')
+    check_url(store)
 
 
 def make_settings(given: Mapping[str, Any]) -> AppSettings:
@@ -77,7 +114,8 @@ def make_settings(given: Mapping[str, Any]) -> AppSettings:
     known = [field.name for field in fields(AppSettings)]
     for name in given:
         if name not in known:
-            hint = f"one of: {', '.join(known)}"
+            close = get_close_matches(name, known, n=1)
+            hint = f"did you mean {close[0]}?" if close else f"one of: {', '.join(known)}"
             raise InvalidPolicyError("setting", name, "is not known", hint=hint)
     return AppSettings(**given)
 
@@ -185,9 +223,12 @@ class Core:
 
     # -- commands ----------------------------------------------------------------------------------
 
-    async def trigger(self, name: str, request: str | None) -> str:
+    async def trigger(self, name: object, request: object) -> str:
         """Ask for a run; its key."""
-        request = request or uuid4().hex
+        request = uuid4().hex if request is None else request
+        if not is_name(request):
+            reason = f"a request must be a printable text of 1 to {LONGEST_NAME} characters"
+            raise CommandRefusedError(shorten(name), reason)
         return f"{await self._command(name, RunNow(request))}!{request}"
 
     async def pause(self, name: str) -> None:
@@ -198,15 +239,17 @@ class Core:
         """Resume a job."""
         await self._command(name, Resume())
 
-    async def cancel(self, run_key: str) -> None:
+    async def cancel(self, run_key: object) -> None:
         """Ask a run to end."""
+        if not isinstance(run_key, str) or not run_key.isprintable():
+            raise CommandRefusedError(shorten(run_key), "no such run is open")
         job = run_key[: max(run_key.rfind("@"), run_key.rfind("!"), 0)]
         try:
             await self._update(job, Cancel(run_key))
         except JobNotFoundError:
             raise CommandRefusedError(run_key, "no such run is open") from None
 
-    async def _command(self, name: str, command: Command) -> str:
+    async def _command(self, name: object, command: Command) -> str:
         key = (await self._view(name)).key
         await self._update(key, command)
         return key
@@ -219,8 +262,10 @@ class Core:
 
     # -- questions ---------------------------------------------------------------------------------
 
-    async def _view(self, name: str) -> JobView:
+    async def _view(self, name: object) -> JobView:
         """A job by its name, whether it is in the code or was added."""
+        if not is_name(name):
+            raise JobNotFoundError(shorten(name))
         keys = frozenset({f"{self.name}/{name}", f"{self.added}/{name}"})
         views = await (await self.store()).jobs(JobQuery(keys=keys))
         if not views:
@@ -237,18 +282,26 @@ class Core:
                 after = page[-1].key
         return found
 
-    async def history(self, name: str | None, limit: int) -> Sequence[Attempt]:
+    async def history(self, name: object, limit: object) -> Sequence[Attempt]:
         """The latest attempts."""
+        if isinstance(limit, bool) or not isinstance(limit, int) or not 0 <= limit <= maxsize:
+            raise InvalidJobError("limit", limit, "must be a number that is not negative", hint="such as 20")
         job = None if name is None else (await self._view(name)).key
         return await (await self.store()).runs(RunQuery(job=job, limit=limit))
 
-    async def log(self, attempt: Attempt) -> str:
+    async def log(self, attempt: object) -> str:
         """What an attempt wrote."""
+        if not isinstance(attempt, Attempt):
+            raise InvalidJobError(
+                "attempt", attempt, "is no attempt", hint="one of those that history() gives"
+            )
         output = await (await self.store()).output(*attempt.key)
         return output.text if output else ""
 
     async def why(self, name: str, at: datetime | None, kinds: frozenset[str]) -> Why:
         """What is to be said about a job, at an instant."""
+        if at is not None:
+            check_aware(at)
         view, store = await self._view(name), await self.store()
         since = None if at is None else look_back(at)
         runs = await store.runs(RunQuery(job=view.key, since=since, limit=_MOST_RUNS)) if at else ()

@@ -11,31 +11,38 @@ new release of the code changes the first and leaves the second alone.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterable, Awaitable, Callable, Coroutine, Iterable, Mapping, Sequence
+import inspect
+from collections.abc import (
+    AsyncIterable,
+    Awaitable,
+    Callable,
+    Coroutine,
+    Iterable,
+    Mapping,
+    Sequence,
+)
 from datetime import datetime
 from types import TracebackType
 from typing import Any, Self, TypeVar, Unpack
 
-from foliot.app.core import Core, make_settings
-from foliot.app.options import JobOptions, Template, make_schedule
+from foliot.app.core import Core, check_clock, check_store, make_settings
+from foliot.app.options import JobOptions, Scheduled, Template, each, make_schedule, name_job, naming
 from foliot.app.part import Part
-from foliot.app.registry import Registry
-from foliot.app.runtime import Runtime
+from foliot.app.registry import Registry, name_of
+from foliot.app.runtime import Runtime, begins_before
 from foliot.app.status import JobStatus, status_of
-from foliot.app.thread import LoopThread
+from foliot.app.thread import EngineThread, LoopThread, as_coroutine, closing_if_refused
 from foliot.clock import SystemClock
 from foliot.engine.foresight import Why
-from foliot.errors import AppStateError, InvalidJobError
+from foliot.errors import AppStateError, InvalidJobError, InvalidPolicyError
 from foliot.model.attempt import Attempt
 from foliot.model.decision import Event
 from foliot.model.job import Action, Job
 from foliot.protocols import Clock
 from foliot.schedules import Every, Schedule
-from foliot.wiring import check_url
 
 F = TypeVar("F", bound=Callable[..., Any])
 T = TypeVar("T")
-Scheduled = tuple[str, Schedule | str, Callable[..., Any] | str, Mapping[str, Any] | None]
 
 _BATCH = 10_000
 
@@ -51,14 +58,16 @@ class Foliot:
         clock: Clock | None = None,
         **settings: Any,
     ) -> None:
-        check_url(store)
+        check_store(store)
         self.name = name
         self._registry = Registry()
-        self._core = Core(store, name, clock or SystemClock(), make_settings(settings))
+        self._check_name()
+        clock = SystemClock() if clock is None else clock
+        check_clock(clock)
+        self._core = Core(store, name, clock, make_settings(settings))
         self._parts: list[Part] = []
         self._runtime: Runtime | None = None
-        self._thread: LoopThread | None = None
-        self._check_name()
+        self._thread = EngineThread(name, self._core.close)
 
     def _check_name(self) -> None:
         """Refuse now what every job of this name would refuse later."""
@@ -75,23 +84,31 @@ class Foliot:
         **options: Unpack[JobOptions],
     ) -> Callable[[F], F]:
         """Declare a job: the function below runs by this schedule. The function itself stays as it is."""
-        rule, template = make_schedule(schedule, timezone), Template(self.name, options)
+        rule = make_schedule(schedule, timezone)
+        if name is not None:
+            self._template(name, options)  # refused here already; without a name, when there is one
 
         def declare(function: F) -> F:
-            job_name = name or function.__name__
-            kind = self._registry.add_function(job_name, function)
-            action = self._registry.action(function, None)
-            self._registry.add_job(template.declared(job_name, rule, action))
+            job_name = name_of(function, name)
+            template = self._template(job_name, options)
+            with naming(job_name):
+                kind = self._registry.add_function(job_name, function)
+                action = self._registry.action(function, None)
+                self._registry.add_job(template.declared(job_name, rule, action))
             self._announce(kind)
             return function
 
         return declare
 
+    def _template(self, job: str, options: JobOptions) -> Template:
+        with naming(job):
+            return Template(self.name, options)
+
     def action(self, function: F | None = None, *, name: str | None = None) -> Any:
         """Make a function something that jobs can be scheduled for: `@app.action`, or with a name."""
 
         def register(function: F) -> F:
-            self._announce(self._registry.add_function(name or function.__name__, function))
+            self._announce(self._registry.add_function(name_of(function, name), function))
             return function
 
         return register if function is None else register(function)
@@ -100,17 +117,20 @@ class Foliot:
         """Have the engine carry out the jobs of another source, too, such as a git repository's."""
         if self._runtime is not None:
             raise AppStateError(self.name, "it is running", hint="attach it before")
+        if not all(callable(getattr(part, name, None)) for name in ("begin", "live", "close", "title")):
+            raise InvalidPolicyError("part", part, "is no part", hint="such as Rollcron(…)")
         self._parts.append(part)
 
     def use_store(self, store: str) -> None:
         """Keep the jobs elsewhere than the code says: for whoever runs it, not for whoever wrote it."""
-        check_url(store)
-        if self._runtime is not None or self._thread is not None:
+        check_store(store)
+        if self._runtime is not None or self._thread.is_open:
             raise AppStateError(self.name, "its store is open", hint="say so before it is used")
         self._core.url = store
 
     def _announce(self, kind: str) -> None:
         """What is registered while the engine runs is declared at once."""
+        self._thread.refuse_if_forked()
         if self._runtime is not None:
             self._runtime.learn(kind)
 
@@ -128,6 +148,8 @@ class Foliot:
     ) -> None:
         """Add a job, or change it; it stays until it is unscheduled, whatever the code declares."""
         rule = make_schedule(schedule, timezone)
+        with naming(name):
+            Template(self._core.added, options)
         await self.schedule_many([(name, rule, action, payload)], **options)
 
     async def schedule_many(
@@ -138,11 +160,14 @@ class Foliot:
         """Add or change many jobs, in batches; how many. A batch is taken whole or not at all."""
         count, template = 0, Template(self._core.added, options)
         batch: list[Job] = []
-        async for name, schedule, action, payload in _each(jobs):
-            if name in self._registry:
-                raise InvalidJobError("name", name, "is declared in the code", hint="choose another name")
-            what = self._registry.action(action, payload)
-            batch.append(template.scheduled(name, make_schedule(schedule, None), what))
+        async for name, schedule, action, payload in each(jobs):
+            try:  # in this loop, `naming` would cost a million jobs a second
+                self._registry.refuse_declared(name)
+                what = self._registry.action(action, payload)
+                batch.append(template.scheduled(name, make_schedule(schedule, None), what))
+            except InvalidJobError as error:
+                name_job(error, name)
+                raise
             if len(batch) >= _BATCH:
                 count += await self._add(batch)
                 batch = []
@@ -204,6 +229,10 @@ class Foliot:
 
     def listen(self, listener: Callable[[Event], None]) -> Callable[[Event], None]:
         """Have a function told of every event, on the engine's thread, so it must be quick."""
+        given: object = listener
+        if not callable(given) or inspect.iscoroutinefunction(listener):
+            hint = "give it a plain function that takes an event"
+            raise InvalidJobError("listener", listener, "cannot be called by the engine", hint=hint)
         self._core.listeners.append(listener)
         return listener
 
@@ -212,71 +241,90 @@ class Foliot:
     async def run(self) -> None:
         """Run until SIGTERM or Ctrl-C: then drain. A second signal ends what runs at once."""
         runtime = self._make_runtime(asyncio.get_running_loop())
-        with runtime.heeding_signals() as asked:
-            beginning = asyncio.ensure_future(self._begin(runtime))
-            if not await _begins_before(asked, beginning):
-                return
-            try:
-                await runtime.until(asked)
-            finally:
-                await self._finish()
+        try:
+            with runtime.heeding_signals() as asked:
+                beginning = asyncio.ensure_future(self._begin(runtime))
+                if not await begins_before(asked, beginning):
+                    return
+                try:
+                    await runtime.until(asked)
+                finally:
+                    await self._finish()
+        finally:
+            self._leave()
 
     async def __aenter__(self) -> Self:
-        await self._begin(self._make_runtime(asyncio.get_running_loop()))
+        runtime = self._make_runtime(asyncio.get_running_loop())
+        try:
+            await self._begin(runtime)
+        except BaseException:
+            self._leave()
+            raise
         return self
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        await self._finish()
+        try:
+            await self._finish()
+        finally:
+            self._leave()
 
     def start(self) -> None:
         """Run in the background, from a program without an event loop. Coroutines get a loop of their own."""
         jobs_thread = LoopThread(f"foliot-{self.name}-jobs")
         try:
             runtime = self._make_runtime(jobs_thread.loop, jobs_thread)
-            self._engine_thread().submit(self._begin(runtime)).result()
+            self._thread.get().submit(self._begin(runtime)).result()
         except BaseException:
             jobs_thread.close()
+            self._leave()
             raise
 
     def stop(self) -> None:
         """End what `start` began: claim no more, let what runs end for a while, then end it."""
+        self._thread.refuse_if_forked()
         runtime = self._runtime
-        threads = (self._thread, None if runtime is None else runtime.jobs_thread)
-        if any(thread is not None and thread.is_current for thread in threads):
-            hint = "call it from the thread that started it"
+        if self._thread.is_current or (runtime is not None and runtime.is_in_job):
+            hint = "have the program stop it, from the thread that started it: set an event for that thread"
             raise AppStateError(self.name, "a job or a listener cannot stop what runs it", hint=hint)
+        if runtime is not None and runtime.is_on_jobs_loop:
+            hint = "leave the `async with` block, or cancel the task that awaits app.run()"
+            raise AppStateError(
+                self.name, "stop() would block the event loop that its jobs run on", hint=hint
+            )
         if runtime is not None:
-            self._engine_thread().submit(self._finish()).result()
+            self._thread.get().submit(self._finish()).result()
             if runtime.jobs_thread is not None:
                 runtime.jobs_thread.close()
         self.close()
 
     def wait(self, work: Awaitable[T]) -> T:
         """Do from plain code what is awaited elsewhere: `app.wait(app.trigger("x"))`."""
-        thread = self._engine_thread()
-        if thread.is_current:
-            hint = "schedule it on another thread, or make the listener quick"
-            raise AppStateError(self.name, "the engine's own thread cannot wait for itself", hint=hint)
-        return thread.submit(self._after_declarations(_as_coroutine(work))).result()
+        with closing_if_refused(work):
+            self._thread.refuse_if_forked()
+            if self._thread.is_current:
+                hint = "schedule it on another thread, or make the listener quick"
+                raise AppStateError(self.name, "the engine's own thread cannot wait for itself", hint=hint)
+        with self._thread.held() as thread:
+            return thread.submit(self._after_declarations(as_coroutine(work))).result()
 
     def close(self) -> None:
         """Let go of the store. Only for programs that schedule and do not run; `stop` does it otherwise."""
+        self._thread.refuse_if_forked()
         if self._runtime is not None:
             raise AppStateError(self.name, "it is running", hint="stop it first")
-        if self._thread is not None:
-            self._thread.submit(self._core.close()).result()
-            self._thread.close()
-            self._thread = None
+        self._thread.close()
 
     # -- inside ------------------------------------------------------------------------------------
 
     def _make_runtime(
         self, jobs_loop: asyncio.AbstractEventLoop, jobs_thread: LoopThread | None = None
     ) -> Runtime:
+        self._thread.refuse_if_forked()
         if self._runtime is not None:
             raise AppStateError(self.name, "it is running already")
+        self._thread.stay()
         self._runtime = Runtime(self._core, self._registry, jobs_loop, jobs_thread, self._parts)
         return self._runtime
 
@@ -313,51 +361,25 @@ class Foliot:
             self._runtime = None
             await self._core.close()
 
-    def _engine_thread(self) -> LoopThread:
-        if self._thread is None:
-            self._thread = LoopThread(f"foliot-{self.name}")
-        return self._thread
+    def _leave(self) -> None:
+        """What has ended leaves no thread behind."""
+        if self._runtime is None:
+            self._thread.leave()
 
     async def _call(self, work: Coroutine[Any, Any, T]) -> T:
         """Everything that touches the store happens on the engine's thread."""
-        if asyncio.get_running_loop() is self._engine_thread().loop:
+        with closing_if_refused(work):
+            self._thread.refuse_if_forked()
+        if self._thread.is_running_here:
             return await work
-        return await self._on_engine(self._after_declarations(work))
+        with self._thread.held() as thread:
+            return await thread.call(self._after_declarations(work))
 
     async def _on_engine(self, work: Coroutine[Any, Any, T]) -> T:
-        thread = self._engine_thread()
-        return await (work if asyncio.get_running_loop() is thread.loop else thread.call(work))
+        return await (work if self._thread.is_running_here else self._thread.get().call(work))
 
     async def _after_declarations(self, work: Coroutine[Any, Any, T]) -> T:
         """What was declared a line above is there for the next call."""
         if self._runtime is not None:
             await self._runtime.declared()
         return await work
-
-
-async def _begins_before(asked: asyncio.Event, beginning: asyncio.Future[None]) -> bool:
-    """Whether it has begun before it was asked to stop; if not, it no longer does. Raises what went wrong."""
-    stopping = asyncio.ensure_future(asked.wait())
-    try:
-        await asyncio.wait((beginning, stopping), return_when=asyncio.FIRST_COMPLETED)
-    finally:
-        stopping.cancel()
-        if is_late := not beginning.done():
-            beginning.cancel()
-            await asyncio.wait((beginning,))
-    if not is_late:
-        beginning.result()
-    return not is_late
-
-
-async def _each(jobs: Iterable[Scheduled] | AsyncIterable[Scheduled]) -> AsyncIterable[Scheduled]:
-    if isinstance(jobs, AsyncIterable):
-        async for job in jobs:
-            yield job
-    else:
-        for job in jobs:
-            yield job
-
-
-async def _as_coroutine(work: Awaitable[T]) -> T:
-    return await work

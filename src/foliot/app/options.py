@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import AsyncIterable, Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import replace
 from datetime import datetime, timedelta
+from difflib import get_close_matches
 from typing import Any, Literal, TypedDict
 
-from foliot.errors import InvalidJobError, InvalidPolicyError
+from foliot.errors import InvalidJobError, InvalidPolicyError, shorten
 from foliot.model.job import Action, Job
 from foliot.model.policy import (
+    DURATION_HINT,
     FirstSeen,
     Keep,
     Misfire,
@@ -20,9 +23,9 @@ from foliot.model.policy import (
     OverlapMode,
     Policy,
     Retry,
+    read_duration,
 )
-from foliot.schedules import Cron, Once, Schedule
-from foliot.schedules.duration import parse_duration
+from foliot.schedules import Cron, Every, Once, Schedule
 
 
 class JobOptions(TypedDict, total=False):
@@ -44,7 +47,20 @@ class JobOptions(TypedDict, total=False):
     auto_remove: bool
 
 
+Scheduled = tuple[str, Schedule | str, Callable[..., Any] | str, Mapping[str, Any] | None]
+
 _OF_THE_JOB = ("queue", "enabled", "repeat_until", "auto_remove")
+_EXAMPLE = Every("1h")
+_FOUR = "(name, schedule, action, payload)"
+_WORDS_OF_OTHERS = {
+    "tz": "timezone",
+    "concurrency": "overlap",
+    "max_instances": "overlap=parallel(…)",
+    "coalesce": "misfire",
+    "catchup": "misfire",
+    "misfire_grace_time": "grace",
+    "max_retries": "retry",
+}
 
 
 def make_schedule(schedule: Schedule | str, timezone: str | None) -> Schedule:
@@ -54,7 +70,7 @@ def make_schedule(schedule: Schedule | str, timezone: str | None) -> Schedule:
         hint = 'write @app.job("*/5 * * * *"), or give it Cron, Every or Once'
         raise InvalidJobError("schedule", schedule, "is no schedule", hint=hint)
     if isinstance(schedule, str):
-        return Cron(schedule, timezone=timezone or "UTC")
+        return Cron(schedule, timezone="UTC" if timezone is None else timezone)
     if timezone is not None:
         raise InvalidPolicyError(
             "timezone", timezone, "is for rules that are given as text", hint="give it to the schedule itself"
@@ -67,11 +83,14 @@ class Template:
 
     def __init__(self, source: str, options: JobOptions) -> None:
         given: dict[str, Any] = dict(options)
+        _refuse_unknown(given)
         self._own = {field: given.pop(field) for field in _OF_THE_JOB if field in given}
         self._source = source
         self.policy = make_policy(given)
         # What a person schedules for a time that has just passed is meant to run, not to be forgotten.
         self._at_once = self.policy if "first_seen" in given else make_policy({**given, "first_seen": "now"})
+        # Of the job's own options, now: the first of a million jobs may come much later.
+        self._make("check", _EXAMPLE, Action(kind="check"), self.policy)
 
     def declared(self, name: str, schedule: Schedule, action: Action) -> Job:
         """A job of the code."""
@@ -88,6 +107,32 @@ class Template:
         )
 
 
+def _refuse_unknown(given: Mapping[str, Any]) -> None:
+    known = tuple(JobOptions.__annotations__)
+    for name in given:
+        if name not in known:
+            close = _WORDS_OF_OTHERS.get(name) or next(iter(get_close_matches(name, known, n=1)), None)
+            hint = f"did you mean {close}?" if close else f"one of: {', '.join(known)}"
+            raise InvalidPolicyError("option", name, "is not known", hint=hint)
+
+
+@contextmanager
+def naming(job: object) -> Iterator[None]:
+    """Say of an error whose it is."""
+    try:
+        yield
+    except InvalidJobError as error:
+        name_job(error, job)
+        raise
+
+
+def name_job(error: InvalidJobError, job: object) -> None:
+    """Put the job's name into an error's sentence."""
+    error.message = f"job {shorten(job)}: {error.message}"
+    error.args = (error.message,)
+    error.details["job"] = job
+
+
 def make_policy(options: Mapping[str, Any]) -> Policy:
     """Policies from what users write: durations and modes may be text."""
     given = dict(options)
@@ -97,10 +142,7 @@ def make_policy(options: Mapping[str, Any]) -> Policy:
     for field, kinds in _BY_NAME.items():
         if isinstance(given.get(field), str):
             given[field] = _by_name(field, given[field], kinds)
-    try:
-        policy = Policy(**given)
-    except TypeError as error:
-        raise InvalidPolicyError("options", sorted(given), str(error)) from None
+    policy = Policy(**given)
     if grace is None:
         return policy
     return replace(policy, misfire=replace(policy.misfire, grace=as_duration("grace", grace)))
@@ -126,7 +168,27 @@ def _by_name(field: str, text: str, kinds: Any) -> Any:
 
 def as_duration(field: str, value: timedelta | str) -> timedelta:
     """A duration, which may be given as text such as "1h30m"."""
-    duration: object = parse_duration(value) if isinstance(value, str) else value
-    if not isinstance(duration, timedelta) or duration <= timedelta(0):
-        raise InvalidPolicyError(field, value, "must be a positive duration", hint='such as "30s" or "5m"')
+    duration = read_duration(field, value)
+    if duration <= timedelta(0):
+        raise InvalidPolicyError(field, value, "must be a positive duration", hint=DURATION_HINT)
     return duration
+
+
+async def each(jobs: Iterable[Scheduled] | AsyncIterable[Scheduled]) -> AsyncIterable[Scheduled]:
+    """Jobs that are given at once, or one after the other."""
+    given: object = jobs
+    if isinstance(given, AsyncIterable):
+        async for job in given:
+            yield _four(job)
+    elif isinstance(given, Iterable) and not isinstance(given, str | bytes | Mapping):
+        for job in given:
+            yield _four(job)
+    else:
+        raise InvalidJobError("jobs", jobs, "must be many jobs, one after the other", hint=_FOUR)
+
+
+def _four(job: object) -> Scheduled:
+    if not isinstance(job, tuple | list) or len(job) != 4:  # noqa: PLR2004 - they are named below
+        raise InvalidJobError("jobs", job, "is not what a job is given by", hint=_FOUR)
+    name, schedule, action, payload = job
+    return name, schedule, action, payload

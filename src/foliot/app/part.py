@@ -37,7 +37,10 @@ class Part(Protocol):
         ...
 
     async def live(self) -> None:
-        """Do what there is to do while the engine works, until cancelled. Does not raise."""
+        """Do what there is to do while the engine works, until cancelled; return if there is nothing.
+
+        If it raises, the log is told, and after a pause it is called again.
+        """
         ...
 
     async def close(self) -> None:

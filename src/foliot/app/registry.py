@@ -6,10 +6,10 @@ import hashlib
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from foliot.errors import InvalidJobError
+from foliot.errors import InvalidJobError, shorten
 from foliot.executors.python import Function, describe
 from foliot.model.codec import encode_job
-from foliot.model.job import Action, Job
+from foliot.model.job import LONGEST_NAME, Action, Job, is_name
 from foliot.model.json_text import MisfitError
 from foliot.model.shape import DATA
 from foliot.protocols import Snapshot
@@ -29,22 +29,31 @@ class Registry:
         """Make a function an action; the kind of it."""
         if not callable(function):
             raise InvalidJobError("action", function, "is not a function")
+        if not is_name(name):
+            raise InvalidJobError("name", name, f"must be a printable text of 1 to {LONGEST_NAME} characters")
         kind = PREFIX + name
         known = self.functions.get(kind)
         if known is not None and not _is_same(known.call, function):
             raise InvalidJobError(
                 "action", name, "is the name of another action", hint="give it another name"
             )
-        self.functions[kind] = describe(function)
-        self._kinds[function] = kind
+        described = describe(function)
+        try:
+            self._kinds[function] = kind
+        except TypeError:
+            hint = "wrap it in a function"
+            raise InvalidJobError("action", function, "cannot be told from others", hint=hint) from None
+        self.functions[kind] = described
         return kind
 
     def add_job(self, job: Job) -> None:
         """Declare a job in code. A cell of a notebook that is run again declares it again."""
         self._jobs[job.name] = job
 
-    def __contains__(self, name: str) -> bool:
-        return name in self._jobs
+    def refuse_declared(self, name: object) -> None:
+        """A job of the code cannot be scheduled, too."""
+        if isinstance(name, str) and name in self._jobs:
+            raise InvalidJobError("name", name, "is declared in the code", hint="choose another name")
 
     @property
     def has_jobs(self) -> bool:
@@ -53,13 +62,17 @@ class Registry:
 
     def action(self, action: Callable[..., Any] | str, payload: Mapping[str, Any] | None) -> Action:
         """The action of a function with its arguments, which must fit."""
-        kind = PREFIX + action if isinstance(action, str) else self._kinds.get(action)
-        if kind is None:
+        kind = PREFIX + action if isinstance(action, str) else self._kind_of(action)
+        if kind is None or (isinstance(action, str) and not is_name(action)):
             name = getattr(action, "__name__", action)
             raise InvalidJobError(
-                "action", name, "is not registered", hint=f"put @app.action above `def {name}`"
+                "action", name, "is not registered", hint=f"put @app.action above `def {shorten(name)}`"
             )
         function = self.functions.get(kind)
+        given: object = payload
+        if given is not None and not isinstance(given, Mapping):
+            hint = 'such as payload={"user_id": 7}'
+            raise InvalidJobError("payload", payload, "must be a mapping, of arguments by name", hint=hint)
         if not payload:
             if function is not None:
                 _check_fit(kind, function, {})
@@ -71,11 +84,30 @@ class Registry:
         except MisfitError as error:
             raise InvalidJobError(f"payload.{error.path}", error.value, error.reason) from None
 
+    def _kind_of(self, action: object) -> str | None:
+        try:
+            return self._kinds.get(action)  # type: ignore[call-overload, no-any-return] # whatever it is
+        except TypeError:  # it has no hash, so it was not registered
+            return None
+
     def snapshot(self) -> Snapshot:
         """All that the code declares; the revision is a digest of it, so that the same code is the same."""
         jobs = tuple(self._jobs[name] for name in sorted(self._jobs))
         digest = hashlib.sha256("\n".join(encode_job(job) for job in jobs).encode())
         return Snapshot(f"code-{digest.hexdigest()[:20]}", jobs)
+
+
+def name_of(function: object, given: str | None) -> str:
+    """The name of a job or of an action: the given one, or else the function's own."""
+    if given is not None:
+        return given
+    if not callable(function):
+        raise InvalidJobError("action", function, "is not a function")
+    name: object = getattr(function, "__name__", None)
+    if not isinstance(name, str):
+        hint = 'give it one: name="…"'
+        raise InvalidJobError("name", function, "has no name of its own", hint=hint)
+    return name
 
 
 def _is_same(known: Callable[..., Any], new: Callable[..., Any]) -> bool:

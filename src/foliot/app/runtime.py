@@ -5,9 +5,10 @@ from __future__ import annotations
 import asyncio
 import concurrent.futures
 import signal
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from datetime import timedelta
+from functools import partial
 from importlib.metadata import version
 from typing import cast
 from uuid import uuid4
@@ -16,6 +17,7 @@ from foliot.app.core import Core
 from foliot.app.declaration import Declaration
 from foliot.app.part import Host, Part
 from foliot.app.registry import Registry
+from foliot.app.supervision import keep_alive, tell_listener
 from foliot.app.thread import LoopThread
 from foliot.engine.engine import Engine
 from foliot.engine.settings import RECOVER, Settings
@@ -67,7 +69,7 @@ class Runtime:
         if self._registry.has_jobs or not self._parts or await store.revision(self._core.name):
             # Jobs that were set aside are declared anew: the code is the same, what set them aside is not.
             await self._declare(anew=await self._has_damage())
-            self._keep(asyncio.ensure_future(self._tidy_on()))
+            self._keep_alive("revisions of the code", self._tidy_on)
         self._executors |= dict.fromkeys(self._registry.functions, self._python)
         self._mark()
         lease = cast("timedelta", self._core.settings.lease)
@@ -96,7 +98,10 @@ class Runtime:
         self._core.heed = self._heed
         asyncio.ensure_future(self._engine.run()).add_done_callback(self._note_end)
         for part in self._parts:
-            self._keep(asyncio.ensure_future(part.live()))
+            self._keep_alive(type(part).__name__, part.live)
+
+    def _keep_alive(self, name: str, work: Callable[[], Awaitable[None]]) -> None:
+        self._keep(asyncio.ensure_future(keep_alive(name, work, self._core.clock)))
 
     def _keep(self, task: asyncio.Task[None]) -> None:
         self._later.add(task)  # the loop itself would let go of it
@@ -106,8 +111,9 @@ class Runtime:
         return next((title for part in self._parts if (title := part.title(job))), None)
 
     def _watch(self, health: SourceHealth) -> None:
-        if self._core.settings.metrics is not None:
-            self._core.settings.metrics.on_source(health)
+        metrics = self._core.settings.metrics
+        if metrics is not None:
+            tell_listener(metrics, lambda: metrics.on_source(health))
 
     async def _close_parts(self) -> None:
         for part in self._parts:
@@ -174,6 +180,16 @@ class Runtime:
 
     # -- from anywhere -----------------------------------------------------------------------------
 
+    @property
+    def is_in_job(self) -> bool:
+        """Whether a job of this engine asks."""
+        return self._python.is_current or (self.jobs_thread is not None and self.jobs_thread.is_current)
+
+    @property
+    def is_on_jobs_loop(self) -> bool:
+        """Whether the loop that coroutines of jobs run on would wait for the answer."""
+        return asyncio._get_running_loop() is self._jobs_loop  # noqa: SLF001 - the public one raises if none runs
+
     def learn(self, kind: str) -> None:
         """The program has declared something while the engine runs."""
         if self._loop is not None:
@@ -187,7 +203,7 @@ class Runtime:
         tried: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._tries.add(tried)
         tried.add_done_callback(self._tries.discard)
-        self._keep(asyncio.ensure_future(self._declare_at_last(tried)))
+        self._keep_alive("declaration", partial(self._declare_at_last, tried))
 
     async def _declare_at_last(self, tried: asyncio.Future[None]) -> None:
         """A store that is busy is asked again: nobody would declare it a second time."""
@@ -263,6 +279,21 @@ class Runtime:
             self._beginning.cancel()
 
 
+async def begins_before(asked: asyncio.Event, beginning: asyncio.Future[None]) -> bool:
+    """Whether it has begun before it was asked to stop; if not, it no longer does. Raises what went wrong."""
+    stopping = asyncio.ensure_future(asked.wait())
+    try:
+        await asyncio.wait((beginning, stopping), return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        stopping.cancel()
+        if is_late := not beginning.done():
+            beginning.cancel()
+            await asyncio.wait((beginning,))
+    if not is_late:
+        beginning.result()
+    return not is_late
+
+
 async def _until(future: concurrent.futures.Future[None]) -> bool:
     """Wait for the end of it, however it ends; asking is not cancelled on to it."""
     await asyncio.wait((asyncio.shield(asyncio.wrap_future(future)),))
@@ -276,13 +307,13 @@ class _Tell:
         self._core = core
 
     def on_events(self, events: Sequence[Event]) -> None:
-        for listener in self._core.listeners:
-            try:
-                for event in events:
-                    listener(event)
-            except Exception as error:  # noqa: BLE001 - a listener's fault must not stop the engine
-                name = getattr(listener, "__qualname__", type(listener).__name__)
-                tell("listener_failed", error, listener=name, error=str(error))
+        for listener in tuple(self._core.listeners):
+            tell_listener(listener, partial(_tell_each, listener, events))
 
     def on_trouble(self, error: StoreError) -> None:
         pass
+
+
+def _tell_each(listener: Callable[[Event], None], events: Sequence[Event]) -> None:
+    for event in events:
+        listener(event)

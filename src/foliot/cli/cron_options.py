@@ -76,7 +76,14 @@ def _complete_zone(_: click.Context, __: click.Parameter, incomplete: str) -> li
     return sorted(name for name in available_timezones() | {"local"} if name.startswith(incomplete))
 
 
-_EXPRESSION = click.argument("expression", nargs=-1, required=True, metavar="EXPR", callback=_one_expression)
+_EXPRESSION = click.argument(
+    "expression",
+    nargs=-1,
+    required=True,
+    metavar="EXPR",
+    type=click.UNPROCESSED,  # the grammar shows the place of a byte that is no text
+    callback=_one_expression,
+)
 _TIMEZONE = click.option(
     "--tz",
     "timezone",

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import sys
+from typing import Any
 
 import click
 
 from foliot.cli.output import write
+from foliot.errors import shorten
 
 EXIT_CODES = """
 \b
@@ -15,6 +17,28 @@ Exit codes:
   1  an error         4  no such job or run    9  findings
   2  wrong usage      6  store unreachable
 """
+
+
+class _Text(click.types.StringParamType):
+    """A text that can be written, stored and shown: the shell hands on any bytes."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """The text; a usage error that names the argument if it is none."""
+        text = super().convert(value, param, ctx)
+        if any("\ud800" <= character <= "\udfff" for character in text):
+            self.fail(f"{shorten(text)} is not UTF-8", param, ctx)
+        return text
+
+
+def with_checked_texts(command: click.Command) -> click.Command:
+    """The command, and those below it: their texts are checked. Paths may have any name."""
+    for param in command.params:
+        if type(param.type) is click.types.StringParamType:
+            param.type = _Text()
+    if isinstance(command, click.Group):
+        for inner in command.commands.values():
+            with_checked_texts(inner)
+    return command
 
 
 def make_group(name: str, summary: str, text: str, examples: str) -> click.Group:

@@ -18,6 +18,7 @@ from foliot.engine.plan_command import Backfill, Pause, Resume, RunNow, plan_com
 from foliot.errors import CommandRefusedError
 from foliot.model.attempt import Attempt, Outcome, run_key
 from foliot.model.decision import Decision
+from foliot.model.job import LONGEST_NAME, is_name
 from foliot.model.state import Record
 from foliot.protocols import RunQuery
 
@@ -111,8 +112,11 @@ async def trigger(  # noqa: PLR0913 - one argument for each option
     """
     if limit is not None and not wait:
         raise click.UsageError("--timeout needs --wait", click.get_current_context())
+    if request is not None and not is_name(request):
+        message = f"must be a printable text of 1 to {LONGEST_NAME} characters"
+        raise click.BadParameter(message, click.get_current_context(), param_hint="'--request'")
     record = await session.record(job)
-    request = request or uuid4().hex
+    request = uuid4().hex if request is None else request
     key = run_key(record.job.key, session.now, request)
     is_new = await _request(session, record.job.key, request)
     if is_new and not await session.servants(record):

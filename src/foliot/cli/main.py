@@ -10,6 +10,7 @@ from itertools import pairwise
 import click
 
 from foliot.cli.exit_code import ExitCode, exit_code_of
+from foliot.cli.group import with_checked_texts
 from foliot.cli.output import labelled, prepare_streams, silence, write, write_error, write_error_json
 from foliot.errors import FoliotError, shorten
 
@@ -50,7 +51,7 @@ class Groups(click.Group):
         if name not in self.list_commands(context):
             return None
         group: click.Command = getattr(import_module(f"foliot.cli.{name}"), name)
-        return group
+        return with_checked_texts(group)
 
 
 @click.group(

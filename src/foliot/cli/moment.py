@@ -16,6 +16,7 @@ from foliot.schedules.zone import load_zone
 _SECOND = timedelta(seconds=1)
 _NOTHING = timedelta(0)
 _THOUSAND = 1000
+_LONGEST = timedelta(days=36_525)
 
 
 def relative(instant: datetime | None, now: datetime) -> str:
@@ -65,10 +66,13 @@ def read_time(_: click.Context, __: click.Parameter, text: str | None) -> dateti
 def read_duration(_: click.Context, __: click.Parameter, text: str | None) -> timedelta | None:
     """A duration that was given, such as `90s` or `1h30m`."""
     try:
-        return None if text is None else parse_duration(text)
+        duration = None if text is None else parse_duration(text)
     except InvalidDurationError as error:
         hint = f"; {error.hint}" if error.hint else ""
         raise click.BadParameter(f"{error.message}{hint}") from None
+    if duration is not None and duration > _LONGEST:
+        raise click.BadParameter(f"{text} is longer than a hundred years")
+    return duration
 
 
 def in_zone(given: datetime, zone: tzinfo) -> datetime:

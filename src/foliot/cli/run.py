@@ -132,15 +132,15 @@ async def show(session: Session, *, run: str, as_json: bool) -> ExitCode:
     help="Of this attempt.  [default: the last that has started; with --follow the last]",
 )
 @click.option("-f", "--follow", is_flag=True, help="Go on until the attempt ends; exit with 8 if it fails.")
-@click.option("--raw", is_flag=True, help="To a terminal, too, print what was written as it is.")
+@click.option("--raw", is_flag=True, help="Print what was written as it is, escape sequences included.")
 @takes_store
 async def logs(  # noqa: PLR0913 - one argument for each option
     session: Session, *, run: str, number: int | None, follow: bool, raw: bool, as_json: bool
 ) -> ExitCode:
     """Print what RUN wrote.
 
-    On a terminal, characters that would steer it are shown as escapes, unless --raw is given; into a file
-    or a pipe goes what was written. Of very much the beginning and the end are kept, and the gap is told.
+    Characters that would steer a terminal are shown as escapes, unless --raw is given, also into a file or
+    a pipe. Of very much the beginning and the end are kept, and the gap is told.
     """
     if follow and as_json:
         raise click.UsageError("--follow prints text, and no JSON", click.get_current_context())

@@ -7,8 +7,6 @@ moves, and what was shown already must not be shown again.
 
 from __future__ import annotations
 
-import sys
-
 from foliot.cli.output import visible
 from foliot.protocols import Output
 
@@ -45,10 +43,13 @@ def gap_mark(count: int) -> str:
 
 
 class Screen:
-    """Makes text fit for where it goes: a terminal gets no character that would steer it, unless told to."""
+    """Makes text harmless, unless told not to: no character is left that would steer a terminal.
+
+    A pipe gets the same as a terminal: what it carries is shown on one in the end, as by `| tee`.
+    """
 
     def __init__(self, *, is_raw: bool) -> None:
-        self._is_raw = is_raw or not sys.stdout.isatty()
+        self._is_raw = is_raw
         self._kept = ""  # a carriage return that may belong to the end of a line
 
     def fit(self, text: str) -> str:
@@ -61,5 +62,5 @@ class Screen:
 
 
 def shown_line(line: str) -> str:
-    """A line with everything escaped that could steer a terminal."""
-    return visible(line.removesuffix("\r").expandtabs())
+    """A line with everything escaped that could steer a terminal. Tabs stay: they harm nobody."""
+    return "\t".join(map(visible, line.removesuffix("\r").split("\t")))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import sys
+from collections.abc import Callable
 from datetime import timedelta
 from pathlib import Path
 
@@ -14,13 +15,38 @@ from foliot.cli.exit_code import ExitCode, exit_code_of
 from foliot.cli.output import write
 from foliot.daemon.serve import USUAL_DRAIN, Serving
 from foliot.daemon.serve import serve as serve_until_stopped
-from foliot.errors import ConfigInvalidError, InvalidDurationError
+from foliot.errors import ConfigInvalidError, InvalidDurationError, shorten
 from foliot.observability.log_format import FORMATS, configure_logging
 from foliot.schedules.duration import parse_duration
 
+_LONGEST_INTERVAL = 366 * 86_400  # seconds: a year
 _LAST_PORT = 65_535
+_MOST_SLOTS = 1_000_000_000
 _SHORTEST_LEASE = timedelta(seconds=1)
+_LONGEST = timedelta(days=36_525)
+Command = Callable[..., ExitCode]
 _LEVELS = ("debug", "info", "warning", "error")
+
+
+def _not_too_long(_: click.Context, __: click.Parameter, seconds: int) -> int:
+    if seconds > _LONGEST_INTERVAL:
+        raise click.BadParameter(f"{shorten(str(seconds))} seconds are more than a year")
+    return seconds
+
+
+def interval_option(help_text: str) -> Callable[[Command], Command]:
+    """How often to pull."""
+    return click.option(
+        "-i",
+        "--interval",
+        type=click.IntRange(min=1),
+        metavar="SECONDS",
+        default=60,
+        show_default=True,
+        callback=_not_too_long,
+        help=help_text,
+    )
+
 
 _EPILOG = """
 \b
@@ -39,15 +65,7 @@ Exit codes:
 
 @click.command(name="serve", short_help="Run the daemon.", epilog=_EPILOG)
 @click.argument("repository", metavar="[REPO]", required=False)
-@click.option(
-    "-i",
-    "--interval",
-    type=click.IntRange(min=1),
-    metavar="SECONDS",
-    default=60,
-    show_default=True,
-    help="How often to pull.",
-)
+@interval_option("How often to pull.")
 @click.option("--store", metavar="URL", envvar="FOLIOT_STORE", help="Where jobs and runs are kept.")
 @click.option("--app", metavar="MODULE:NAME", help="An application of yours, such as billing.jobs:app.")
 @click.option("--follow-rewrites", is_flag=True, help="Follow a branch whose history was rewritten.")
@@ -55,7 +73,10 @@ Exit codes:
 @click.option("--drain", metavar="DURATION", help="How long runs may go on when it stops.  [default: 30s]")
 @click.option("--lease", metavar="DURATION", help="When others take over if it is silent.  [default: 30s]")
 @click.option(
-    "--slots", type=click.IntRange(min=1), metavar="N", help="How many runs at once.  [default: 1000]"
+    "--slots",
+    type=click.IntRange(1, _MOST_SLOTS),
+    metavar="N",
+    help="How many runs at once.  [default: 1000]",
 )
 @click.option("--metrics", metavar="[HOST:]PORT", help="Serve metrics for Prometheus there.")
 @click.option("--log-format", type=click.Choice(FORMATS), default="auto", show_default=True)
@@ -121,14 +142,20 @@ def _lease(text: str) -> timedelta:
 
 def _duration(text: str, option: str) -> timedelta:
     try:
-        return parse_duration(text)
+        duration = parse_duration(text)
     except InvalidDurationError as error:
         raise click.BadParameter(error.message, param_hint=option) from error
+    if not timedelta(0) < duration <= _LONGEST:
+        raise click.BadParameter(f"{text} is too short or too long", param_hint=option)
+    return duration
 
 
 def _address(text: str) -> tuple[str, int]:
     """Loopback, unless a host is named: metrics tell a lot."""
     host, _, port = text.rpartition(":")
-    if not port.isdecimal() or not 0 < int(port) <= _LAST_PORT:
-        raise click.BadParameter(f"{text!r} is no port, and no host and port", param_hint="--metrics")
+    is_number = port.isdecimal() and len(port) <= len(str(_LAST_PORT))
+    if not is_number or not 0 < int(port) <= _LAST_PORT:
+        raise click.BadParameter(
+            f"{shorten(text)!r} is no port, and no host and port", param_hint="--metrics"
+        )
     return host.strip("[]") or "127.0.0.1", int(port)

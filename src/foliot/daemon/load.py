@@ -20,7 +20,7 @@ def load_app(name: str) -> Foliot:
         sys.path.insert(0, here)
     try:
         found: object = importlib.import_module(module_name)
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         raise InvalidAppError(name, f"cannot be imported: {type(error).__name__}: {error}") from error
     for part in attribute.split("."):
         if not hasattr(found, part):

@@ -24,7 +24,7 @@ from foliot.daemon.load import load_app
 from foliot.daemon.places import cache_directory, default_store, state_directory
 from foliot.daemon.systemd import Systemd
 from foliot.doors.rollcron.door import Rollcron
-from foliot.errors import FoliotError, InvalidAppError, without_password
+from foliot.errors import FoliotError, InvalidAppError, shorten, without_password
 from foliot.observability import Metrics
 from foliot.observability.log import tell
 
@@ -118,9 +118,10 @@ def _serving_metrics(serving: Serving, app: Foliot) -> Iterator[None]:
     host, port = serving.metrics
     try:
         server, thread = start_http_server(port, host, app.metrics.registry)
-    except OSError as error:
+    except (OSError, UnicodeError) as error:  # a name that is no host's cannot even be encoded
+        reason = getattr(error, "strerror", None) or "there is no such host"
         raise FoliotError(
-            f"metrics cannot be served on {host}:{port}: {error.strerror}", hint="choose another --metrics"
+            f"metrics cannot be served on {shorten(host)}:{port}: {reason}", hint="choose another --metrics"
         ) from error
     try:
         yield

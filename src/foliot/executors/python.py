@@ -12,7 +12,7 @@ import threading
 import traceback
 from collections import deque
 from collections.abc import Callable, Mapping
-from contextvars import Context, copy_context
+from contextvars import Context, ContextVar, copy_context
 from datetime import datetime
 from typing import Any, NamedTuple
 
@@ -25,6 +25,8 @@ from foliot.protocols import AskToEnd, OnEnd, Result, Run
 
 _FRAMES = 5
 _DONE = Result(Outcome.SUCCEEDED)
+# The executor whose job the code is part of. Tasks and threads that a job starts by asyncio inherit it.
+_current: ContextVar[PythonExecutor | None] = ContextVar("foliot_executor", default=None)
 
 
 class Function(NamedTuple):
@@ -149,6 +151,11 @@ class PythonExecutor:
         self._lock = threading.Lock()  # of the outbox: coroutines and threads both fill it
         self._engine_loop: asyncio.AbstractEventLoop | None = None
 
+    @property
+    def is_current(self) -> bool:
+        """Whether one of its jobs asks."""
+        return _current.get() is self
+
     # -- on the engine's loop ----------------------------------------------------------------------
 
     def start(self, run: Run, on_end: OnEnd) -> AskToEnd:
@@ -193,6 +200,7 @@ class PythonExecutor:
     def _begin(self, acts: list[_Act]) -> None:
         if self._clean is None:
             self._clean = copy_context()
+            self._clean.run(_current.set, self)
         self._ready.extend(acts)
         self._drive_on()
 
@@ -247,6 +255,7 @@ class PythonExecutor:
     # -- in a thread -------------------------------------------------------------------------------
 
     def _call(self, act: _Act) -> None:
+        _current.set(self)
         try:
             if act.wish.is_asked:
                 raise asyncio.CancelledError  # noqa: TRY301 - it was asked to end before it began
@@ -269,7 +278,11 @@ def describe(function: Callable[..., Any]) -> Function:
     """What there is to know about a function that is an action."""
     if inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function):
         raise InvalidJobError("action", function, "is a generator, and nobody would take what it yields")
-    signature = inspect.signature(function)
+    try:
+        signature = inspect.signature(function)
+    except (TypeError, ValueError):
+        hint = "wrap it in a function of your own"
+        raise InvalidJobError("action", function, "does not tell its arguments", hint=hint) from None
     is_async = inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(
         getattr(function, "__call__", None)  # noqa: B004 - an object whose call is a coroutine
     )

@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from types import MappingProxyType
-from typing import Any
+from typing import Any, TypeGuard
 
 from foliot.errors import InvalidJobError
 from foliot.model.frozen import BottomlessError, freeze, is_alike
-from foliot.model.policy import Policy
+from foliot.model.policy import Policy, check_flag
 from foliot.schedules import Once, Schedule
 
 _EMPTY: Mapping[str, Any] = MappingProxyType({})
@@ -67,12 +67,14 @@ class Job:
 
     def __post_init__(self) -> None:
         for label, text in (("source", self.source), ("name", self.name), ("queue", self.queue)):
-            if not text or len(text) > LONGEST_NAME or not text.isprintable():
+            if not is_name(text):
                 raise InvalidJobError(
                     label, text, f"must be a printable text of 1 to {LONGEST_NAME} characters"
                 )
         if "/" in self.source:
             raise InvalidJobError("source", self.source, "must not contain a slash")
+        check_flag("enabled", self.enabled)
+        check_flag("auto_remove", self.auto_remove)
         if self.repeat_until is not None:
             _check_instant("repeat_until", self.repeat_until)
         if isinstance(self.schedule, Once):
@@ -96,6 +98,11 @@ class Job:
             and self.repeat_until == other.repeat_until
             and self.auto_remove == other.auto_remove
         )
+
+
+def is_name(text: object) -> TypeGuard[str]:
+    """Whether a source, a job or a queue may be called so."""
+    return isinstance(text, str) and 0 < len(text) <= LONGEST_NAME and text.isprintable()
 
 
 def _check_instant(field_: str, instant: object) -> None:

@@ -11,7 +11,7 @@ from datetime import timedelta
 from enum import StrEnum
 from math import isfinite
 
-from foliot.errors import InvalidPolicyError
+from foliot.errors import InvalidDurationError, InvalidPolicyError
 from foliot.schedules.duration import parse_duration
 
 _MINUTE = timedelta(minutes=1)
@@ -19,6 +19,8 @@ _NOTHING = timedelta(0)
 # What is longer is a slip of the pen, and could lead beyond the end of the calendar.
 _MOST_DAYS = 36_525
 _A_CENTURY = timedelta(days=_MOST_DAYS)
+_LARGEST = 2**63 - 1  # what a store can keep
+DURATION_HINT = 'such as "30s" or "5m", or a timedelta'
 _TOO_LONG = "must be at most a hundred years"
 
 
@@ -76,15 +78,10 @@ class Misfire:
 
     def __post_init__(self) -> None:
         _take_mode(self, "misfire.mode", MisfireMode)
-        given: object = self.grace  # users may write "5m"
-        grace = parse_duration(given) if isinstance(given, str) else self.grace
-        _require(_is_duration(grace), "misfire.grace", grace, 'must be a duration, such as "10s"')
+        grace = read_duration("misfire.grace", self.grace)  # users may write "5m"
         _require(grace >= _NOTHING, "misfire.grace", grace, "must not be negative")
         object.__setattr__(self, "grace", grace)
-        _require(self.limit >= 1, "misfire.limit", self.limit, "must be at least 1")
-        _require(
-            self.limit <= MOST_CAUGHT_UP, "misfire.limit", self.limit, f"must be at most {MOST_CAUGHT_UP}"
-        )
+        _check_count("misfire.limit", self.limit, most=MOST_CAUGHT_UP)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -96,7 +93,7 @@ class Overlap:
 
     def __post_init__(self) -> None:
         _take_mode(self, "overlap.mode", OverlapMode)
-        _require(self.limit is None or self.limit >= 1, "overlap.limit", self.limit, "must be at least 1")
+        _check_count("overlap.limit", self.limit, or_none=True)
 
     @property
     def most(self) -> int | None:
@@ -136,10 +133,12 @@ class Retry:
         jitter: float = 0.0,
         is_preempted: bool = False,
     ) -> None:
-        _require(max is None or max >= 0, "retry.max", max, "must not be negative")
-        is_factor = backoff >= 1 and isfinite(backoff)
+        _check_count("retry.max", max, least=0, or_none=True)
+        is_factor = _is_number(backoff) and backoff >= 1 and isfinite(backoff)
         _require(is_factor, "retry.backoff", backoff, "must be a finite number, at least 1")
-        _require(0 <= jitter <= 1, "retry.jitter", jitter, "must lie between 0 and 1")
+        is_part = _is_number(jitter) and 0 <= jitter <= 1
+        _require(is_part, "retry.jitter", jitter, "must lie between 0 and 1")
+        check_flag("retry.is_preempted", is_preempted)
         set_once = object.__setattr__
         set_once(self, "max", max)
         set_once(self, "delay", _duration("retry.delay", delay))
@@ -158,9 +157,9 @@ class Keep:
     problems_only: bool = False
 
     def __post_init__(self) -> None:
-        _require(self.last is None or self.last >= 1, "keep.last", self.last, "must be at least 1")
-        is_span = self.days is None or 1 <= self.days <= _MOST_DAYS
-        _require(is_span, "keep.days", self.days, f"must lie between 1 and {_MOST_DAYS}")
+        _check_count("keep.last", self.last, or_none=True)
+        _check_count("keep.days", self.days, most=_MOST_DAYS, or_none=True)
+        check_flag("keep.problems_only", self.problems_only)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -179,9 +178,47 @@ class Policy:
     remembers: bool = True  # whether a job that was removed and comes back knows what it has served
 
     def __post_init__(self) -> None:
+        for name, kind, hint, number in _PARTS:
+            value = getattr(self, name)
+            if isinstance(value, str) and value in kind.__dict__.get("_value2member_map_", ()):
+                object.__setattr__(self, name, kind(value))  # the planner tells members apart by identity
+            elif not isinstance(value, kind):
+                right = hint.format(_number_or(value, number))
+                raise InvalidPolicyError(name, value, f"must be {_a(kind)}", hint=right)
+        check_flag("before_first_run", self.before_first_run)
+        check_flag("remembers", self.remembers)
         if self.timeout is not None:
+            reason = "must be a duration"
+            _require(_is_duration(self.timeout), "timeout", self.timeout, reason, hint=DURATION_HINT)
             _require(self.timeout > _NOTHING, "timeout", self.timeout, "must be positive")
             _require(self.timeout <= _A_CENTURY, "timeout", self.timeout, _TOO_LONG)
+
+
+def _one_of(words: type[StrEnum]) -> str:
+    return f"one of: {', '.join(words)}"
+
+
+# The type of each part, what would be right, and the number that stands for {} unless one was given. What is
+# of another type would be found out only when a run has failed, or a node has died.
+_PARTS: tuple[tuple[str, type, str, int], ...] = (
+    ("first_seen", FirstSeen, _one_of(FirstSeen), 0),
+    ("misfire", Misfire, f"{_one_of(MisfireMode)}; or Misfire(mode=…, limit={{}})", 10),
+    ("on_change", OnChange, _one_of(OnChange), 0),
+    ("overlap", Overlap, f"{_one_of(OverlapMode)}; or parallel({{}})", 2),
+    ("retry", Retry, "Retry(max={})", 3),
+    ("on_lost", OnLost, _one_of(OnLost), 0),
+    ("keep", Keep, "Keep(last={})", 100),
+)
+
+
+def _number_or(given: object, usual: int) -> int:
+    """What a number that stands in the place of a policy was meant for."""
+    is_number = isinstance(given, int) and not isinstance(given, bool)
+    return given if is_number and 0 < given <= MOST_CAUGHT_UP else usual  # type: ignore[operator, return-value]
+
+
+def _a(kind: type) -> str:
+    return f"{'an' if kind.__name__[0] in 'AEIOU' else 'a'} {kind.__name__}"
 
 
 def _take_mode(policy: Misfire | Overlap, name: str, modes: type[StrEnum]) -> None:
@@ -197,14 +234,51 @@ def _is_duration(value: object) -> bool:
     return isinstance(value, timedelta)
 
 
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def read_duration(name: str, value: timedelta | str) -> timedelta:
+    """A duration, which may be given as text such as "1h30m"; InvalidPolicyError names whose it is."""
+    try:
+        duration = parse_duration(value) if isinstance(value, str) else value
+    except InvalidDurationError as error:
+        raise InvalidPolicyError(name, value, f"is no duration: it {error.reason}", hint=error.hint) from None
+    _require(_is_duration(duration), name, value, "must be a duration", hint=DURATION_HINT)
+    return duration
+
+
+def check_flag(name: str, value: object) -> None:
+    """Refuse "no" and 0, which are not False."""
+    _require(isinstance(value, bool), name, value, "must be True or False")
+
+
+def _check_count(
+    name: str, value: object, *, least: int = 1, most: int = _LARGEST, or_none: bool = False
+) -> None:
+    """Refuse what is no number of things. True and False are numbers in Python, but not here."""
+    if value is None and or_none:
+        return
+    if not isinstance(value, int) or isinstance(value, bool):
+        raise InvalidPolicyError(name, value, "must be a whole number" + (", or None" if or_none else ""))
+    _require(value >= least, name, value, f"must be at least {least}" if least else "must not be negative")
+    _require(value <= most, name, value, f"must be at most {most}")
+
+
 def _duration(name: str, value: timedelta | str) -> timedelta:
-    duration = parse_duration(value) if isinstance(value, str) else value
-    _require(_is_duration(duration), name, value, 'must be a duration, such as "10s"')
+    duration = read_duration(name, value)
     _require(duration >= _NOTHING, name, duration, "must not be negative")
     _require(duration <= _A_CENTURY, name, duration, _TOO_LONG)
     return duration
 
 
-def _require(condition: bool, name: str, value: object, reason: str) -> None:  # noqa: FBT001
+def _require(
+    condition: bool,  # noqa: FBT001
+    name: str,
+    value: object,
+    reason: str,
+    *,
+    hint: str | None = None,
+) -> None:
     if not condition:
-        raise InvalidPolicyError(name, value, reason)
+        raise InvalidPolicyError(name, value, reason, hint=hint)

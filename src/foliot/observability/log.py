@@ -54,6 +54,7 @@ LINES = {
     "clock_jumped": logging.WARNING,
     "clock_skewed": logging.WARNING,
     "listener_failed": logging.ERROR,
+    "task_failed": logging.ERROR,
     "engine_failed": logging.CRITICAL,
 }
 
@@ -68,6 +69,7 @@ _WELL = frozenset({Outcome.SUCCEEDED, Outcome.CANCELLED})
 _DEFINITIONS = (Happening.DECLARED, Happening.CHANGED, Happening.REMOVED)
 _MOST_LINES = 10  # of one kind, in each stretch of time
 _MOST_REASONS = 50
+_MOST_DECLARED = 10_000
 _OTHER_REASONS = "other reasons"
 _BY_PEOPLE = {Happening.PAUSED: "job_paused", Happening.RESUMED: "job_resumed"}
 
@@ -141,6 +143,7 @@ class LogListener:
         self._changes = _Changes()
         self._failures = Flood(MOST_FAILURES, timedelta(seconds=1))
         self._untold = 0
+        self._declared: dict[str, datetime] = {}  # jobs that are new, and since when they are there
 
     # -- what happens to jobs ----------------------------------------------------------------------
 
@@ -151,7 +154,7 @@ class LogListener:
             what, attempt = event.what, event.attempt
             if what is _STARTED and attempt is not None:
                 if event.at - attempt.scheduled_for >= LATE and attempt.trigger in PROMPT:
-                    late.append((event, attempt))
+                    self._add_if_late(event, attempt, late)
             elif what is not _ENDED or attempt is None:
                 others.append(event)
             elif attempt.outcome not in _WELL:
@@ -159,12 +162,24 @@ class LogListener:
             elif name := self._title(event.job):
                 _tell_success(event, attempt, name)
         self._late.add(late)
+        self.note_declared(others)
         self._sort(others)
         if events:
             self._tell_sums(events[-1].at)
         if _logger.isEnabledFor(logging.DEBUG):
             for event in events:
                 _tell_happening(event)
+
+    def note_declared(self, events: Sequence[Event]) -> None:
+        """A new job may owe a run for a time before it was there; that run is late only since it is there."""
+        for event in events:
+            if event.what is Happening.DECLARED and len(self._declared) < _MOST_DECLARED:
+                self._declared[event.job] = event.at
+
+    def _add_if_late(self, event: Event, attempt: Attempt, late: list[tuple[Event, Attempt]]) -> None:
+        declared_at = self._declared.pop(event.job, None)
+        if declared_at is None or attempt.scheduled_for >= declared_at or event.at - declared_at >= LATE:
+            late.append((event, attempt))
 
     def _tell_failure(self, event: Event, attempt: Attempt) -> None:
         self._tell_untold(event.at)
@@ -236,6 +251,7 @@ class LogListener:
         if is_skewed and not self._is_skewed:
             tell("clock_skewed", by=pulse.skew, node=pulse.node)
         self._is_skewed = is_skewed
+        self._declared = {job: at for job, at in self._declared.items() if pulse.at - at < LATE}
         self._tell_sums(pulse.at)
 
     def on_lease_lost(self, node: str) -> None:

@@ -14,7 +14,8 @@ from __future__ import annotations
 import asyncio
 import concurrent.futures
 import sys
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Callable, Coroutine, Iterator, Mapping
+from contextlib import contextmanager
 from copy import copy
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -293,9 +294,30 @@ class _Here:
     def __init__(self, loop: StepLoop) -> None:
         self.loop = loop
 
+    is_open = True
+
     @property
     def is_current(self) -> bool:
         return self.loop.is_running()
+
+    @property
+    def is_running_here(self) -> bool:
+        return asyncio.get_running_loop() is self.loop
+
+    def refuse_if_forked(self) -> None:
+        """There is no thread that could be gone."""
+
+    def get(self) -> Self:
+        return self
+
+    @contextmanager
+    def held(self) -> Iterator[Self]:
+        yield self
+
+    def stay(self) -> None:
+        """The block decides how long it lives."""
+
+    leave = close = stay
 
     def submit(self, work: Coroutine[Any, Any, T]) -> concurrent.futures.Future[T]:
         future: concurrent.futures.Future[T] = concurrent.futures.Future()

@@ -295,3 +295,21 @@ def test_days_of_month_and_week_combine_as_in_the_truth_table(
 def test_a_namespace_that_no_job_could_have_is_refused_at_once(namespace: str) -> None:
     with pytest.raises(InvalidJobError):
         Scheduler("memory://", namespace=namespace)
+
+
+async def _listen(_: object) -> None: ...
+
+
+@pytest.mark.parametrize("listeners", [5, print, [5], [None], ["print"], [_listen]])
+def test_listeners_that_nobody_could_tell_anything_are_refused_at_once(listeners: Any) -> None:
+    with pytest.raises(InvalidJobError, match="listeners") as caught:
+        Scheduler("memory://", listeners=listeners)
+    assert caught.value.hint
+
+
+@pytest.mark.parametrize("odd", [5, None, b"x", True])
+def test_odd_arguments_of_a_scheduler_give_errors_of_ours(odd: Any) -> None:
+    with pytest.raises(FoliotError):
+        Scheduler("memory://", namespace=odd)
+    with pytest.raises(FoliotError):
+        Scheduler(odd)

@@ -145,6 +145,17 @@ async def test_a_failure_touches_no_other_task(stage: Stage) -> None:
 
 @pytest.mark.req("DECL-32")
 @staged
+async def test_a_first_start_within_its_minute_is_not_called_late(
+    stage: Stage, caplog: pytest.LogCaptureFixture
+) -> None:
+    await stage.passes(45 * SECOND)
+    await stage.started(stage.task(cron="0 * * * *"))
+    assert stage.times() == ["12:00:45"]
+    assert "start_late" not in caplog.text
+
+
+@pytest.mark.req("DECL-32")
+@staged
 async def test_a_late_start_is_seen_in_events_log_and_metrics(
     stage: Stage, caplog: pytest.LogCaptureFixture
 ) -> None:

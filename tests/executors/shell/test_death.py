@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable
+from contextlib import suppress
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -87,7 +88,8 @@ def test_nothing_outlives_a_daemon_whose_fork_goes_on(tmp_path: Path) -> None:
         process.wait()
         asyncio.run(until(lambda: not alive(told["ids"]), PATIENCE))
     finally:
-        os.kill(fork, signal.SIGKILL)
+        with suppress(ProcessLookupError):  # else it would hide what went wrong before
+            os.kill(fork, signal.SIGKILL)
         process.communicate()
 
 

@@ -10,6 +10,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -75,11 +76,27 @@ class Pushed:
 
 
 def children() -> list[int]:
-    """The processes that do errands for this one."""
+    """The processes that do errands for this one. A thread, or a process, may end while it is looked at."""
     found: list[int] = []
     for file in Path("/proc/self/task").glob("*/children"):
-        found += [int(word) for word in file.read_text().split()]
-    return [pid for pid in found if "foliot.sources.git" in Path(f"/proc/{pid}/cmdline").read_text()]
+        with suppress(OSError):
+            found += [int(word) for word in file.read_text().split()]
+    return [pid for pid in found if b"foliot.sources.git" in command_of(pid)]
+
+
+def command_of(pid: int) -> bytes:
+    """The command line of a process; nothing if the process is gone."""
+    with suppress(OSError):
+        return Path(f"/proc/{pid}/cmdline").read_bytes()
+    return b""
+
+
+@pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="children are found by /proc")
+def test_a_process_that_is_gone_is_nobody_s_child() -> None:
+    gone = subprocess.Popen([sys.executable, "-c", ""])
+    gone.wait()
+    assert command_of(gone.pid) == b""
+    assert gone.pid not in children()
 
 
 @pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="children are found by /proc")
@@ -103,8 +120,9 @@ async def test_an_errand_that_is_killed_at_any_moment_leaves_old_or_new(tmp_path
             await asyncio.wait([task], timeout=chance.uniform(0.0, windows[turn % 2]))
             windows[turn % 2] *= 0.8 if task.done() else 1.1  # some come through, however busy the host is
             for pid in children():
-                os.kill(pid, signal.SIGKILL)
-                killed += 1
+                with suppress(ProcessLookupError):  # it has just ended
+                    os.kill(pid, signal.SIGKILL)
+                    killed += 1
             await asyncio.wait([task])
             assert task.exception() is None or isinstance(task.exception(), FoliotError)
             with alone_with(source.layout.lock):

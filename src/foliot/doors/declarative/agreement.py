@@ -17,6 +17,7 @@ from foliot.doors.declarative.roster import kind_if_not, kind_if_registered, oth
 from foliot.doors.declarative.task import sound
 from foliot.engine.plan_definition import plan_declared, plan_removed
 from foliot.engine.planner import plan_lost
+from foliot.model.decision import Event
 from foliot.model.job import Job
 from foliot.observability.log import tell_burial
 from foliot.protocols import Changes, JobQuery
@@ -73,16 +74,18 @@ async def compare_again(store: FullStore, namespace: str, plan: Plan) -> Differe
     return Difference(base, others, Changes(tuple(declared), tuple(removed)))
 
 
-async def settle(store: FullStore, namespace: str, difference: Difference, now: datetime) -> str | None:
-    """Write it, all or nothing; the revision that is then there.
+async def settle(
+    store: FullStore, namespace: str, difference: Difference, now: datetime
+) -> tuple[str | None, tuple[Event, ...]]:
+    """Write it, all or nothing; the revision that is then there, and what has happened.
 
     StaleRevisionError if another scheduler has written meanwhile.
     """
     base, _, changes = difference
     if not changes.declared and not changes.removed:
-        return base
+        return base, ()
     revision = f"declarative-{uuid4().hex[:20]}"
-    await store.reconcile(
+    events = await store.reconcile(
         namespace,
         base,
         revision,
@@ -90,7 +93,7 @@ async def settle(store: FullStore, namespace: str, difference: Difference, now: 
         declared=lambda job, record: plan_declared(job, record, now),
         removed=lambda record: plan_removed(record, now),
     )
-    return revision
+    return revision, events
 
 
 def _wanted(plan: Plan, others: frozenset[str], found: Job, registered: Job | None) -> Job | None:

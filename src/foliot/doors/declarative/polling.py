@@ -14,9 +14,11 @@ import gc
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from contextlib import AsyncExitStack, suppress
 from datetime import timedelta
+from functools import partial
 from typing import Any, TypeGuard, TypeVar
 from uuid import uuid4
 
+from foliot.app.supervision import keep_alive
 from foliot.app.thread import LoopThread
 from foliot.doors.declarative.agreement import Difference, compare, compare_again, settle
 from foliot.doors.declarative.errors import TaskTryDeserializeError
@@ -146,9 +148,10 @@ class Polling:
 
     async def _settle(self, store: FullStore, difference: Difference) -> bool:
         try:
-            revision = await settle(store, self._namespace, difference, await store.now())
+            revision, events = await settle(store, self._namespace, difference, await store.now())
         except StaleRevisionError:
             return False
+        self._log.note_declared(events)
         self._agreed = difference.others, revision
         return True
 
@@ -180,7 +183,8 @@ class Polling:
             outputs=self._store,
         )
         self._spare_the_collector(len(plan.callbacks))
-        work = self._live(self._engine, self._watch_others(self._store, plan))
+        watch = partial(self._watch_others, self._store, plan)
+        work = self._live(self._engine, keep_alive(f"others of {self._namespace}", watch, self._clock))
         self._life = self._thread.submit(work) if self._thread else asyncio.ensure_future(work)
 
     def _spare_the_collector(self, tasks: int) -> None:

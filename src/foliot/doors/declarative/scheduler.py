@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import inspect
 from collections.abc import Callable, Sequence
 from enum import StrEnum
+from functools import partial
 from typing import Any, NoReturn
 from uuid import uuid4
 
+from foliot.app.supervision import tell_listener
 from foliot.clock import SystemClock
 from foliot.doors.declarative.errors import (
     SchedulerAlreadyActiveError,
@@ -33,7 +36,7 @@ from foliot.doors.declarative.registration import (
     check_namespace,
     read_registrations,
 )
-from foliot.errors import FoliotError
+from foliot.errors import FoliotError, InvalidJobError
 from foliot.model.decision import Event
 from foliot.observability.log import tell as log
 from foliot.protocols import Clock, Listener
@@ -84,6 +87,7 @@ class Scheduler:
         self._clock = clock or SystemClock()
         self._home = Home(store, self._clock)
         self._has_thread = self._home.is_own and clock is None
+        _check_listeners(listeners)
         self._listeners = [entry for entry in listeners if callable(entry)]
         self._engine_listeners = [entry for entry in listeners if not callable(entry)]
         self._state = SchedulerState.UNINITIALIZED
@@ -221,8 +225,14 @@ class Scheduler:
 
     def _pass_on(self, event: SchedulerEvent) -> None:
         for listener in self._listeners:
-            try:
-                listener(event)
-            except Exception as error:  # noqa: BLE001 - a listener's fault must not stop the scheduler
-                name = getattr(listener, "__qualname__", type(listener).__name__)
-                log("listener_failed", error, listener=name, error=str(error))
+            tell_listener(listener, partial(listener, event))
+
+
+def _check_listeners(listeners: object) -> None:
+    """Refuse what nobody could tell anything, before the first event."""
+    given = listeners if isinstance(listeners, list | tuple) else [listeners]
+    for entry in given:
+        is_plain = callable(entry) and not inspect.iscoroutinefunction(entry)
+        if given is not listeners or not (is_plain or hasattr(entry, "on_events")):
+            hint = "listeners=[a plain function that takes an event, …]"
+            raise InvalidJobError("listeners", entry, "cannot be told of events", hint=hint)

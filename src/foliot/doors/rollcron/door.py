@@ -16,6 +16,7 @@ from datetime import timedelta
 from pathlib import Path
 
 from foliot.app.part import Host
+from foliot.app.supervision import keep_alive
 from foliot.doors.rollcron.config import read_config
 from foliot.doors.rollcron.executor import RepositoryExecutor
 from foliot.doors.rollcron.live_output import LiveOutput
@@ -163,16 +164,28 @@ class _Following:
     async def live(self) -> None:
         """Follow, until cancelled; beside it, what runs write is brought to the store."""
         self._precedence.has_begun = True
-        writing = asyncio.ensure_future(self._outputs.write_on(self._host.store, self._host.clock))
+        store, clock = self._host.store, self._host.clock
+        writing = asyncio.ensure_future(
+            keep_alive(f"live output of {self.name}", lambda: self._outputs.write_on(store, clock), clock)
+        )
         try:
             while True:
-                await self._host.clock.wait(self._interval, self._asked)
+                await clock.wait(self._interval, self._asked)
                 self._asked.clear()
                 await self._turn()
         finally:
             writing.cancel()
 
     async def _turn(self) -> None:
+        """Look once. Whatever fails is told, and the next interval tries again."""
+        try:
+            if await self._look():
+                await self._write_status()
+        except Exception as error:  # noqa: BLE001 - a fault of ours must not end the following for good
+            tell("source_failed", error, source=self.name, error=f"{type(error).__name__}: {error}")
+
+    async def _look(self) -> bool:
+        """Pull, and declare what is new; whether there is a status to write."""
         try:
             # Asked before the pull: what is pulled after that is at least as new as what the store has.
             known = await self._host.store.revision(self.name)
@@ -184,7 +197,7 @@ class _Following:
             if not self._is_declared or known is None or self._is_newer_than(known):
                 await self._declare(known)
         except StoreError:
-            return  # the engine tells of a store that is away
+            return False  # the engine tells of a store that is away
         except FoliotError as error:
             self._was_failing = True
             self._failures.tell(self._source.status, error)
@@ -195,7 +208,7 @@ class _Following:
                 tell("source_answers", source=self.name, revision=short(self._snapshot.revision))
             self._was_failing = False
             self._failures.forget()
-        await self._write_status()
+        return True
 
     def _take(self, snapshot: Snapshot) -> None:
         named = {job.key: job.action.data["name"] for job in snapshot.jobs}

@@ -105,7 +105,8 @@ class PostgresServer:
         number = server_number(self._folder)
         if number is None:
             return
-        os.kill(number, signal.SIGQUIT if immediate else signal.SIGINT)
+        with suppress(ProcessLookupError):  # it has just ended by itself
+            os.kill(number, signal.SIGQUIT if immediate else signal.SIGINT)
         clock = SystemClock()
         give_up_at = clock.monotonic() + _PATIENCE
         while server_number(self._folder) is not None and clock.monotonic() < give_up_at:
