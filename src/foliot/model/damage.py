@@ -15,6 +15,7 @@ class Flaw(StrEnum):
     TYPE = "type"  # a field is of another type than it must be
     VALUE = "value"  # a field has a value that cannot be right
     STRUCTURE = "structure"  # the whole cannot be read, or not be understood
+    UNKNOWN_HERE = "unknown_here"  # this node does not know a time zone, or a field: another node may
 
 
 class Damage(NamedTuple):

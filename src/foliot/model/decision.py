@@ -30,6 +30,7 @@ class Happening(StrEnum):
     RESUMED = "resumed"
     FINISHED = "finished"  # no occurrence is left
     SET_ASIDE = "set_aside"  # its record cannot be read, or not be decided about
+    PASSED_OVER = "passed_over"  # this node does not understand its definition; another node may
 
 
 class Event(NamedTuple):

@@ -12,7 +12,8 @@ from collections.abc import Callable
 from functools import lru_cache
 from typing import Any, TypeVar
 
-from foliot.errors import FoliotError
+from foliot.errors import FoliotError, InvalidTimezoneError
+from foliot.model.damage import Flaw
 from foliot.model.json_text import MisfitError
 from foliot.model.shape import DURATION, INSTANT, TEXT, Kind
 from foliot.schedules import Cron, Every, Once, Schedule
@@ -29,10 +30,13 @@ def _read_schedule(data: Any) -> Schedule:
     names, build = _KINDS[kind]
     for name in data:
         if name not in names:
-            raise MisfitError(data[name], "is a field of schedules that this version does not know", name)
+            reason = "is a field of schedules that this version does not know"
+            raise MisfitError(data[name], reason, name, flaw=Flaw.UNKNOWN_HERE)
     texts = [_text(data, name) for name in names]
     try:
         return build(*texts)
+    except InvalidTimezoneError as error:  # the time zones of this host may be old
+        raise MisfitError(data["timezone"], error.message, "timezone", flaw=Flaw.UNKNOWN_HERE) from error
     except FoliotError as error:
         raise MisfitError(data[kind], error.message, kind) from error
     except MisfitError as error:

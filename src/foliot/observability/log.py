@@ -48,6 +48,7 @@ LINES = {
     "source_behind": logging.WARNING,
     "jobs_dropped": logging.WARNING,
     "jobs_passed_over": logging.WARNING,
+    "job_not_understood": logging.WARNING,
     "store_trouble": logging.WARNING,
     "lease_lost": logging.WARNING,
     "node_buried": logging.WARNING,
@@ -71,6 +72,7 @@ _MOST_LINES = 10  # of one kind, in each stretch of time
 _MOST_REASONS = 50
 _MOST_DECLARED = 10_000
 _OTHER_REASONS = "other reasons"
+_ASIDE = {Happening.SET_ASIDE: "job_set_aside", Happening.PASSED_OVER: "job_not_understood"}
 _BY_PEOPLE = {Happening.PAUSED: "job_paused", Happening.RESUMED: "job_resumed"}
 
 _logger = logging.getLogger("foliot")
@@ -196,9 +198,9 @@ class LogListener:
             stderr=dedent(stderr) if stderr else None,
         )  # fmt: skip
 
-    def _tell_set_aside(self, event: Event) -> None:
+    def _tell_aside(self, event: Event) -> None:
         if self._failures.lets_through(event.at):
-            tell("job_set_aside", job=event.job, reason=event.reason)
+            tell(_ASIDE[event.what], job=event.job, reason=event.reason)
         else:
             self._untold += 1
 
@@ -217,8 +219,8 @@ class LogListener:
                 self._changes.counts[event.what] += 1
             elif event.what in _BY_PEOPLE:
                 tell(_BY_PEOPLE[event.what], job=event.job)
-            elif event.what is Happening.SET_ASIDE:
-                self._tell_set_aside(event)
+            elif event.what in _ASIDE:
+                self._tell_aside(event)
 
     def _tell_sums(self, at: datetime) -> None:
         self._tell_untold(at)

@@ -35,6 +35,7 @@ class Desk:
         self.dialect = PostgresDialect(connection)
         self.memory = memory
         self.clock = clock
+        self.told: set[str] = set()
         self.sweep = Sweep(clock, has_litter=True)
         self.shelf = Shelf(connection)
         self.reader = Reader()

@@ -28,6 +28,7 @@ def claim(desk: Desk, asked: Asked, lease: timedelta, told: int | None) -> Claim
     if alive.now >= alive.lease_until:
         return Claimed()  # the lease has run out: nothing is claimed until it is renewed
     book = Book(desk)
+    book.told = desk.told
     book.claim_no, book.is_careful = alive.claim_no * PLACES, desk.is_careful
     claimer = Claimer(book, desk.sweep, asked, desk.clock)
     claimed = claimer.claim(alive.lanes)

@@ -294,7 +294,7 @@ class PostgresStore:
         def work(desk: Desk) -> None:
             book = Book(desk)
             for entry in book.by_number(numbers).values():
-                if entry.record is None and entry.damage is not None:
+                if entry.record is None and entry.damage is not None and not entry.is_unknown_here:
                     book.set_aside(entry, entry.damage)
 
         await self._people.call("set_aside", work, self._patience)

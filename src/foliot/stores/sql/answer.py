@@ -55,8 +55,12 @@ def show(entries: Sequence[Entry], successes: Iterable[int | None]) -> Shown:
             JobView(entry.key, entry.record, instant(at), entry.damage)
             for entry, at in zip(entries, successes, strict=True)
         ),
-        tuple(entry.job_no for entry in entries if entry.record is None and entry.row[DAMAGE] is None),
+        tuple(entry.job_no for entry in entries if _is_to_be_set_aside(entry)),
     )
+
+
+def _is_to_be_set_aside(entry: Entry) -> bool:
+    return entry.record is None and entry.row[DAMAGE] is None and not entry.is_unknown_here
 
 
 def newest_runs(rows: Iterable[Row], job: str, query: RunQuery) -> list[Row]:

@@ -90,6 +90,11 @@ class Entry:
         self.record: Record | None = None
 
     @property
+    def is_unknown_here(self) -> bool:
+        """Whether another node may understand the definition: then nobody sets the job aside."""
+        return self.damage is not None and self.damage.flaw is Flaw.UNKNOWN_HERE
+
+    @property
     def place(self) -> Place:
         """Where it stood in the order of what is due."""
         return Place(self.row[WAKE_AT], self.job_no)
@@ -114,6 +119,7 @@ class Book(ABC):
         self.shelf = shelf
         self.kept = kept
         self.claim_no: int | None = None
+        self.told: set[str] = set()  # keys of jobs of which it was told that they are passed over
         self.is_careful = False
         self._decisions = 0
         self._reader = reader

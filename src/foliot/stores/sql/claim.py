@@ -8,7 +8,7 @@ from operator import itemgetter
 from typing import NamedTuple
 
 from foliot.model.attempt import Attempt
-from foliot.model.decision import Event, set_aside
+from foliot.model.decision import Event, Happening, set_aside
 from foliot.model.job import Job
 from foliot.protocols import Claimed, Clock, DecideDue
 from foliot.stores.matching import started_by
@@ -22,6 +22,7 @@ MOST_STARTS = 4000
 PLACES = 4096  # more than a claim can start
 LONGEST = 0.25  # seconds: other calls wait for a claim, and what takes too long is given up, and undone
 _AT_ONCE = 500  # where many are passed over
+_MOST_TOLD = 1000
 
 
 class Asked(NamedTuple):
@@ -119,6 +120,9 @@ class Claimer:
     def _look(self, entry: Entry, room: int) -> None:
         """One job gets at most half of the room at first, so that jobs behind it get some, too."""
         self._book.read(entry)
+        if entry.is_unknown_here:
+            self._pass_over(entry)
+            return
         record = entry.record
         share = max(1, room // self._share)
         decision = self._book.decide(entry, self._decide, self._now, self._node, share)
@@ -135,6 +139,14 @@ class Claimer:
         if started:
             self._started += ((record.job, attempt) for attempt in started)
             self.held[entry.key] = entry
+
+    def _pass_over(self, entry: Entry) -> None:
+        """This node does not understand the definition. That is told once."""
+        self._passed.add(entry.job_no)
+        told = self._book.told
+        if entry.key not in told and len(told) < _MOST_TOLD:
+            told.add(entry.key)
+            self._events.append(Event(Happening.PASSED_OVER, entry.key, self._now, str(entry.damage)))
 
     def _count_passed(self, entries: list[Entry]) -> int:
         return sum(entry.job_no in self._passed for entry in entries) if self._passed else 0

@@ -69,7 +69,7 @@ def lose(
         decision = None if entry is None else _lose_some(book, entry, names, now, decide)
         if decision is not None:
             events += decision.events
-        elif entry is not None and entry.damage is not None:
+        elif entry is not None and entry.damage is not None and not entry.is_unknown_here:
             events.append(set_aside(entry.key, now, entry.damage))
     book.flush()
     return tuple(events)
@@ -80,7 +80,8 @@ def _lose_some(
 ) -> Decision | None:
     """Some attempts of a job are lost; None if the job is set aside, or all have ended meanwhile."""
     if entry.record is None:
-        return book.decide(entry, decide, (), now) if entry.damage else None
+        is_damaged = entry.damage is not None and not entry.is_unknown_here
+        return book.decide(entry, decide, (), now) if is_damaged else None
     keys = [
         attempt.key
         for attempt in entry.record.attempts

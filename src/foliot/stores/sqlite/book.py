@@ -32,6 +32,7 @@ class Desk:
         self.connection = connection
         self.dialect = SqliteDialect(connection)
         self.clock = clock
+        self.told: set[str] = set()
         self.shelf = Shelf(connection)
         self.reader = reader
         self.writer = writer

@@ -41,6 +41,7 @@ def claim(desk: Desk, asked: Asked, store_now: datetime, lease: timedelta) -> Cl
     desk.refresh()
     book = Book(desk)
     (claim_no,) = desk.connection.execute(_NEXT_CLAIM).fetchone()
+    book.told = desk.told
     book.claim_no, book.is_careful = claim_no * PLACES, desk.is_careful
     claimer = Claimer(book, desk.sweep, asked, desk.clock)
     try:
