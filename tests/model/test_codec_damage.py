@@ -144,19 +144,19 @@ def changed(path: str, value: object) -> str:
 
 
 @pytest.mark.parametrize(
-    ("zone", "dialect", "reason"),
+    ("zone", "dialect", "reason", "field"),
     [
-        ("Europe/Atlantis", "standard", "no such IANA"),
-        ("../../etc/passwd", "standard", "no such IANA"),
-        ("UTC", "quartz", "dialect"),
+        ("Europe/Atlantis", "standard", "no such IANA", "schedule.timezone"),
+        ("../../etc/passwd", "standard", "no such IANA", "schedule.timezone"),
+        ("UTC", "quartz", "dialect", "schedule.cron"),
     ],
 )
-def test_a_schedule_that_cannot_be_built_is_damage(zone: str, dialect: str, reason: str) -> None:
+def test_a_schedule_that_cannot_be_built_is_damage(zone: str, dialect: str, reason: str, field: str) -> None:
     schedule = {"cron": "0 3 * * *", "timezone": zone, "dialect": dialect}
     with pytest.raises(DamagedRecordError, match=reason) as caught:
         decode_job(changed("schedule", schedule))
 
-    assert caught.value.details["field"] == "schedule.cron"
+    assert caught.value.details["field"] == field
 
 
 def test_the_value_that_is_wrong_is_told_and_shortened() -> None:

@@ -42,15 +42,16 @@ pytest.register_assert_rewrite(
     *(
         f"{__name__}.{module}"
         for module in (
-            "claim", "command", "damage", "finish", "finish_race", "history", "lease", "meddler",
-            "node", "order", "output", "pass_over", "process", "query", "reconcile", "recovery", "sample",
-            "source", "stage",
+            "claim", "command", "crowd_of_one", "damage", "finish", "finish_race", "history", "lease",
+            "meddler", "node", "order", "output", "pass_over", "process", "query", "reconcile", "recovery",
+            "sample", "source", "stage",
         )
     )
 )  # fmt: skip
 
 from foliot.testing.contract.claim import ClaimContract
 from foliot.testing.contract.command import CommandContract
+from foliot.testing.contract.crowd_of_one import CrowdOfOneContract
 from foliot.testing.contract.damage import DamageContract
 from foliot.testing.contract.finish import FinishContract
 from foliot.testing.contract.history import HistoryContract
@@ -67,6 +68,7 @@ from foliot.testing.contract.stage import Damage, OpenStore, Sharing
 __all__ = [
     "ClaimContract",
     "CommandContract",
+    "CrowdOfOneContract",
     "Damage",
     "DamageContract",
     "FinishContract",
@@ -96,5 +98,6 @@ class StoreContract(
     QueryContract,
     HistoryContract,
     DamageContract,
+    CrowdOfOneContract,
 ):
     """Everything that a store promises."""
