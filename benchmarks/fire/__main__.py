@@ -7,16 +7,19 @@ import sys
 from argparse import ArgumentParser, Namespace
 from dataclasses import replace
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
-from benchmarks.fire.child import REPOSITORY
+from benchmarks.fire.child import REPOSITORY, OnProgress
 from benchmarks.fire.contender import CONTENDERS, OURS, race_in_turns
 from benchmarks.fire.effort import EFFORTS, FULL, MILLION, Effort
+from benchmarks.fire.equilibrium import LEASE, Equilibrium, measure_equilibrium
 from benchmarks.fire.growth import measure_growth
 from benchmarks.fire.lateness import measure_lateness
 from benchmarks.fire.progress import shown
 from benchmarks.fire.report import Report, to_json
 from benchmarks.fire.store import measure_store
 from benchmarks.fire.tables import print_report
+from foliot.stores.sqlite import SqliteStore
 
 _DEFAULT = Path("docs/assets/bench-fire.json")
 
@@ -59,7 +62,7 @@ def _parse_options() -> Namespace:
 
 def _measure(effort: Effort, *, with_peers: bool) -> Report:
     contenders = CONTENDERS if with_peers else (OURS,)
-    steps = effort.rounds * (len(contenders) + 1) + 2 + 2 * len(effort.stored)
+    steps = effort.rounds * (len(contenders) + 1) + 3 + 2 * len(effort.stored)
     with shown(steps) as progress:
         return Report(
             effort=effort,
@@ -67,6 +70,15 @@ def _measure(effort: Effort, *, with_peers: bool) -> Report:
             store=measure_store(effort.runs, progress.begin(f"store, {effort.runs:,} runs")),
             lateness=measure_lateness(effort, progress.begin),
             growth=measure_growth(effort, progress.begin),
+            equilibrium=_in_equilibrium(effort, progress.begin("full histories")),
+        )
+
+
+def _in_equilibrium(effort: Effort, on_progress: OnProgress) -> Equilibrium:
+    with TemporaryDirectory() as folder:
+        path = Path(folder, "jobs.db")
+        return measure_equilibrium(
+            lambda clock: SqliteStore(path, clock, lease=LEASE), effort.steady, 2, on_progress
         )
 
 

@@ -2,7 +2,7 @@
 
 A store that has just been made never forgets anything. In equilibrium each run makes another one superfluous.
 Here jobs run each minute of a simulated time, through the store's verbs, in batches: first with nothing
-behind them, and then when each has as many runs behind it as it keeps. All that is forgotten meanwhile counts.
+behind them, and then when each has as many runs behind it as it keeps. All forgetting meanwhile counts.
 Jobs that were declared at the same time would also be full at the same time, and cost a lot at once and then
 nothing: so each begins with a past of another length.
 """
@@ -50,17 +50,19 @@ class Equilibrium:
 
     @property
     def ratio(self) -> float:
+        """How much more a run costs."""
         return self.full / self.empty
 
     @property
     def meets_goal(self) -> bool:
+        """Whether that is little enough."""
         return self.ratio <= GOAL
 
 
 def measure_equilibrium(
     open_store: OpenStore, jobs: int, rounds: int, on_progress: OnProgress = lambda _: None
 ) -> Equilibrium:
-    """Run so many jobs with nothing behind them, and then in equilibrium, for so many rounds of forgetting."""
+    """Run so many jobs with nothing behind them; then in equilibrium, until all were cut so many times."""
     return asyncio.run(_measure(open_store, jobs, rounds, on_progress))
 
 

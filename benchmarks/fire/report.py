@@ -13,7 +13,9 @@ The JSON (`schema` 1) has these parts; times are seconds, medians over the round
     growth        sizes: stored, first_start, resident (bytes), idle_cpu_per_minute, cpu_per_run, and of
                   the server, which SQLite has not, server_idle_per_minute and server_per_run;
                   bytes_per_job, cost_growth
-    goals         P3, P4, P6, P7, P8, P9: goal (a sentence), met, seen (a sentence)
+    equilibrium   jobs; empty and full, microseconds a run with an empty and with a full history, and
+                  forgetting, which is part of the latter
+    goals         P3, P4, P6, P7, P8, P9, P10: goal (a sentence), met, seen (a sentence)
 """
 
 from __future__ import annotations
@@ -24,11 +26,12 @@ import sqlite3
 from dataclasses import asdict, dataclass
 from typing import Any, NamedTuple
 
-from benchmarks.fire import contender, growth, lateness
+from benchmarks.fire import contender, equilibrium, growth, lateness
 from benchmarks.fire.batches import GOAL as STORE_GOAL
 from benchmarks.fire.batches import StoreSpeed
 from benchmarks.fire.contender import OURS, OURS_FEWER, RIVAL, Standing
 from benchmarks.fire.effort import Effort
+from benchmarks.fire.equilibrium import Equilibrium
 from benchmarks.fire.growth import Growth
 from benchmarks.fire.lateness import Lateness
 
@@ -52,6 +55,7 @@ class Report:
     store: StoreSpeed
     lateness: Lateness
     growth: Growth
+    equilibrium: Equilibrium
 
     def ratio(self, name: str) -> float | None:
         """How many times as many runs as a contender we do in a second; None if it did not race."""
@@ -63,7 +67,7 @@ class Report:
     @property
     def goals(self) -> dict[str, Goal]:
         """All goals, by their number."""
-        return {"P3": self._p3, "P4": self._p4, "P6": self._p6} | self._of_growth
+        return {"P3": self._p3, "P4": self._p4, "P6": self._p6} | self._of_growth | {"P10": self._p10}
 
     @property
     def _p3(self) -> Goal:
@@ -83,6 +87,10 @@ class Report:
         is_met = ratio >= contender.GOAL and a_million <= contender.MILLION_GOAL
         as_few = ratio / (self.ratio(OURS_FEWER.name) or ratio)
         return Goal(words, is_met, f"{ratio:.1f}×, with as few jobs {as_few:.1f}×; {seen}")
+
+    @property
+    def _p10(self) -> Goal:
+        return goal_of_equilibrium(self.equilibrium)
 
     @property
     def _p6(self) -> Goal:
@@ -118,6 +126,13 @@ class Report:
         }
 
 
+def goal_of_equilibrium(seen: Equilibrium) -> Goal:
+    """P10, on any store."""
+    words = f"a run costs at most {equilibrium.GOAL:g}× with a full history, pruning included"
+    costs = f"{seen.empty:.0f} µs, then {seen.full:.0f}, of which forgetting {seen.forgetting:.0f}"
+    return Goal(words, seen.meets_goal, f"{seen.ratio:.2f}× ({costs})")
+
+
 def to_json(report: Report) -> dict[str, Any]:
     """The report as the JSON described above."""
     grown = report.growth
@@ -139,6 +154,7 @@ def to_json(report: Report) -> dict[str, Any]:
             "bytes_per_job": round(grown.bytes_per_job, 1),
             "cost_growth": round(grown.cost_growth, 3),
         },
+        "equilibrium": _rounded(asdict(report.equilibrium)) | {"ratio": round(report.equilibrium.ratio, 3)},
         "goals": {
             name: {"goal": goal.words, "met": goal.is_met, "seen": goal.seen}
             for name, goal in report.goals.items()

@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 from benchmarks.fire.child import answer, tell_progress
 from benchmarks.fire.usage import usage_of_server
 from foliot import Cron, Foliot, Once
-from foliot.app.foliot import Scheduled
+from foliot.app.options import Scheduled
 from foliot.clock import SystemClock
 from foliot.model.decision import Event, Happening
 

@@ -98,11 +98,11 @@ def _claim(connection: sqlite3.Connection, batch: int, claim_no: int) -> list[An
     connection.execute("BEGIN IMMEDIATE")
     rows = connection.execute(_READ, (NOW, batch)).fetchall()
     started = [
-        (DUE, number, newest, claim_no, _NODE, token + 1, NOW, None, REASON)
+        (DUE, number, newest, 1, claim_no, _NODE, token + 1, NOW, None, REASON)
         for number, token, _, newest, *_ in rows
     ]
     moved = [
-        (number, token + 1, None, DUE, None, fired + 1, NOW, run_key(key), DUE)
+        (number, token + 1, None, DUE, None, fired + 1, NOW, run_key(key), DUE, 1, NOW)
         for number, token, fired, _, _, _, _, _, key, *_ in rows
     ]
     statement.START.execute(connection, started)

@@ -21,7 +21,7 @@ from benchmarks.nodes.node import ACTION, SOURCE
 from benchmarks.nodes.process import NodeProcess, node_process
 from benchmarks.nodes.server import Server
 from foliot import Foliot, Once
-from foliot.app.foliot import Scheduled
+from foliot.app.options import Scheduled
 from foliot.clock import SystemClock
 from foliot.wiring import open_store
 

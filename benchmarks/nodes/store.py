@@ -136,13 +136,14 @@ def _claim(connection: Connection, batch: int, claim_no: int) -> list[int]:
         jobs = [row[0] for row in rows]
         tokens = numbers(row[1] + 1 for row in rows)
         started = (
-            _same(DUE, rows), numbers(jobs), numbers(row[3] for row in rows), _same(claim_no, rows),
+            _same(DUE, rows), numbers(jobs), numbers(row[3] for row in rows), _same(1, rows),
+            _same(claim_no, rows),
             _same(_NODE, rows), tokens, _same(NOW, rows), _same(None, rows), texts([REASON] * len(rows)),
         )  # fmt: skip
         moved = (
             numbers(jobs), tokens, _same(None, rows), _same(DUE, rows), _same(None, rows),
             numbers(row[2] + 1 for row in rows), _same(NOW, rows), texts(run_key(row[8]) for row in rows),
-            _same(DUE, rows),
+            _same(DUE, rows), _same(1, rows), _same(NOW, rows),
         )  # fmt: skip
         connection.execute(statement.START.sql, started)
         connection.execute(statement.MOVE.sql, moved)

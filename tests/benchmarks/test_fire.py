@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parent.parent.parent
-GOALS = ["P3", "P4", "P6", "P7", "P8", "P9"]
+GOALS = ["P3", "P4", "P6", "P7", "P8", "P9", "P10"]
 
 
 @pytest.fixture(scope="module")

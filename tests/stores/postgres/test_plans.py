@@ -43,6 +43,8 @@ HOT = {
     "definitions": (statement.DEFINITIONS, ("{1}",), ["jobs_pkey"]),
     "open attempts": (statement.OPEN_BY_NUMBER, ("{1}",), ["attempts_open"]),
     "what a node holds": (statement.HELD, (1,), ["attempts_held"]),
+    "how much a node holds": (life.COUNT_HELD, (1,), ["attempts_held"]),
+    "cancels": (life.CANCELS, (1,), ["attempts_held"]),
     "who holds anything": (statement.HOLDERS, (), ["attempts_held"]),
     "what the dead held": (run._LOST, (1, 1), ["attempts_held", "states_pkey"]),
     "the newest of a job": (history.DESCENTS, ("{1}", "{1}", 9), ["attempts_pkey"]),

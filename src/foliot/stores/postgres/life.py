@@ -27,7 +27,6 @@ from foliot.stores.sql.rows import Row, read_those_that_can_be
 
 # ruff: noqa: S608 - made of constants only
 
-_CANCELLING = 2  # see codes
 # All that a claim begins with, in one journey.
 LIVING = f"""
     SELECT n.node_no, n.lease_until, n.kinds, {NOW}, nextval('claim_numbers'), {MARK},
@@ -57,6 +56,8 @@ _RENEW = f"""
     WHERE n.node_no = (SELECT node_no FROM node_names WHERE id = %s) AND NOT n.is_buried
     RETURNING n.node_no, t.now, n.lease_until
 """
+COUNT_HELD = "SELECT count(*) FROM attempts AS a WHERE a.node_no = %s AND a.state IN (1, 2)"
+CANCELS = f"{statement.HELD} AND a.state = 2"
 _EXPIRED = f"""
     SELECT node_no FROM nodes WHERE NOT is_buried AND lease_until < {NOW}
     ORDER BY node_no FOR UPDATE SKIP LOCKED
@@ -150,10 +151,11 @@ def renew(desk: Desk, node: str, lease: timedelta, told: int | None) -> Lease:
         raise NodeBuriedError(node)
     number, now, until = row
     desk.connection.execute("DELETE FROM claims WHERE kept_until < %s", (now,))
-    rows = desk.connection.execute(statement.HELD, (number,), binary=True).fetchall()
-    asked = [row for row in rows if row[3] == _CANCELLING]
+    counted = desk.connection.execute(COUNT_HELD, (number,), binary=True)
+    asked = desk.connection.execute(CANCELS, (number,), binary=True).fetchall()
     cancels = tuple(attempt.key for _, attempt in read_those_that_can_be(asked, desk.shelf))
-    return Lease(an_instant(now), an_instant(until), len(rows), cancels)
+    ((count,),) = counted.fetchall()
+    return Lease(an_instant(now), an_instant(until), count, cancels)
 
 
 def leave(desk: Desk, node: str) -> None:
