@@ -72,17 +72,15 @@ class Runner:
         """How many attempts of a queue run."""
         return self._busy[queue]
 
-    def holds(self, key: Key) -> bool:
-        ended = (*self._endings, *self._under_way)
-        return key in self._lives or any((e.run_key, e.number) == key for e in ended)
-
     def endings_of_strangers(self, held: Sequence[Attempt]) -> list[Ending]:
         """Attempts that are this node's by the store, and that are not held here, have never started."""
         now = self._now()
+        known = {(ending.run_key, ending.number) for ending in (*self._endings, *self._under_way)}
+        known.update(self._lives)
         return [
             Ending(a.job, a.run_key, a.number, a.token, Outcome.INTERRUPTED, None, now, "never started")
             for a in held
-            if not self.holds(a.key)
+            if a.key not in known
         ]
 
     # -- begin and end -----------------------------------------------------------------------------
