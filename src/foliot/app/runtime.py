@@ -280,7 +280,7 @@ class _Tell:
             try:
                 for event in events:
                     listener(event)
-            except Exception as error:  # noqa: BLE001 - a listener's fault must not stop the engine
+            except BaseException as error:  # noqa: BLE001 - a listener's fault, or its sys.exit, must not stop the engine
                 name = getattr(listener, "__qualname__", type(listener).__name__)
                 tell("listener_failed", error, listener=name, error=str(error))
 
