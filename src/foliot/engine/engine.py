@@ -305,9 +305,13 @@ class Engine:
                 self._reckoning.hear()
         except NodeBuriedError:
             await self._rise_again(node)
-        soon = min(self._settings.pause, self._settings.beat)  # however many hints come
-        await self._clock.wait(soon, self._over)
-        await self._clock.wait(self._settings.beat - soon, self._hinted)
+        began = self._clock.monotonic()
+        await self._clock.wait(
+            min(self._settings.pause, self._settings.beat), self._over
+        )  # however many hints come
+        if self._reckoning.is_sure:  # else the host was suspended, and the next heartbeat is due
+            waited = timedelta(seconds=self._clock.monotonic() - began)
+            await self._clock.wait(self._settings.beat - waited, self._hinted)
         return _AT_ONCE
 
     async def _end_strangers(self, node: str) -> None:
