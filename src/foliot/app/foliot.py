@@ -202,6 +202,11 @@ class Foliot:
         """What counts and measures, if something does."""
         return self._core.settings.metrics
 
+    @property
+    def failure(self) -> BaseException | None:
+        """The error with which the engine has ended by itself, if it has: for a health check to ask."""
+        return self._core.failure
+
     def listen(self, listener: Callable[[Event], None]) -> Callable[[Event], None]:
         """Have a function told of every event, on the engine's thread, so it must be quick."""
         self._core.listeners.append(listener)
@@ -228,7 +233,11 @@ class Foliot:
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        await self._finish()
+        try:
+            await self._finish()
+        except Exception as failure:
+            if error is None or failure is not self.failure:  # the block's own error counts more
+                raise
 
     def start(self) -> None:
         """Run in the background, from a program without an event loop. Coroutines get a loop of their own."""
@@ -247,11 +256,13 @@ class Foliot:
         if any(thread is not None and thread.is_current for thread in threads):
             hint = "call it from the thread that started it"
             raise AppStateError(self.name, "a job or a listener cannot stop what runs it", hint=hint)
-        if runtime is not None:
-            self._engine_thread().submit(self._finish()).result()
-            if runtime.jobs_thread is not None:
+        try:
+            if runtime is not None:
+                self._engine_thread().submit(self._finish()).result()
+        finally:
+            if runtime is not None and runtime.jobs_thread is not None:
                 runtime.jobs_thread.close()
-        self.close()
+            self.close()
 
     def wait(self, work: Awaitable[T]) -> T:
         """Do from plain code what is awaited elsewhere: `app.wait(app.trigger("x"))`."""
