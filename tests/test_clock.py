@@ -1,7 +1,10 @@
 from __future__ import annotations
 
+import asyncio
 import copy
 import shutil
+import sys
+import time
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -30,6 +33,55 @@ def test_the_clock_tells_the_present_in_utc() -> None:
 
     assert now.tzinfo is UTC
     assert abs(datetime.now(UTC) - now) < timedelta(minutes=1)  # noqa: TID251 - what the clock is compared with
+
+
+class Woken(SystemClock):
+    """A clock on a host that may just have been suspended: time has passed that no event loop has noticed."""
+
+    slept = 0.0
+
+    def monotonic(self) -> float:
+        return super().monotonic() + self.slept
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux has CLOCK_BOOTTIME")
+def test_seconds_that_only_grow_go_on_while_the_host_is_suspended() -> None:
+    before = time.clock_gettime(time.CLOCK_BOOTTIME)  # noqa: TID251 - what the clock is compared with
+    found = SystemClock().monotonic()
+
+    assert before <= found <= time.clock_gettime(time.CLOCK_BOOTTIME)  # noqa: TID251 - as above
+
+
+def test_a_wait_is_over_soon_after_a_suspended_host_wakes(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(clock, "_LOOK", timedelta(milliseconds=1))
+    host = Woken()
+
+    async def scene() -> None:
+        waiting = asyncio.ensure_future(host.wait(timedelta(hours=1), asyncio.Event()))
+        await host.wait(timedelta(milliseconds=20))
+        assert not waiting.done()
+        host.slept = 3600.0
+        await asyncio.wait_for(waiting, 60)
+
+    asyncio.run(scene())
+
+
+def test_a_wait_ends_with_its_event_and_with_its_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(clock, "_LOOK", timedelta(milliseconds=1))
+    host, passed = SystemClock(), timedelta(milliseconds=5)
+
+    async def scene() -> None:
+        never, event = asyncio.Event(), asyncio.Event()
+        began = host.monotonic()
+        await host.wait(passed, never)
+        assert host.monotonic() - began >= passed.total_seconds()
+        asyncio.get_running_loop().call_soon(event.set)
+        await asyncio.wait_for(host.wait(timedelta(hours=1), event), 60)
+        await host.wait(timedelta(hours=1), event)
+        await host.wait(timedelta(0), never)
+        await host.wait(timedelta(seconds=-1), never)
+
+    asyncio.run(scene())
 
 
 @pytest.mark.parametrize(

@@ -21,6 +21,8 @@ LOCALTIME = Path("/etc/localtime")
 DEBIAN_NAME = Path("/etc/timezone")
 _POSIX_RULE = re.compile(r"(?:[A-Za-z]{3,}|<[A-Za-z0-9+-]{3,}>)[+-]?[0-9]")
 _POSIX_UTC = re.compile(r"(?:[A-Za-z]{3,}|<[A-Za-z0-9+-]{3,}>)[+-]?00?(?::00){0,2}")  # and no summer time
+_SLEEPLESS: int | None = getattr(time, "CLOCK_BOOTTIME", None)  # on Linux: it goes on while the host sleeps
+_LOOK = timedelta(seconds=1)  # how often a wait looks whether the host has slept meanwhile
 
 
 class SystemClock:
@@ -31,12 +33,24 @@ class SystemClock:
         return datetime.now(UTC)
 
     def monotonic(self) -> float:
-        """Seconds that only ever grow, whatever happens to the wall clock."""
-        return time.monotonic()
+        """Seconds that only ever grow, whatever happens to the wall clock, also while the host sleeps."""
+        # Without such a clock, time may stand still while the host sleeps. A node that wakes there trusts its
+        # lease until it next asks the store: the fence holds, but a run may begin on two nodes.
+        return time.monotonic() if _SLEEPLESS is None else time.clock_gettime(_SLEEPLESS)
 
     async def wait(self, duration: timedelta, until: asyncio.Event | None = None) -> None:
-        """Let others have their turn for that long, or until the event is set."""
-        await wait_on_loop(duration, until)
+        """Let others have their turn for that long, or until the event is set.
+
+        The event loop's own time stands still while the host sleeps. So a wait that an event can end, such as
+        those of an engine's services, looks at the clock each second: it is over soon after the host wakes.
+        """
+        if until is None:
+            await wait_on_loop(duration, until)
+            return
+        over_at = self.monotonic() + duration.total_seconds()
+        await wait_on_loop(min(duration, _LOOK), until)
+        while not until.is_set() and (left := over_at - self.monotonic()) > 0:
+            await wait_on_loop(min(timedelta(seconds=left), _LOOK), until)
 
     def sleep(self, seconds: float) -> None:
         """Wait; for programs without an event loop."""

@@ -253,6 +253,8 @@ def test_the_names_and_levels_are_pinned() -> None:
         "node_buried": "WARNING",
         "clock_jumped": "WARNING",
         "clock_skewed": "WARNING",
+        "executor_failed": "ERROR",
+        "ends_untold": "ERROR",
         "listener_failed": "ERROR",
         "task_failed": "ERROR",
         "engine_failed": "CRITICAL",

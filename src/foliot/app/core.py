@@ -131,6 +131,7 @@ class Core:
         self.listeners: list[Callable[[Event], None]] = []
         self.heed: Callable[[Sequence[Event]], None] = _heed_not  # the engine's, while one runs
         self.url = url
+        self.failure: BaseException | None = None  # of the engine that runs, or was the last to run
         self._open = AsyncExitStack()
         self._store: FullStore | None = None
         self._opening = asyncio.Lock()

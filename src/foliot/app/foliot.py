@@ -227,6 +227,11 @@ class Foliot:
         """What counts and measures, if something does."""
         return self._core.settings.metrics
 
+    @property
+    def failure(self) -> BaseException | None:
+        """The error with which the engine has ended by itself, if it has: for a health check to ask."""
+        return self._core.failure
+
     def listen(self, listener: Callable[[Event], None]) -> Callable[[Event], None]:
         """Have a function told of every event, on the engine's thread, so it must be quick."""
         given: object = listener
@@ -267,6 +272,9 @@ class Foliot:
     ) -> None:
         try:
             await self._finish()
+        except Exception as failure:
+            if error is None or failure is not self.failure:  # the block's own error counts more
+                raise
         finally:
             self._leave()
 
@@ -293,11 +301,13 @@ class Foliot:
             raise AppStateError(
                 self.name, "stop() would block the event loop that its jobs run on", hint=hint
             )
-        if runtime is not None:
-            self._thread.get().submit(self._finish()).result()
-            if runtime.jobs_thread is not None:
+        try:
+            if runtime is not None:
+                self._thread.get().submit(self._finish()).result()
+        finally:
+            if runtime is not None and runtime.jobs_thread is not None:
                 runtime.jobs_thread.close()
-        self.close()
+            self.close()
 
     def wait(self, work: Awaitable[T]) -> T:
         """Do from plain code what is awaited elsewhere: `app.wait(app.trigger("x"))`."""

@@ -63,6 +63,7 @@ class Runtime:
 
     async def begin(self) -> None:
         """Declare what the code and the parts declare, and let an engine live."""
+        self._core.failure = None
         self._loop = asyncio.get_running_loop()
         self._beginning = asyncio.current_task()
         store = await self._core.store()
@@ -134,6 +135,7 @@ class Runtime:
         if life.cancelled():
             self._ended.cancel()
         elif error := life.exception():
+            self._core.failure = error
             tell("engine_failed", error, app=self._core.name, error=str(error))
             self._ended.set_exception(error)
         else:

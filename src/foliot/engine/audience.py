@@ -51,6 +51,10 @@ class Audience:
         for monitor in self._monitors:
             safely(monitor.on_lease_lost, node)
 
+    def tell_untold(self, runs: int) -> None:
+        """So many runs have ended, and this node could not report it: for others they are lost."""
+        _log.error("ends_untold runs=%d", runs)
+
     def tell_burials(self, node: str, buried: Sequence[NodeView]) -> None:
         """The node has buried others."""
         for monitor in self._monitors:
@@ -64,8 +68,25 @@ def _tell_burial(monitor: Monitor, node: str, dead: NodeView) -> None:
 
 
 def safely(tell: Callable[..., None], *facts: object) -> None:
-    """Tell somebody who may fail."""
+    """Tell somebody who may fail.
+
+    A `sys.exit` in a listener would end the engine's loop. A cancellation of the engine's own task is raised
+    where the task waits, never in a plain call: a CancelledError in here is the listener's own.
+    """
     try:
         tell(*facts)
-    except Exception:  # noqa: BLE001 - that is the point
+    except BaseException:  # noqa: BLE001 - that is the point
         _log.exception("listener_failed")
+
+
+class Complaints:
+    """Tells the log of executors that break their contract, once for each kind: it may happen in each run."""
+
+    def __init__(self) -> None:
+        self._told: set[str] = set()
+
+    def add(self, kind: str, error: BaseException) -> None:
+        """An executor of this kind has raised where nothing is to be raised."""
+        if kind not in self._told:
+            self._told.add(kind)
+            _log.error("executor_failed kind=%s", kind, exc_info=error)

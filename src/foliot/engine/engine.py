@@ -19,13 +19,14 @@ from typing import Any
 
 from foliot.engine.audience import Audience
 from foliot.engine.gate import Gate
-from foliot.engine.loop import run_together, run_until_stopped, unless
+from foliot.engine.loop import run_beside, run_until_stopped, soon_after, unless
 from foliot.engine.planner import plan_due, plan_ended, plan_lost
 from foliot.engine.pulse import take_pulse
 from foliot.engine.reckoning import Reckoning
 from foliot.engine.runner import Runner
 from foliot.engine.settings import Settings
-from foliot.errors import NodeBuriedError, StoreError, StoreUnavailableError
+from foliot.engine.shutdown import Shutdown
+from foliot.errors import NodeBuriedError, StoreUnavailableError
 from foliot.model.attempt import Outcome
 from foliot.model.decision import Event, Happening
 from foliot.model.state import Lease, Node
@@ -69,48 +70,50 @@ class Engine:
         self._gate = Gate(executors)
         self._passed: frozenset[str] = frozenset()  # kinds of jobs that the last claim passed over
         self._failpoint = failpoint
-        self._stopping = asyncio.Event()
-        self._over = asyncio.Event()
-        self._woken = asyncio.Event()
-        self._ended = asyncio.Event()
-        self._hinted = asyncio.Event()
+        self._stopping, self._over = asyncio.Event(), asyncio.Event()
+        self._woken, self._ended, self._hinted = asyncio.Event(), asyncio.Event(), asyncio.Event()
         # Where a death can be proved, who begins need not wait: what a program ran before is found at once.
         is_steady = getattr(store, "proves_deaths", False)
         self._reckoning = Reckoning(clock, settings.longest_gap, is_steady_at_first=is_steady)
         self.now = self._reckoning.now
         self._runner = Runner(executors, clock, self.now, self._on_ended)
+        self.node = ""
+        calls = {"finish": self._finish, "leave": lambda: store.leave(self.node)}
+        self._shutdown = Shutdown(self._runner, clock, settings, self._audience, calls)
         self._is_claiming = False
         self._is_full = False
         self._has_learned = False
         self._in_vain = 0  # claims in a row that brought nothing, though something was due
         self._rising = asyncio.Lock()
-        self.node = ""
 
     # -- a node's life -----------------------------------------------------------------------------
 
     async def run(self) -> None:
-        """Live until stopped."""
+        """Live until stopped. What goes wrong here, other than a store that is away, is raised."""
         if not await self._join():
             return
         self._reckoning.take_jump()  # there was nothing yet to jump from
         beside = [self._report, self._beat, self._recover, self._prune]
         beside += [self._heed_hint] if self._hints is not None else []
+        services = [self._turn(turn, self._over) for turn in beside]
         try:
-            await run_together([self._work_and_drain(), *(self._turn(turn, self._over) for turn in beside)])
-        except StoreError:  # it will never work again, and others start anew what runs here
-            await self._runner.abandon(self._settings.grace)
+            await run_beside(self._work_and_drain(), services, self._clock, self._settings.last_call)
+            await self._shutdown.leave()
+        except Exception:  # it will never work again, and others start anew what runs here
+            self.stop()
+            await self._shutdown.give_up()
             raise
-        await self._leave()
 
     def stop(self) -> None:
         """Ask the node to claim no more, to let what runs end, and to leave."""
+        self._shutdown.begin()
         self._stopping.set()
         self._woken.set()
 
     def hurry(self) -> None:
         """Ask what runs to end at once, as if the time to drain were over."""
         self.stop()
-        self._runner.end_all(Outcome.INTERRUPTED)
+        self._shutdown.hurry()
 
     def learn(self) -> None:
         """There are more executors than before: have the store know that this node can do more."""
@@ -177,7 +180,11 @@ class Engine:
                 return await self._store.claim(node, self.now(), room, self._gate.guard(plan_due), claim_id)
             except StoreUnavailableError as error:
                 self._audience.tell_trouble(error)
-                await self._clock.wait(self._settings.pause)
+                await self._clock.wait(self._settings.pause, self._stopping)
+            if (
+                self._stopping.is_set()
+            ):  # what it may have started is ended as a stranger, or lost by the leave
+                break
         return Claimed()
 
     def _room(self) -> dict[str, int]:
@@ -220,7 +227,7 @@ class Engine:
             if report.outputs and self._outputs is not None:
                 await self._outputs.write_outputs(report.outputs)
             finished = await self._store.finish(node, report.endings, self.now(), plan_ended)
-        except StoreUnavailableError:
+        except (StoreUnavailableError, asyncio.CancelledError):
             if node == self.node:
                 self._runner.give_back(report)
             raise
@@ -240,16 +247,17 @@ class Engine:
         while True:
             self.node = self._new_id()
             try:
-                asked_at = self._clock.monotonic()
-                lease = await self._store.join(self._introduce())
+                asked_at, join = self._clock.monotonic(), self._store.join(self._introduce())
+                lease = await soon_after(self._stopping, join, self._clock, self._settings.last_call)
             except (StoreUnavailableError, NodeBuriedError) as error:
                 self._audience.tell_trouble(error)
                 await self._clock.wait(self._settings.pause, self._stopping)
-                if self._stopping.is_set():
-                    return False
             else:
-                self._take(lease, asked_at)
-                return True
+                if lease is not None:
+                    self._take(lease, asked_at)
+                    return True
+            if self._stopping.is_set():
+                return False
 
     async def _join_again(self) -> None:
         """The same life, with more that it can do, or to tell."""
@@ -296,9 +304,13 @@ class Engine:
                 self._reckoning.hear()
         except NodeBuriedError:
             await self._rise_again(node)
-        soon = min(self._settings.pause, self._settings.beat)  # however many hints come
-        await self._clock.wait(soon, self._over)
-        await self._clock.wait(self._settings.beat - soon, self._hinted)
+        began = self._clock.monotonic()
+        await self._clock.wait(
+            min(self._settings.pause, self._settings.beat), self._over
+        )  # however many hints come
+        if self._reckoning.is_sure:  # else the host was suspended, and the next heartbeat is due
+            waited = timedelta(seconds=self._clock.monotonic() - began)
+            await self._clock.wait(self._settings.beat - waited, self._hinted)
         return _AT_ONCE
 
     async def _end_strangers(self, node: str) -> None:
@@ -342,25 +354,16 @@ class Engine:
                 await self._join()
 
     async def _work_and_drain(self) -> None:
-        """Work until stopped; then let what runs end, for a while; then end it. Only then is all over.
+        """Work until stopped; then drain. Only then is all over.
 
         Until then the lease is renewed and endings are reported: what is being drained is not yet lost.
         """
-        await self._turn(self._work, self._stopping)
-        await self._clock.wait(self._settings.drain, self._runner.idle)
-        self._runner.end_all(Outcome.INTERRUPTED)
-        await self._clock.wait(self._settings.grace, self._runner.idle)
+        work = self._turn(self._work, self._stopping)
+        await soon_after(self._stopping, work, self._clock, self._settings.last_turn)
+        await self._shutdown.drain()
         self._over.set()
         self._ended.set()
         self._hinted.set()
-
-    async def _leave(self) -> None:
-        """Report what is left to report, and end this life."""
-        try:
-            await self._finish()
-            await self._store.leave(self.node)
-        except (StoreUnavailableError, NodeBuriedError) as error:
-            self._audience.tell_trouble(error)
 
     # -- time and trouble --------------------------------------------------------------------------
 

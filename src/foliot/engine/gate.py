@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from datetime import datetime
 
-from foliot.engine.audience import safely
+from foliot.engine.audience import Complaints, safely
 from foliot.model.decision import Decision
 from foliot.model.job import Job
 from foliot.model.state import Record
@@ -24,6 +24,7 @@ class Gate:
     def __init__(self, executors: Mapping[str, Executor]) -> None:
         self._selective: dict[str, Selective] = {}
         self._passed: dict[str, Job] = {}
+        self._complaints = Complaints()
         self.learn(executors)
 
     def learn(self, executors: Mapping[str, Executor]) -> None:
@@ -42,7 +43,7 @@ class Gate:
 
         def decide_if_fit(record: Record, now: datetime, node: str, most: int) -> Decision:
             executor = selective.get(record.job.action.kind)
-            if executor is None or _fits(executor, record.job):
+            if executor is None or self._fits(executor, record.job):
                 return decide(record, now, node, most)
             passed[record.job.key] = record.job
             return Decision(record.state)
@@ -59,9 +60,9 @@ class Gate:
             safely(self._selective[kind].on_passed_over, jobs)
         return frozenset(by_kind)
 
-
-def _fits(executor: Selective, job: Job) -> bool:
-    try:
-        return executor.fits(job)
-    except Exception:  # noqa: BLE001 - a fault of the executor's must not look like one of the job
-        return False
+    def _fits(self, executor: Selective, job: Job) -> bool:
+        try:
+            return executor.fits(job)
+        except BaseException as error:  # noqa: BLE001 - a fault of the executor's must not look like one of the job
+            self._complaints.add(job.action.kind, error)
+            return False

@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import NamedTuple
 
+from foliot.engine.audience import Complaints
 from foliot.model.attempt import Attempt, Ending, Outcome
 from foliot.model.job import Job
 from foliot.protocols import AskToEnd, Clock, Executor, Output, Result, Run
@@ -26,7 +27,7 @@ class Report(NamedTuple):
 class _Life:
     """An attempt that runs here."""
 
-    __slots__ = ("_runner", "cancel", "key", "run", "started_at", "verdict", "watch")
+    __slots__ = ("_runner", "cancel", "is_over", "key", "run", "started_at", "verdict", "watch")
 
     def __init__(self, runner: Runner, run: Run, key: Key, started_at: datetime) -> None:
         self._runner = runner
@@ -36,9 +37,14 @@ class _Life:
         self.cancel: AskToEnd | None = None
         self.watch: asyncio.Task[None] | None = None
         self.verdict: Outcome | None = None  # of this node; it counts more than the executor's
+        self.is_over = False
 
-    def ended(self, run: Run, result: Result) -> None:
-        self._runner.note_end(self, run, result)
+    def ended(self, run: Run, result: object) -> None:
+        """Its executor says so. Only the first time counts, and only for the run that this was made for."""
+        del run
+        if not self.is_over:
+            self.is_over = True
+            self._runner.note_end(self, result if isinstance(result, Result) else _no_result(result))
 
 
 class Runner:
@@ -59,6 +65,7 @@ class Runner:
         self._busy: Counter[str] = Counter()
         self._endings: list[Ending] = []
         self._outputs: list[Output] = []
+        self._complaints = Complaints()
         self._under_way: Sequence[Ending] = ()  # reported, and not yet answered
         self.idle = asyncio.Event()  # set while nothing runs
         self.idle.set()
@@ -66,23 +73,26 @@ class Runner:
     @property
     def count(self) -> int:
         """How many attempts run, or have ended and are not yet reported."""
-        return len(self._lives) + len(self._endings) + len(self._under_way)
+        return len(self._lives) + self.untold
+
+    @property
+    def untold(self) -> int:
+        """How many attempts have ended and are not yet reported."""
+        return len(self._endings) + len(self._under_way)
 
     def busy(self, queue: str) -> int:
         """How many attempts of a queue run."""
         return self._busy[queue]
 
-    def holds(self, key: Key) -> bool:
-        ended = (*self._endings, *self._under_way)
-        return key in self._lives or any((e.run_key, e.number) == key for e in ended)
-
     def endings_of_strangers(self, held: Sequence[Attempt]) -> list[Ending]:
         """Attempts that are this node's by the store, and that are not held here, have never started."""
         now = self._now()
+        known = {(ending.run_key, ending.number) for ending in (*self._endings, *self._under_way)}
+        known.update(self._lives)
         return [
             Ending(a.job, a.run_key, a.number, a.token, Outcome.INTERRUPTED, None, now, "never started")
             for a in held
-            if not self.holds(a.key)
+            if a.key not in known
         ]
 
     # -- begin and end -----------------------------------------------------------------------------
@@ -96,10 +106,10 @@ class Runner:
         self.idle.clear()
         try:
             life.cancel = self._executors[job.action.kind].start(run, life.ended)
-        except Exception as error:  # noqa: BLE001 - an executor's own fault fails the run, not the node
+        except BaseException as error:  # noqa: BLE001 - an executor's own fault fails the run, not the node
             fault = Result(Outcome.FAILED, f"{type(error).__name__}: {error}")
             asyncio.get_running_loop().call_soon(life.ended, run, fault)
-        if job.policy.timeout is not None:
+        if job.policy.timeout is not None and not life.is_over:
             life.watch = asyncio.ensure_future(self._end_after(job.policy.timeout, life.key))
 
     async def _end_after(self, duration: timedelta, key: Key) -> None:
@@ -107,12 +117,18 @@ class Runner:
         self.end(key, Outcome.TIMED_OUT)
 
     def end(self, key: Key, verdict: Outcome) -> None:
-        """Ask an attempt to end; that it was asked is its outcome."""
+        """Ask an attempt to end; that it was asked is its outcome. It is held until it has ended."""
         life = self._lives.get(key)
-        if life is not None and life.verdict is None:
-            life.verdict = verdict
+        if life is None or life.verdict is not None:
+            return
+        life.verdict = verdict
+        if life.watch is not None:
+            life.watch.cancel()  # it could only ask once more
+        try:
             if life.cancel is not None:
                 life.cancel()
+        except BaseException as error:  # noqa: BLE001 - an executor's own fault must not end the node
+            self._complaints.add(life.run.job.action.kind, error)
 
     def end_all(self, verdict: Outcome) -> None:
         """Ask every attempt to end."""
@@ -130,8 +146,9 @@ class Runner:
         self.idle.set()
         self._endings, self._outputs, self._under_way = [], [], ()
 
-    def note_end(self, life: _Life, run: Run, result: Result) -> None:
+    def note_end(self, life: _Life, result: Result) -> None:
         """An attempt has ended; it is part of the next report."""
+        run = life.run
         if life.watch is not None:
             life.watch.cancel()
         self._busy[run.job.queue] -= 1
@@ -174,3 +191,7 @@ class Runner:
         self._endings[:0] = report.endings
         self._outputs[:0] = report.outputs
         self._under_way = ()
+
+
+def _no_result(given: object) -> Result:
+    return Result(Outcome.FAILED, f"its executor gave no result, but {given!r}")

@@ -12,7 +12,13 @@ RECOVER = timedelta(seconds=4)  # who died is found within 5 s of the end of its
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
-    """How often a node does what. `beat` is a third of the lease or less."""
+    """How often a node does what. `beat` is a third of the lease or less.
+
+    A node that is asked to stop lets what runs end within `drain`. What has not ended by then is asked to end
+    within `grace`. While the store is away, the node reports again what has ended, with a `pause` between:
+    until that time is over, and for `last_report` at most. A claim that hangs holds up the end for no longer
+    than `last_turn`, any other call for no longer than `last_call`.
+    """
 
     slots: Mapping[str, int]
     beat: timedelta = timedelta(seconds=10)
@@ -24,6 +30,21 @@ class Settings:
     pause: timedelta = timedelta(seconds=1)  # before a call that was not answered is made again
     claim: int = 500  # at most so many at once; while they start, the store is asked for the next
     batch: int = 1000
+
+    @property
+    def last_call(self) -> timedelta:
+        """For how long a node that is to stop waits for the answer to a call: stores give up sooner."""
+        return _LONGEST_CALL
+
+    @property
+    def last_turn(self) -> timedelta:
+        """For how long a claim that is under way at the stop is waited for: what it has started is to run."""
+        return max(self.last_call, min(self.drain, self.last_report))
+
+    @property
+    def last_report(self) -> timedelta:
+        """For how long a node reports before it leaves a store that is away: then others have buried it."""
+        return 3 * self.beat
 
     @property
     def longest_gap(self) -> timedelta:

@@ -31,7 +31,7 @@ class TaskExecutor(ABC):
             result = await self.execute(run)
         except asyncio.CancelledError:
             result = Result(Outcome.CANCELLED)
-        except Exception as error:  # noqa: BLE001 - an executor's own fault fails the run, not the node
+        except (Exception, SystemExit, KeyboardInterrupt) as error:  # noqa: BLE001 - a fault fails the run, not the node
             result = Result(Outcome.FAILED, f"{type(error).__name__}: {error}")
         on_end(run, result)
 

@@ -54,6 +54,8 @@ LINES = {
     "node_buried": logging.WARNING,
     "clock_jumped": logging.WARNING,
     "clock_skewed": logging.WARNING,
+    "executor_failed": logging.ERROR,
+    "ends_untold": logging.ERROR,
     "listener_failed": logging.ERROR,
     "task_failed": logging.ERROR,
     "engine_failed": logging.CRITICAL,

@@ -308,7 +308,7 @@ BUGS = [
     Bug(trust_the_wall_clock, {Code.EARLY, Code.LATE, Code.MISSED}, first_seed=1),
     Bug(
         judge_leases_by_the_wall_clock,
-        {Code.STUCK, Code.UNEXPLAINED_LOSS},
+        {Code.STUCK, Code.UNEXPLAINED_LOSS, Code.LATE},
         first_seed=3,
         of_the_ten="wall-clock lease",
     ),

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from foliot.executors.shell.warden.kin import kill_all
+from foliot.executors.shell.warden.timer import now
 from foliot.executors.shell.wire import Message, Wire
 
 _SOURCES = Path(__file__).parents[3]
@@ -121,7 +122,7 @@ class WardenLink:
             killed = self._loop.run_in_executor(None, kill_all, lambda: [self.pid])
             killed.add_done_callback(lambda _: self._part())
         if not self.is_hung_up:
-            self.post({"alive": True})
+            self.post({"alive": True, "at": now()})
         self._silence += self._beat
         self._loop.call_later(self._beat, self._ask)
 

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 import os
-import time
 from collections import Counter
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -38,8 +37,6 @@ class Times:
 
     def __init__(self) -> None:
         self._then, self._reading = _CLOCK.now(), _CLOCK.monotonic()
-        # The uptime counts while the machine is suspended; the monotonic clock does not.
-        self._slept = time.clock_gettime(time.CLOCK_BOOTTIME) - self._reading
 
     def now(self) -> datetime:
         """The present instant."""
@@ -47,7 +44,7 @@ class Times:
 
     def instant_of_uptime(self, seconds: float) -> datetime:
         """The instant of what /proc/uptime showed, which is all that a shell can read of such a clock."""
-        return self.instant(seconds - self._slept)
+        return self.instant(seconds)  # both go on while the machine is suspended
 
     def instant(self, reading: float) -> datetime:
         """The instant of a reading."""

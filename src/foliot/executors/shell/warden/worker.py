@@ -19,6 +19,7 @@ LAST_GRACE = 0.5  # when the daemon is gone: another may be about to start the s
 _AGAIN = 0.1  # between one kill and the next, if somebody was missed
 _KILLS = 100  # before it is given up: somebody belongs to another user, or hangs in the kernel
 _LATER = 1.0  # between one telling of what a command wrote and the next
+_LOOK = 1.0  # between two looks at the clock: a poll's own time stands still while the host is suspended
 _MOST_UNSENT = 1 << 22  # bytes on their way to the daemon, beyond which the output so far is not told
 
 
@@ -54,13 +55,17 @@ class Worker:
         """Do all there is to do, until there is nobody left to do it for."""
         self._listen()
         while self._trees or not self._is_closing:
-            for file, _ in self._poll.poll(self._timer.pause):
+            for file, _ in self._poll.poll(self._pause()):
                 self._heed(file)
             self._timer.ring()
             self._settle()
             self._flush()
         self._end_strays()
         self._wire.say_the_last()
+
+    def _pause(self) -> float | None:
+        pause = self._timer.pause
+        return pause if pause is None or not self._trees else min(pause, _LOOK)
 
     def _listen(self) -> None:
         self._bell, bell = os.pipe2(os.O_CLOEXEC | os.O_NONBLOCK)
@@ -83,11 +88,10 @@ class Worker:
             self._close(file)
 
     def _obey(self) -> None:
-        self._heard_at = now()
         try:
             for message in self._wire.receive():
                 if "alive" in message:
-                    self._wire.post({"alive": True})
+                    self._hear_of_life(message.get("at", now()))
                 elif "settings" in message:
                     self._learn(message["settings"])
                 elif "start" in message and self._is_closing:
@@ -100,6 +104,13 @@ class Worker:
         except EOFError:
             self._poll.unregister(self._wire.fileno())
             self._close(self._daemon)
+
+    def _hear_of_life(self, said_at: float) -> None:
+        """The daemon lives. When it said so counts: on a host that wakes up, it may speak before we look."""
+        if self._leash is not None and said_at - self._heard_at >= self._leash:
+            self._pull_all()
+        self._heard_at = max(self._heard_at, said_at)
+        self._wire.post({"alive": True})
 
     def _learn(self, settings: Message) -> None:
         self._grace, self._linger = settings["grace"], settings["linger"]
@@ -286,8 +297,11 @@ class Worker:
         leash = self._leash or 0.0
         silence = now() - self._heard_at
         if silence >= leash:
-            self._end_all(f"the daemon was silent for {leash:g} s")
+            self._pull_all()
         self._timer.after(max(leash - silence, leash / 4), self._pull)
+
+    def _pull_all(self) -> None:
+        self._end_all(f"the daemon was silent for {self._leash:g} s")
 
     def _end_strays(self) -> None:
         """Let nobody stay behind who belongs to no tree that could be named."""

@@ -1,0 +1,95 @@
+"""How a node ends: it lets what runs end, reports it, and leaves the store. All of that in bounded time.
+
+    stop ── drain ──▶ ask what runs to end ── grace ──▶ report, again while the store is away ──▶ leave
+
+What has ended and cannot be reported counts as lost for others, and may start again there. So the last report
+is worth some waiting, but not for ever: whoever stops a node wants it to end.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Coroutine, Mapping
+from contextlib import suppress
+from datetime import timedelta
+from math import inf
+from typing import Any
+
+from foliot.engine.audience import Audience
+from foliot.engine.loop import answered
+from foliot.engine.runner import Runner
+from foliot.engine.settings import Settings
+from foliot.errors import NodeBuriedError, StoreUnavailableError
+from foliot.model.attempt import Outcome
+from foliot.protocols import Clock
+
+_Call = Callable[[], Coroutine[Any, Any, None]]
+
+
+class Shutdown:
+    """The end of a node. Of its calls, `finish` reports what has ended, and `leave` ends its life."""
+
+    def __init__(
+        self,
+        runner: Runner,
+        clock: Clock,
+        settings: Settings,
+        audience: Audience,
+        calls: Mapping[str, _Call],
+    ) -> None:
+        self._runner = runner
+        self._clock = clock
+        self._settings = settings
+        self._audience = audience
+        self._calls = calls
+        self._until = inf
+
+    def begin(self) -> None:
+        """The time to drain counts from now; if it does already, nothing changes."""
+        self._until = min(self._until, self._clock.monotonic() + self._settings.drain.total_seconds())
+
+    def hurry(self) -> None:
+        """The time to drain is over."""
+        self._until = min(self._until, self._clock.monotonic())
+        self._runner.end_all(Outcome.INTERRUPTED)
+
+    @property
+    def _time_left(self) -> timedelta:
+        return timedelta(seconds=max(0.0, self._until - self._clock.monotonic()))
+
+    async def drain(self) -> None:
+        """Let what runs end, for a while; then ask it to."""
+        await self._clock.wait(self._time_left, self._runner.idle)
+        if not self._runner.idle.is_set():
+            self._runner.end_all(Outcome.INTERRUPTED)
+            self._until = self._clock.monotonic() + self._settings.grace.total_seconds()
+            await self._clock.wait(self._settings.grace, self._runner.idle)
+
+    async def leave(self) -> None:
+        """Report what is left to report, and end this life."""
+        last_at = self._clock.monotonic() + self._settings.last_report.total_seconds()
+        while not await self._try_to_leave():
+            if self._clock.monotonic() >= min(self._until, last_at):
+                self._audience.tell_untold(self._runner.untold)
+                return
+            await self._clock.wait(min(self._settings.pause, self._time_left))
+
+    async def _try_to_leave(self) -> bool:
+        """Whether there is nothing left to report, or nobody would take it."""
+        try:
+            await self._answered("finish")
+            await self._answered("leave")
+        except (StoreUnavailableError, NodeBuriedError) as error:
+            self._audience.tell_trouble(error)
+            return not self._runner.untold or isinstance(error, NodeBuriedError)
+        return True
+
+    async def give_up(self) -> None:
+        """A defect shows: nothing may run on that no node holds, and others need not wait for the lease."""
+        with suppress(Exception):  # the first defect is the one to tell
+            await self._answered("finish")
+        await self._runner.abandon(self._settings.grace)
+        with suppress(Exception):
+            await self._answered("leave")
+
+    async def _answered(self, verb: str) -> None:
+        await answered(verb, self._calls[verb](), self._clock, self._settings.last_call)
