@@ -19,6 +19,12 @@ from foliot.stores.sqlite.book import Book, Desk
 _RUNS = f"SELECT {', '.join(f'a.{name}' for name in ATTEMPT_COLUMNS.split(', '))}, j.key FROM"
 _JOBS = "CROSS JOIN jobs AS j ON j.job_no = a.job_no"
 _NEWEST_FIRST = "ORDER BY a.scheduled_for DESC, a.job_no DESC, a.number DESC LIMIT"
+_MOST_CANCELS = 1000  # of more, the next heartbeat tells
+# A request is compared, and never shown: its bytes will do.
+CANCELS = """
+    SELECT scheduled_for, job_no, CAST(request AS BLOB), number FROM attempts INDEXED BY attempts_cancelling
+    WHERE state = 2 ORDER BY node_no DESC LIMIT ?
+"""
 OPEN_OF_JOB = f"""
     SELECT {ATTEMPT_COLUMNS}, previous_at FROM attempts INDEXED BY attempts_open
     WHERE job_no = ? AND state < 3 ORDER BY scheduled_for DESC
@@ -140,9 +146,9 @@ def next_wake(desk: Desk, queues: Iterable[str], kinds: Collection[str] | None) 
     return _first_wake(desk, lanes)
 
 
-def has_cancels(desk: Desk) -> bool:
-    """Whether somebody is to end an attempt."""
-    return desk.connection.execute(statement.ANY_CANCEL).fetchone() is not None
+def cancels(desk: Desk) -> frozenset[Row]:
+    """The keys of attempts that are to end; of very many, those of the nodes that joined last."""
+    return frozenset(desk.connection.execute(CANCELS, (_MOST_CANCELS,)))
 
 
 def _first_wake(desk: Desk, lanes: Iterable[int]) -> Woken:

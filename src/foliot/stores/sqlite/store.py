@@ -40,6 +40,7 @@ from foliot.stores.sql.claim import Asked
 from foliot.stores.sql.definition import Reader as JobReader
 from foliot.stores.sql.definition import Writer as JobWriter
 from foliot.stores.sql.ending import Report
+from foliot.stores.sql.rows import Row
 from foliot.stores.sqlite import declare, life, origin, prune, question, run
 from foliot.stores.sqlite.book import Book, Desk
 from foliot.stores.sqlite.connection import Synchronous, connect
@@ -90,6 +91,7 @@ class SqliteStore:
         self._reader = Worker("foliot-reader", self._connect_to_read, self._equip_to_read)
         self._lookout = Worker("foliot-lookout", self._connect_to_read, self._equip_to_read)
         self._cancels: asyncio.Event | None = None  # if somebody listens
+        self._told: frozenset[Row] = frozenset()  # attempts of which a hint has told that they are to end
 
     # -- opening and closing -----------------------------------------------------------------------
 
@@ -249,18 +251,24 @@ class SqliteStore:
         self._cancels.clear()
 
     async def next_wake(self, queues: Iterable[str], kinds: Collection[str] | None = None) -> datetime | None:
-        asked, cancels = tuple(queues), self._cancels
+        asked, is_heard = tuple(queues), self._cancels is not None
 
-        def look(desk: Desk) -> tuple[Woken, bool]:
-            return question.next_wake(desk, asked, kinds), cancels is not None and question.has_cancels(desk)
+        def look(desk: Desk) -> tuple[Woken, frozenset[Row]]:
+            cancels = question.cancels(desk) if is_heard else frozenset()
+            return question.next_wake(desk, asked, kinds), cancels
 
         while True:
-            woken, has_cancels = await self._lookout.call("next_wake", look)
-            if has_cancels and cancels is not None:
-                cancels.set()
+            woken, cancels = await self._lookout.call("next_wake", look)
+            self._tell_cancels(cancels)
             if not woken.damaged:
                 return woken.at
             await self._set_aside(woken.damaged)
+
+    def _tell_cancels(self, found: frozenset[Row]) -> None:
+        """Each cancel is told once: an attempt that does not end must not wake the nodes again and again."""
+        news, self._told = found - self._told, found
+        if news and self._cancels is not None:
+            self._cancels.set()
 
     async def backlog(
         self, queues: Iterable[str], now: datetime, kinds: Collection[str] | None = None
