@@ -42,12 +42,14 @@ from foliot.stores.sql.definition import Writer as JobWriter
 from foliot.stores.sql.ending import Report
 from foliot.stores.sql.rows import Row
 from foliot.stores.sqlite import declare, life, origin, prune, question, run
+from foliot.stores.sqlite.bad_text import CarefulReader, has_bad_text
 from foliot.stores.sqlite.book import Book, Desk
-from foliot.stores.sqlite.connection import Synchronous, connect
+from foliot.stores.sqlite.connection import Connection, Synchronous, connect
 from foliot.stores.sqlite.lock_file import LockFiles
 from foliot.stores.sqlite.migration import migrate
 from foliot.stores.sqlite.patience import Patience
-from foliot.stores.sqlite.worker import Worker, Writer
+from foliot.stores.sqlite.same_file import FileId
+from foliot.stores.sqlite.worker import CallersError, Worker, Writer, of_caller
 
 _LONGEST_BUSY = timedelta(seconds=5)
 _OLDEST = (3, 24, 0)  # the first that can insert or update in one statement
@@ -84,6 +86,7 @@ class SqliteStore:
         self._patience = Patience(clock, lease)
         self._synchronous = Synchronous(synchronous.upper())
         self._failpoint = failpoint
+        self._file: FileId | None = None  # as soon as it is open
         self._locks = LockFiles(self._path)
         self._jobs = JobReader(), JobWriter()
         self._writer = Writer("foliot-writer", self._connect_to_write, self._equip, failpoint)
@@ -99,9 +102,9 @@ class SqliteStore:
         """Create or migrate the file; StoreError if it is not ours, or too new."""
         if self._writer.ident is not None:
             raise StoreError("a store is opened once", hint="make a new SqliteStore of the same file")
-        for worker in (self._writer, self._reader, self._lookout):
-            worker.start()
         try:
+            for worker in (self._writer, self._reader, self._lookout):
+                worker.start()
             await self._writer.call("open", self._sweep)
         except BaseException:
             await self.close()
@@ -123,8 +126,14 @@ class SqliteStore:
     async def __aexit__(self, *_: object) -> None:
         await self.close()
 
-    def _connect_to_write(self) -> sqlite3.Connection:
-        connection = connect(self._path, self._busy_for, self._synchronous)
+    def _connect(self) -> Connection:
+        """To the file that was opened first: nobody is to go on with another that has come to its place."""
+        connection = connect(self._path, self._busy_for, self._synchronous, self._file)
+        self._file = connection.files.database
+        return connection
+
+    def _connect_to_write(self) -> Connection:
+        connection = self._connect()
         try:
             migrate(connection, self._failpoint)
         except BaseException:
@@ -132,16 +141,17 @@ class SqliteStore:
             raise
         return connection
 
-    def _connect_to_read(self) -> sqlite3.Connection:
-        connection = connect(self._path, self._busy_for, self._synchronous)
+    def _connect_to_read(self) -> Connection:
+        connection = self._connect()
         connection.execute("PRAGMA query_only = ON")
         return connection
 
-    def _equip(self, connection: sqlite3.Connection) -> Desk:
-        return Desk(connection, *self._jobs)
+    def _equip(self, connection: Connection) -> Desk:
+        reader, writer = self._jobs
+        return Desk(connection, CarefulReader() if has_bad_text(connection) else reader, writer)
 
-    def _equip_to_read(self, connection: sqlite3.Connection) -> Desk:
-        return Desk(connection, JobReader(), JobWriter())
+    def _equip_to_read(self, connection: Connection) -> Desk:
+        return Desk(connection, CarefulReader() if has_bad_text(connection) else JobReader(), JobWriter())
 
     def _sweep(self, desk: Desk) -> None:
         """Lock files that no node is known of belong to processes that ended before they joined."""
@@ -157,8 +167,9 @@ class SqliteStore:
             return life.join(desk, node, self._locks, self._clock.now(), self._lease)
 
         is_ours = self._locks.holds(node.id)
+        call = self._writer.call("join", work)
         try:
-            return await self._writer.call("join", work)
+            return await call
         except StoreError:
             if not is_ours:  # whoever cannot join tries again under another id
                 self._locks.remove(node.id)
@@ -183,12 +194,18 @@ class SqliteStore:
     ) -> Claimed:
         def work(desk: Desk) -> Claimed:
             asked = Asked(node, now, room, decide, claim_id)
-            return run.claim(desk, asked, self._patience.now(), self._lease)
+            try:
+                return run.claim(desk, asked, self._patience.now(), self._lease)
+            except run.ClashError as clash:
+                raise CallersError(clash) from clash
 
+        with suppress(run.ClashError):
+            return await self._writer.call("claim", work)
         try:
             return await self._writer.call("claim", work)
-        except run.ClashError:
-            return await self._writer.call("claim", work)
+        except run.ClashError as clash:
+            hint = "`foliot store check` looks for damage"
+            raise StoreError(f"claim: an index is damaged: {clash.__cause__}", hint=hint) from clash
 
     async def finish(
         self, node: str, endings: Sequence[Ending], now: datetime, decide: DecideEnded
@@ -210,7 +227,7 @@ class SqliteStore:
     # -- people and sources ------------------------------------------------------------------------
 
     async def update(self, job: str, decide: DecideCommand) -> Decision:
-        return await self._writer.call("update", lambda desk: declare.update(desk, job, decide))
+        return await self._writer.call("update", lambda desk: declare.update(desk, job, of_caller(decide)))
 
     async def reconcile(  # noqa: PLR0913 - see the protocol
         self,
@@ -224,7 +241,7 @@ class SqliteStore:
     ) -> tuple[Event, ...]:
         def work(desk: Desk) -> tuple[Event, ...]:
             step = declare.Step(source, base, revision, self._clock.now())
-            return declare.reconcile(desk, step, changes, declared, removed)
+            return declare.reconcile(desk, step, changes, of_caller(declared), of_caller(removed))
 
         return await self._writer.call("reconcile", work)
 
