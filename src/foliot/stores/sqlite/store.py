@@ -115,6 +115,8 @@ class SqliteStore:
         workers = [w for w in (self._reader, self._lookout, self._writer) if w.ident is not None]
         for worker in workers:
             worker.close()
+        if self._cancels is not None:
+            self._cancels.set()  # who waits for a hint is told that there will be none
         for worker in workers:
             await asyncio.to_thread(worker.join)
         self._locks.release_all()
@@ -262,9 +264,11 @@ class SqliteStore:
 
     async def changed(self) -> None:
         """A cancel was asked for, be it in another process. Seen by whoever asks for the next wake."""
+        self._lookout.check("changed")
         if self._cancels is None:
             self._cancels = asyncio.Event()
         await self._cancels.wait()
+        self._lookout.check("changed")
         self._cancels.clear()
 
     async def next_wake(self, queues: Iterable[str], kinds: Collection[str] | None = None) -> datetime | None:
