@@ -10,8 +10,11 @@ from __future__ import annotations
 import sqlite3
 
 from foliot.errors import DamagedRecordError
+from foliot.model.damage import damage_of
 from foliot.model.job import Job
 from foliot.stores.sql.definition import Reader
+
+_REASON = "is not UTF-8"
 
 
 class BadText(str):
@@ -38,6 +41,22 @@ def has_bad_text(connection: sqlite3.Connection) -> bool:
     return connection.text_factory is read_text
 
 
+_LANES = "SELECT lane_no, CAST(queue AS BLOB), CAST(kind AS BLOB) FROM lanes"
+_SET_LANE_ASIDE = """
+    UPDATE states INDEXED BY states_due SET damage = ?
+    WHERE lane_no = ? AND wake_at IS NOT NULL AND damage IS NULL
+"""
+
+
+def set_bad_lanes_aside(connection: sqlite3.Connection) -> None:
+    """Set aside the jobs of a lane that nobody can ask for any more; declared again, they get another."""
+    for lane, *texts in connection.execute(_LANES).fetchall():
+        for field, text in zip(("queue", "kind"), texts, strict=True):
+            if isinstance(text, bytes) and isinstance(found := read_text(text), BadText):
+                damage = damage_of(DamagedRecordError(field, str(found), _REASON))
+                connection.execute(_SET_LANE_ASIDE, (str(damage), lane))
+
+
 class CarefulReader(Reader):
     """Reads jobs where some texts are bad."""
 
@@ -46,5 +65,5 @@ class CarefulReader(Reader):
         texts = {"key": key, "frame": frame, "action.data": data, "policy": policy}
         for field, text in texts.items():
             if isinstance(text, BadText):
-                raise DamagedRecordError(field, str(text), "is not UTF-8")
+                raise DamagedRecordError(field, str(text), _REASON)
         return super().job(key, frame, data, policy)

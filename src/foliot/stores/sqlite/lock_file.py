@@ -59,8 +59,8 @@ class LockFiles:
         _all.add(self)
 
     def path(self, node: str) -> Path:
-        """Where the lock of a node is; ids are any text, so the name is a hash."""
-        digest = sha256(node.encode(errors="surrogatepass")).hexdigest()[:32]
+        """Where the lock of a node is; ids are any text (or damaged), so the name is a hash."""
+        digest = sha256(str(node).encode(errors="surrogatepass")).hexdigest()[:32]
         return self._database.with_name(f"{self._database.name}-node-{digest}")
 
     def hold(self, node: str) -> bool:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable
 from datetime import datetime
+from itertools import islice
+from operator import itemgetter
 
 from foliot.model.attempt import Attempt, Outcome
 from foliot.model.state import Skip
@@ -14,6 +16,7 @@ from foliot.stores.sql.codes import OUTCOME_CODES, whole
 from foliot.stores.sql.lane import lanes_of
 from foliot.stores.sql.rows import ATTEMPT_COLUMNS, Row, read_those_that_can_be
 from foliot.stores.sqlite import chain, statement
+from foliot.stores.sqlite.bad_text import has_bad_text
 from foliot.stores.sqlite.book import Book, Desk
 
 _RUNS = f"SELECT {', '.join(f'a.{name}' for name in ATTEMPT_COLUMNS.split(', '))}, j.key FROM"
@@ -50,15 +53,21 @@ def jobs(desk: Desk, query: JobQuery) -> Shown:
 
 def _page(desk: Desk, query: JobQuery) -> list[Row]:
     after, last = bounds(query)
-    return desk.connection.execute(
+    is_bad = has_bad_text(desk.connection)
+    rows: Iterable[Row] = desk.connection.execute(
         f"""
         {statement.BY_KEY.replace("WHERE j.key IN", "")}
         WHERE j.key > ? AND (? IS NULL OR j.key < ?) AND (? OR s.removed_at IS NULL)
         AND (? IS NULL OR substr(j.key, instr(j.key, '/') + 1) = ?)
         ORDER BY j.key LIMIT ?
         """,
-        (after, last, last, query.with_removed, query.name, query.name, query.limit),
-    ).fetchall()
+        (after, last, last, query.with_removed, query.name, query.name, -1 if is_bad else query.limit),
+    )
+    if is_bad:
+        # A key that is bad text is shown as a lesser one: who asks for more after that must not get it again.
+        rows = islice((row for row in rows if row[1] > query.after), query.limit)
+        return sorted(rows, key=itemgetter(1))
+    return list(rows)
 
 
 # -- runs ------------------------------------------------------------------------------------------

@@ -42,7 +42,7 @@ from foliot.stores.sql.definition import Writer as JobWriter
 from foliot.stores.sql.ending import Report
 from foliot.stores.sql.rows import Row
 from foliot.stores.sqlite import declare, life, origin, prune, question, run
-from foliot.stores.sqlite.bad_text import CarefulReader, has_bad_text
+from foliot.stores.sqlite.bad_text import CarefulReader, has_bad_text, set_bad_lanes_aside
 from foliot.stores.sqlite.book import Book, Desk
 from foliot.stores.sqlite.connection import Connection, Synchronous, connect
 from foliot.stores.sqlite.lock_file import LockFiles
@@ -156,11 +156,15 @@ class SqliteStore:
         return Desk(connection, CarefulReader() if has_bad_text(connection) else JobReader(), JobWriter())
 
     def _sweep(self, desk: Desk) -> None:
-        """Lock files that no node is known of belong to processes that ended before they joined."""
+        """Lock files that no node is known of belong to processes that ended before they joined.
+
+        And jobs that no node could ever ask for are shown.
+        """
         rows = desk.connection.execute(
             "SELECT i.id FROM nodes AS n JOIN node_names AS i ON i.node_no = n.node_no"
         )
         self._locks.sweep({id_ for (id_,) in rows})
+        set_bad_lanes_aside(desk.connection)
 
     # -- nodes -------------------------------------------------------------------------------------
 
@@ -222,6 +226,7 @@ class SqliteStore:
             holders = life.dead_holders(book)
             recovered = run.recover(book, holders, limit, now, decide)
             life.forget_dead(book, self._locks, holders)
+            set_bad_lanes_aside(desk.connection)
             return recovered._replace(buried=buried)
 
         return await self._writer.call("recover", work)
