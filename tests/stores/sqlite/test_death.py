@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import signal
 import sqlite3
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 
 import pytest
@@ -70,6 +71,40 @@ def test_what_a_killed_process_held_is_recovered_at_once(tmp_path: Path) -> None
             assert locks(tmp_path) == []
 
     asyncio.run(act())
+
+
+@pytest.mark.parametrize("manner", ["os.fork", "fork", "spawn", "forkserver"])
+def test_a_child_that_outlives_its_node_does_not_keep_its_lock(tmp_path: Path, manner: str) -> None:
+    async def act() -> None:
+        async with SqliteStore(tmp_path / "jobs.db", CLOCK) as store:
+            await declare(store, 5)
+            await store.join(Node("heir"))
+            with forking(tmp_path / "jobs.db", manner) as (process, child):
+                await store.recover(100, CLOCK.now(), plan_lost)
+                assert len(await store.held("doomed")) == 5, "the child has not taken the lock away"
+                process.kill()
+                process.wait()
+                os.kill(child, 0)  # it lives
+                await store.recover(100, CLOCK.now(), plan_lost)
+                assert len(await store.runs(RunQuery(outcome=Outcome.LOST))) == 5
+
+    asyncio.run(act())
+
+
+@contextmanager
+def forking(path: Path, manner: str) -> Iterator[tuple[subprocess.Popen[str], int]]:
+    """A process that joins as `doomed`, claims, and has a child; both end with the test."""
+    program = [sys.executable, str(PROGRAM.with_name("forking.py")), str(path), manner]
+    with subprocess.Popen(program, stdout=subprocess.PIPE, text=True) as process:  # noqa: S603 - our own
+        child = 0
+        try:
+            assert process.stdout is not None
+            child = int(process.stdout.readline())
+            yield process, child
+        finally:
+            process.kill()
+            with suppress(ProcessLookupError):  # it ends by itself where nobody is left who started it
+                os.kill(child or process.pid, signal.SIGKILL)
 
 
 def test_a_process_that_is_only_stopped_is_not_dead(tmp_path: Path) -> None:

@@ -8,17 +8,17 @@ call that is not answered by its deadline is given up: its connection is cut, an
 from __future__ import annotations
 
 import asyncio
-import threading
 from collections.abc import Callable
 from contextlib import nullcontext, suppress
 from datetime import timedelta
 from enum import Enum, auto
-from queue import SimpleQueue
 from typing import Any, TypeVar
 
 import psycopg
 
-from foliot.errors import StoreError, StoreUnavailableError
+from foliot.errors import StoreUnavailableError
+from foliot.stores import call_thread
+from foliot.stores.call_thread import CallThread, unwritable
 from foliot.stores.postgres.book import Desk
 from foliot.stores.postgres.connection import (
     THREADS,
@@ -49,22 +49,19 @@ class Manner(Enum):
     ALONE = auto()
 
 
-class Call:
+class Call(call_thread.Call):
     """Something to be done, by when, and who waits for it."""
 
-    __slots__ = ("future", "is_given_up", "loop", "manner", "patience", "verb", "work")
+    __slots__ = ("is_given_up", "manner", "patience")
 
     def __init__(self, verb: str, work: Callable[[Desk], Any], patience: timedelta, manner: Manner) -> None:
-        self.verb = verb
-        self.work = work
+        super().__init__(verb, work)
         self.patience = patience
         self.manner = manner
         self.is_given_up = False
-        self.loop = asyncio.get_running_loop()
-        self.future: asyncio.Future[Any] = self.loop.create_future()
 
 
-class Worker(threading.Thread):
+class Worker(CallThread[Call]):
     """Does the calls that are put to it, in their order, each in a transaction of its own.
 
     `begin_with` is how a transaction begins; `silence`, for how long one may say nothing to the server;
@@ -81,16 +78,13 @@ class Worker(threading.Thread):
         equip: Callable[[], Desk],
         failpoint: Failpoint,
     ) -> None:
-        super().__init__(name=f"{THREADS}{name}", daemon=True)
+        super().__init__(f"{THREADS}{name}")
         self._begin_with = begin_with
         self._schema = schema
         self._silence = silence
         self._equip = equip
         self._failpoint = failpoint
-        self._calls: SimpleQueue[Call | None] = SimpleQueue()
         self._desk: Desk | None = None
-        self._current: Call | None = None
-        self._is_closed = False
 
     # -- on the event loop -------------------------------------------------------------------------
 
@@ -102,12 +96,11 @@ class Worker(threading.Thread):
         manner: Manner = Manner.PIPELINED,
     ) -> Answer:
         """Have something done in time. Whoever stops waiting undoes nothing that is under way."""
-        if self._is_closed:
-            raise StoreError(f"{verb}: the store is not open", hint="use `async with`, or open it first")
+        self.check(verb)
         if self.ident is None:
             self.start()
         call = Call(verb, work, patience, manner)
-        self._calls.put(call)
+        self.put(call)
         try:
             async with asyncio.timeout(patience.total_seconds()):
                 answer: Answer = await call.future
@@ -120,13 +113,8 @@ class Worker(threading.Thread):
     def _give_up(self, call: Call) -> None:
         call.is_given_up = True
         desk = self._desk
-        if self._current is call and desk is not None:
+        if call in self._under_way and desk is not None:
             cut(desk.connection)
-
-    def close(self) -> None:
-        """No more calls; those that wait are still done."""
-        self._is_closed = True
-        self._calls.put(None)
 
     def end(self, patience: timedelta) -> None:
         """Wait for the thread, and not for ever."""
@@ -138,14 +126,15 @@ class Worker(threading.Thread):
 
     # -- in the thread -----------------------------------------------------------------------------
 
-    def run(self) -> None:
-        """Work until closed."""
+    def _work(self) -> None:
         while (call := self._calls.get()) is not None:
             if not call.is_given_up:
-                self._current = call
-                answer, error = self._do(call)
-                self._current = None
-                _tell(call, answer, error)
+                self._under_way = (call,)
+                outcome = self._do(call)
+                self._under_way = ()
+                call.settle(*outcome)
+
+    def _let_go(self) -> None:
         self._drop()
 
     def _do(self, call: Call) -> tuple[Any, BaseException | None]:
@@ -158,8 +147,8 @@ class Worker(threading.Thread):
                     return None, translated(call.verb, error)
             except UnicodeEncodeError as error:
                 self._undo()
-                return None, _unwritable(call.verb, error)
-            except Exception as error:  # noqa: BLE001 - it belongs to whoever made the call
+                return None, unwritable(call.verb, error)
+            except BaseException as error:  # noqa: BLE001 - it belongs to whoever made the call
                 self._undo()
                 return None, error
         raise AssertionError  # the last try returns
@@ -222,28 +211,5 @@ class Worker(threading.Thread):
                 desk.connection.close()
 
 
-def _unwritable(verb: str, error: UnicodeEncodeError) -> StoreError:
-    character = ascii(error.object[error.start : error.start + 1])
-    return StoreError(
-        f"{verb}: a text holds {character}, which is no character",
-        details={"verb": verb, "character": character},
-        hint="names and texts are Unicode; half of a surrogate pair is none",
-    )
-
-
 def _newest(begun: psycopg.Cursor[tuple[Any, ...]]) -> int:
     return max((row[-1] for row in begun.fetchall()), default=0)
-
-
-def _tell(call: Call, answer: Any, error: BaseException | None) -> None:
-    with suppress(RuntimeError):  # its loop is closed: nobody waits any more
-        call.loop.call_soon_threadsafe(_settle, call.future, answer, error)
-
-
-def _settle(future: asyncio.Future[Any], answer: Any, error: BaseException | None) -> None:
-    if future.done():
-        return
-    if error is not None:
-        future.set_exception(error)
-    else:
-        future.set_result(answer)

@@ -7,7 +7,9 @@ from datetime import timedelta
 from enum import StrEnum
 from pathlib import Path
 
-from foliot.errors import StoreError, StoreUnavailableError
+from foliot.errors import FoliotError, StoreError, StoreUnavailableError
+from foliot.stores.call_thread import unwritable
+from foliot.stores.sqlite.same_file import FileId, OpenFiles, file_id, gone, replaced
 
 _CACHE = -16_000  # kilobytes of pages that a connection keeps
 _PAGES_TO_CHECKPOINT = 4000
@@ -24,13 +26,29 @@ class Synchronous(StrEnum):
     OFF = "OFF"
 
 
-def connect(path: Path, patience: timedelta, synchronous: Synchronous) -> sqlite3.Connection:
-    """A connection that commits when it is told to, and waits so long for other processes."""
+class Connection(sqlite3.Connection):
+    """A connection that knows which files it has open."""
+
+    files: OpenFiles
+
+
+def connect(
+    path: Path, patience: timedelta, synchronous: Synchronous, known: FileId | None = None
+) -> Connection:
+    """A connection that commits when it is told to, and waits so long for other processes.
+
+    `known` is the file that it must lead to; if there is none, a file that is not there is created.
+    """
+    before = file_id(path)
+    if known is not None and before != known:
+        raise gone("connect", path) if before is None else replaced("connect", path)
     connection = sqlite3.connect(
-        path, timeout=patience.total_seconds(), isolation_level=None, cached_statements=256,
-        check_same_thread=False,
+        path if known is None else f"{path.as_uri()}?mode=rw",
+        timeout=patience.total_seconds(), isolation_level=None, cached_statements=256,
+        check_same_thread=False, factory=Connection, uri=known is not None,
     )  # fmt: skip
     try:
+        connection.files = _opened(path, before)
         _be_write_ahead(connection)
         connection.execute(f"PRAGMA synchronous = {synchronous}")
         connection.execute(f"PRAGMA cache_size = {_CACHE}")
@@ -41,6 +59,14 @@ def connect(path: Path, patience: timedelta, synchronous: Synchronous) -> sqlite
         connection.close()
         raise
     return connection
+
+
+def _opened(path: Path, before: FileId | None) -> OpenFiles:
+    """The files of a connection that was just made, if its path has not led elsewhere meanwhile."""
+    database = file_id(path)
+    if database is None or before not in (None, database):
+        raise gone("connect", path)  # who tries again knows more
+    return OpenFiles(path, database)
 
 
 def _be_write_ahead(connection: sqlite3.Connection) -> None:
@@ -63,25 +89,54 @@ def _be_write_ahead(connection: sqlite3.Connection) -> None:
     )
 
 
-def translated(verb: str, error: sqlite3.Error) -> Exception:
-    """What an error of SQLite means: the file is damaged, or the store does not answer now."""
-    if isinstance(error, sqlite3.ProgrammingError | sqlite3.IntegrityError | sqlite3.InterfaceError):
-        return error  # a mistake of ours, and no trouble of the store's
-    if _primary(error) in _DAMAGED_FILE:
-        return StoreError(
-            f"{verb}: the database file is damaged: {error}",
-            details={"verb": verb, "reason": str(error)},
-            hint="keep a copy of the file with its -wal, and restore a backup, or try sqlite3's .recover",
-        )
-    return StoreUnavailableError(verb, f"SQLite says: {error}")
+def translated(verb: str, error: BaseException) -> BaseException:
+    """What an error means to whoever has asked: the file is damaged, or the store does not answer now.
+
+    What is neither passes: errors of ours, and those that end a program.
+    """
+    if isinstance(error, FoliotError) or not isinstance(error, Exception):
+        return error
+    if isinstance(error, UnicodeEncodeError):
+        return unwritable(verb, error)
+    meaning = _meaning(verb, error)
+    meaning.__cause__ = error
+    return meaning
 
 
-def is_passing(error: sqlite3.Error) -> bool:
+def _meaning(verb: str, error: Exception) -> StoreError:
+    if isinstance(error, MemoryError | OSError):
+        return StoreUnavailableError(verb, str(error) or "there is no memory left")
+    if isinstance(error, UnicodeDecodeError) or _primary(error) in _DAMAGED_FILE:
+        return _damaged(verb, str(error))
+    if isinstance(error, sqlite3.OperationalError) and _primary(error) != sqlite3.SQLITE_ERROR:
+        return StoreUnavailableError(verb, f"SQLite says: {error}")
+    return _senseless(verb, error)
+
+
+def _damaged(verb: str, reason: str) -> StoreError:
+    return StoreError(
+        f"{verb}: the database file is damaged: {reason}",
+        details={"verb": verb, "reason": reason},
+        hint="keep a copy of the file with its -wal, and restore a backup, or try sqlite3's .recover",
+    )
+
+
+def _senseless(verb: str, error: Exception) -> StoreError:
+    """Not even SQLite sees the damage; or it is a mistake of ours: the cause tells."""
+    reason = f"{type(error).__name__}: {error}"
+    return StoreError(
+        f"{verb}: what the database file holds cannot be right: {reason}",
+        details={"verb": verb, "reason": reason},
+        hint="`foliot store check` looks for damage; if it finds none, please report this",
+    )
+
+
+def is_passing(error: BaseException) -> bool:
     """Whether the connection itself is as good as before."""
     return _primary(error) in _PASSING
 
 
-def _primary(error: sqlite3.Error) -> int:
+def _primary(error: BaseException) -> int:
     """The kind of an error; the byte above it tells the details."""
     code = getattr(error, "sqlite_errorcode", None)
     return sqlite3.SQLITE_ERROR if code is None else code & 0xFF

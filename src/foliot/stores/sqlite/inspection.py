@@ -13,6 +13,7 @@ from pathlib import Path
 
 from foliot.errors import StoreUnavailableError
 from foliot.model.view import Schema
+from foliot.stores.sqlite.bad_text import read_text
 from foliot.stores.sqlite.connection import translated
 from foliot.stores.sqlite.migration import missing_steps, steps
 
@@ -43,6 +44,7 @@ def _opened(verb: str, path: Path) -> Iterator[sqlite3.Connection]:
     try:
         uri = f"{path.absolute().as_uri()}?mode=ro"
         with closing(sqlite3.connect(uri, timeout=_PATIENCE, uri=True)) as connection:
+            connection.text_factory = read_text
             yield connection
-    except sqlite3.Error as error:
+    except (sqlite3.Error, UnicodeDecodeError, OSError) as error:
         raise translated(verb, error) from error

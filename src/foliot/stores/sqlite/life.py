@@ -48,12 +48,19 @@ class Life(NamedTuple):
 
 
 def living(desk: Desk, node: str) -> Life:
-    """A node that lives; NodeBuriedError if it does not."""
+    """A node that lives; NodeBuriedError if it does not, or its row is damaged: then it is to join anew.
+
+    A lease that cannot be read has run out: the next heartbeat writes it anew.
+    """
     row = desk.connection.execute(_LIVING, (desk.shelf.known_node(node),)).fetchone()
     if row is None:
         raise NodeBuriedError(node)
     node_no, until, kinds = row
-    return Life(node_no, until, None if kinds is None else frozenset(json.loads(kinds)))
+    try:
+        can_do = None if kinds is None else frozenset(json.loads(kinds))
+    except UNREADABLE as error:
+        raise NodeBuriedError(node) from error
+    return Life(node_no, until if isinstance(until, int) else 0, can_do)
 
 
 def join(desk: Desk, node: Node, locks: LockFiles, now: datetime, lease: timedelta) -> Lease:

@@ -3,6 +3,12 @@
 The operating system lets go of a lock when its process ends, however it ends. So whoever can take the
 lock of a node knows that the node is dead, before its lease has run out. A file that is not there, or
 a file system without locks, proves nothing.
+
+Such a lock belongs to the opened file, which a forked child shares: a job that uses `multiprocessing` would
+keep the lock of a dead node. So a child closes it as soon as it is forked; a program that is started (`exec`,
+`spawn`, `forkserver`) never gets it. A fork by a library written in C, of which Python does not know, keeps
+the lock until it ends: there the lease tells. (A child does not share locks of `fcntl.lockf`. But two stores
+of one process could not see each other's, and whoever closes the file once more would lose the lock.)
 """
 
 from __future__ import annotations
@@ -13,7 +19,9 @@ import platform
 from contextlib import suppress
 from hashlib import sha256
 from pathlib import Path
+from threading import RLock
 from typing import NamedTuple
+from weakref import WeakSet
 
 _MACHINE = Path("/etc/machine-id")
 _BOOT = Path("/proc/sys/kernel/random/boot_id")
@@ -48,10 +56,11 @@ class LockFiles:
         self.host = this_host()
         self._database = database
         self._held: dict[str, int] = {}
+        _all.add(self)
 
     def path(self, node: str) -> Path:
-        """Where the lock of a node is; ids are any text, so the name is a hash."""
-        digest = sha256(node.encode(errors="surrogatepass")).hexdigest()[:32]
+        """Where the lock of a node is; ids are any text (or damaged), so the name is a hash."""
+        digest = sha256(str(node).encode(errors="surrogatepass")).hexdigest()[:32]
         return self._database.with_name(f"{self._database.name}-node-{digest}")
 
     def hold(self, node: str) -> bool:
@@ -59,7 +68,7 @@ class LockFiles:
         if node in self._held:
             return True
         for _ in range(3):  # somebody may sweep the file away between its creation and its lock
-            with suppress(OSError):
+            with _opening, suppress(OSError):
                 file = _locked(self.path(node), os.O_CREAT | os.O_RDWR)
                 if file is not None:
                     self._held[node] = file
@@ -74,7 +83,7 @@ class LockFiles:
         """Whether the process of a node has ended, by proof."""
         if node in self._held:
             return False
-        with suppress(OSError):
+        with _opening, suppress(OSError):
             file = _locked(self.path(node), os.O_RDWR)
             if file is not None:
                 os.close(file)
@@ -106,8 +115,23 @@ class LockFiles:
                     _remove_unheld(path)
 
 
+_all: WeakSet[LockFiles] = WeakSet()
+_opening = RLock()  # nobody forks while a file is open of which no LockFiles knows yet
+
+
+def _let_go_in_child() -> None:
+    _opening.release()
+    for locks in list(_all):
+        locks.release_all()
+
+
+os.register_at_fork(
+    before=_opening.acquire, after_in_parent=_opening.release, after_in_child=_let_go_in_child
+)
+
+
 def _remove_unheld(path: Path) -> None:
-    with suppress(OSError):
+    with _opening, suppress(OSError):
         file = _locked(path, os.O_RDWR)
         if file is not None:
             path.unlink()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 
 from foliot.model.view import SourceView
-from foliot.stores.sql.codes import instant, whole
+from foliot.stores.sql.codes import UNREADABLE, instant, whole
 from foliot.stores.sqlite.book import Desk
 
 _SOURCES = """
@@ -59,6 +59,14 @@ def sources(desk: Desk) -> tuple[SourceView, ...]:
     """What is known of each source."""
     rows = desk.connection.execute(_SOURCES)
     return tuple(
-        SourceView(source, revision, count, instant(reconciled_at), status)
+        SourceView(source, revision, count, _moment(reconciled_at), status)
         for source, revision, reconciled_at, status, count in rows
     )
+
+
+def _moment(reconciled_at: int | None) -> datetime | None:
+    """When a source was reconciled; none, if that cannot be read: the next time writes it anew."""
+    try:
+        return instant(reconciled_at)
+    except UNREADABLE:
+        return None

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable
 from datetime import datetime
+from itertools import islice
+from operator import itemgetter
 
 from foliot.model.attempt import Attempt, Outcome
 from foliot.model.state import Skip
@@ -14,11 +16,18 @@ from foliot.stores.sql.codes import OUTCOME_CODES, whole
 from foliot.stores.sql.lane import lanes_of
 from foliot.stores.sql.rows import ATTEMPT_COLUMNS, Row, read_those_that_can_be
 from foliot.stores.sqlite import history, statement
+from foliot.stores.sqlite.bad_text import has_bad_text
 from foliot.stores.sqlite.book import Book, Desk
 
 _RUNS = f"SELECT {', '.join(f'a.{name}' for name in ATTEMPT_COLUMNS.split(', '))}, j.key FROM"
 _JOBS = "CROSS JOIN jobs AS j ON j.job_no = a.job_no"
 _NEWEST_FIRST = "ORDER BY a.scheduled_for DESC, a.job_no DESC, a.number DESC LIMIT"
+_MOST_CANCELS = 1000  # of more, the next heartbeat tells
+# A request is compared, and never shown: its bytes will do.
+CANCELS = """
+    SELECT scheduled_for, job_no, CAST(request AS BLOB), number FROM attempts INDEXED BY attempts_cancelling
+    WHERE state = 2 ORDER BY node_no DESC LIMIT ?
+"""
 OPEN_OF_JOB = f"""
     SELECT {ATTEMPT_COLUMNS}, previous_at FROM attempts INDEXED BY attempts_open
     WHERE job_no = ? AND state < 3 ORDER BY scheduled_for DESC
@@ -44,15 +53,21 @@ def jobs(desk: Desk, query: JobQuery) -> Shown:
 
 def _page(desk: Desk, query: JobQuery) -> list[Row]:
     after, last = bounds(query)
-    return desk.connection.execute(
+    is_bad = has_bad_text(desk.connection)
+    rows: Iterable[Row] = desk.connection.execute(
         f"""
         {statement.BY_KEY.replace("WHERE j.key IN", "")}
         WHERE j.key > ? AND (? IS NULL OR j.key < ?) AND (? OR s.removed_at IS NULL)
         AND (? IS NULL OR substr(j.key, instr(j.key, '/') + 1) = ?)
         ORDER BY j.key LIMIT ?
         """,
-        (after, last, last, query.with_removed, query.name, query.name, query.limit),
-    ).fetchall()
+        (after, last, last, query.with_removed, query.name, query.name, -1 if is_bad else query.limit),
+    )
+    if is_bad:
+        # A key that is bad text is shown as a lesser one: who asks for more after that must not get it again.
+        rows = islice((row for row in rows if row[1] > query.after), query.limit)
+        return sorted(rows, key=itemgetter(1))
+    return list(rows)
 
 
 # -- runs ------------------------------------------------------------------------------------------
@@ -140,9 +155,9 @@ def next_wake(desk: Desk, queues: Iterable[str], kinds: Collection[str] | None) 
     return _first_wake(desk, lanes)
 
 
-def has_cancels(desk: Desk) -> bool:
-    """Whether somebody is to end an attempt."""
-    return desk.connection.execute(statement.ANY_CANCEL).fetchone() is not None
+def cancels(desk: Desk) -> frozenset[Row]:
+    """The keys of attempts that are to end; of very many, those of the nodes that joined last."""
+    return frozenset(desk.connection.execute(CANCELS, (_MOST_CANCELS,)))
 
 
 def _first_wake(desk: Desk, lanes: Iterable[int]) -> Woken:

@@ -41,13 +41,16 @@ from foliot.stores.sql.definition import Reader as JobReader
 from foliot.stores.sql.definition import Writer as JobWriter
 from foliot.stores.sql.ending import Report
 from foliot.stores.sql.prune import Pruner
+from foliot.stores.sql.rows import Row
 from foliot.stores.sqlite import declare, life, origin, question, run
+from foliot.stores.sqlite.bad_text import CarefulReader, has_bad_text, set_bad_lanes_aside
 from foliot.stores.sqlite.book import Book, Desk
-from foliot.stores.sqlite.connection import Synchronous, connect
+from foliot.stores.sqlite.connection import Connection, Synchronous, connect
 from foliot.stores.sqlite.lock_file import LockFiles
 from foliot.stores.sqlite.migration import migrate
 from foliot.stores.sqlite.patience import Patience
-from foliot.stores.sqlite.worker import Worker, Writer
+from foliot.stores.sqlite.same_file import FileId
+from foliot.stores.sqlite.worker import CallersError, Worker, Writer, of_caller
 
 _LONGEST_BUSY = timedelta(seconds=5)
 _OLDEST = (3, 24, 0)  # the first that can insert or update in one statement
@@ -84,6 +87,7 @@ class SqliteStore:
         self._patience = Patience(clock, lease)
         self._synchronous = Synchronous(synchronous.upper())
         self._failpoint = failpoint
+        self._file: FileId | None = None  # as soon as it is open
         self._locks = LockFiles(self._path)
         self._jobs = JobReader(), JobWriter()
         self._writer = Writer("foliot-writer", self._connect_to_write, self._equip, failpoint)
@@ -91,6 +95,7 @@ class SqliteStore:
         self._reader = Worker("foliot-reader", self._connect_to_read, self._equip_to_read)
         self._lookout = Worker("foliot-lookout", self._connect_to_read, self._equip_to_read)
         self._cancels: asyncio.Event | None = None  # if somebody listens
+        self._told: frozenset[Row] = frozenset()  # attempts of which a hint has told that they are to end
 
     # -- opening and closing -----------------------------------------------------------------------
 
@@ -98,9 +103,9 @@ class SqliteStore:
         """Create or migrate the file; StoreError if it is not ours, or too new."""
         if self._writer.ident is not None:
             raise StoreError("a store is opened once", hint="make a new SqliteStore of the same file")
-        for worker in (self._writer, self._reader, self._lookout):
-            worker.start()
         try:
+            for worker in (self._writer, self._reader, self._lookout):
+                worker.start()
             await self._writer.call("open", self._sweep)
         except BaseException:
             await self.close()
@@ -111,6 +116,8 @@ class SqliteStore:
         workers = [w for w in (self._reader, self._lookout, self._writer) if w.ident is not None]
         for worker in workers:
             worker.close()
+        if self._cancels is not None:
+            self._cancels.set()  # who waits for a hint is told that there will be none
         for worker in workers:
             await asyncio.to_thread(worker.join)
         self._locks.release_all()
@@ -122,8 +129,14 @@ class SqliteStore:
     async def __aexit__(self, *_: object) -> None:
         await self.close()
 
-    def _connect_to_write(self) -> sqlite3.Connection:
-        connection = connect(self._path, self._busy_for, self._synchronous)
+    def _connect(self) -> Connection:
+        """To the file that was opened first: nobody is to go on with another that has come to its place."""
+        connection = connect(self._path, self._busy_for, self._synchronous, self._file)
+        self._file = connection.files.database
+        return connection
+
+    def _connect_to_write(self) -> Connection:
+        connection = self._connect()
         try:
             migrate(connection, self._failpoint)
         except BaseException:
@@ -131,23 +144,30 @@ class SqliteStore:
             raise
         return connection
 
-    def _connect_to_read(self) -> sqlite3.Connection:
-        connection = connect(self._path, self._busy_for, self._synchronous)
+    def _connect_to_read(self) -> Connection:
+        connection = self._connect()
         connection.execute("PRAGMA query_only = ON")
         return connection
 
-    def _equip(self, connection: sqlite3.Connection) -> Desk:
-        return Desk(connection, *self._jobs, self._clock)
+    def _equip(self, connection: Connection) -> Desk:
+        reader, writer = self._jobs
+        careful = CarefulReader() if has_bad_text(connection) else reader
+        return Desk(connection, careful, writer, self._clock)
 
-    def _equip_to_read(self, connection: sqlite3.Connection) -> Desk:
-        return Desk(connection, JobReader(), JobWriter(), self._clock)
+    def _equip_to_read(self, connection: Connection) -> Desk:
+        reader = CarefulReader() if has_bad_text(connection) else JobReader()
+        return Desk(connection, reader, JobWriter(), self._clock)
 
     def _sweep(self, desk: Desk) -> None:
-        """Lock files that no node is known of belong to processes that ended before they joined."""
+        """Lock files that no node is known of belong to processes that ended before they joined.
+
+        And jobs that no node could ever ask for are shown.
+        """
         rows = desk.connection.execute(
             "SELECT i.id FROM nodes AS n JOIN node_names AS i ON i.node_no = n.node_no"
         )
         self._locks.sweep({id_ for (id_,) in rows})
+        set_bad_lanes_aside(desk.connection)
 
     # -- nodes -------------------------------------------------------------------------------------
 
@@ -156,8 +176,9 @@ class SqliteStore:
             return life.join(desk, node, self._locks, self._clock.now(), self._lease)
 
         is_ours = self._locks.holds(node.id)
+        call = self._writer.call("join", work)
         try:
-            return await self._writer.call("join", work)
+            return await call
         except StoreError:
             if not is_ours:  # whoever cannot join tries again under another id
                 self._locks.remove(node.id)
@@ -182,12 +203,18 @@ class SqliteStore:
     ) -> Claimed:
         def work(desk: Desk) -> Claimed:
             asked = Asked(node, now, room, decide, claim_id)
-            return run.claim(desk, asked, self._patience.now(), self._lease)
+            try:
+                return run.claim(desk, asked, self._patience.now(), self._lease)
+            except run.ClashError as clash:
+                raise CallersError(clash) from clash
 
+        with suppress(run.ClashError):
+            return await self._writer.call("claim", work)
         try:
             return await self._writer.call("claim", work)
-        except run.ClashError:
-            return await self._writer.call("claim", work)
+        except run.ClashError as clash:
+            hint = "`foliot store check` looks for damage"
+            raise StoreError(f"claim: an index is damaged: {clash.__cause__}", hint=hint) from clash
 
     async def finish(
         self, node: str, endings: Sequence[Ending], now: datetime, decide: DecideEnded
@@ -202,6 +229,7 @@ class SqliteStore:
             holders = life.dead_holders(book)
             recovered = run.recover(book, holders, limit, now, decide)
             life.forget_dead(book, self._locks, holders)
+            set_bad_lanes_aside(desk.connection)
             return recovered._replace(buried=buried)
 
         return await self._writer.call("recover", work)
@@ -209,7 +237,7 @@ class SqliteStore:
     # -- people and sources ------------------------------------------------------------------------
 
     async def update(self, job: str, decide: DecideCommand) -> Decision:
-        return await self._writer.call("update", lambda desk: declare.update(desk, job, decide))
+        return await self._writer.call("update", lambda desk: declare.update(desk, job, of_caller(decide)))
 
     async def reconcile(  # noqa: PLR0913 - see the protocol
         self,
@@ -223,7 +251,7 @@ class SqliteStore:
     ) -> tuple[Event, ...]:
         def work(desk: Desk) -> tuple[Event, ...]:
             step = declare.Step(source, base, revision, self._clock.now())
-            return declare.reconcile(desk, step, changes, declared, removed)
+            return declare.reconcile(desk, step, changes, of_caller(declared), of_caller(removed))
 
         return await self._writer.call("reconcile", work)
 
@@ -244,24 +272,32 @@ class SqliteStore:
 
     async def changed(self) -> None:
         """A cancel was asked for, be it in another process. Seen by whoever asks for the next wake."""
+        self._lookout.check("changed")
         if self._cancels is None:
             self._cancels = asyncio.Event()
         await self._cancels.wait()
+        self._lookout.check("changed")
         self._cancels.clear()
 
     async def next_wake(self, queues: Iterable[str], kinds: Collection[str] | None = None) -> datetime | None:
-        asked, cancels = tuple(queues), self._cancels
+        asked, is_heard = tuple(queues), self._cancels is not None
 
-        def look(desk: Desk) -> tuple[Woken, bool]:
-            return question.next_wake(desk, asked, kinds), cancels is not None and question.has_cancels(desk)
+        def look(desk: Desk) -> tuple[Woken, frozenset[Row]]:
+            cancels = question.cancels(desk) if is_heard else frozenset()
+            return question.next_wake(desk, asked, kinds), cancels
 
         while True:
-            woken, has_cancels = await self._lookout.call("next_wake", look)
-            if has_cancels and cancels is not None:
-                cancels.set()
+            woken, cancels = await self._lookout.call("next_wake", look)
+            self._tell_cancels(cancels)
             if not woken.damaged:
                 return woken.at
             await self._set_aside(woken.damaged)
+
+    def _tell_cancels(self, found: frozenset[Row]) -> None:
+        """Each cancel is told once: an attempt that does not end must not wake the nodes again and again."""
+        news, self._told = found - self._told, found
+        if news and self._cancels is not None:
+            self._cancels.set()
 
     async def backlog(
         self, queues: Iterable[str], now: datetime, kinds: Collection[str] | None = None

@@ -8,30 +8,43 @@ from __future__ import annotations
 
 import asyncio
 import sqlite3
-import threading
 from collections.abc import Callable
 from contextlib import suppress
-from queue import Empty, SimpleQueue
-from typing import Any, Generic, NamedTuple, TypeVar
+from queue import Empty
+from typing import Any, Generic, NamedTuple, ParamSpec, TypeVar
 
 from foliot.errors import StoreError
-from foliot.stores.sqlite.connection import is_passing, translated
+from foliot.stores.call_thread import Call, CallThread
+from foliot.stores.sqlite.bad_text import is_bad_text, read_text
+from foliot.stores.sqlite.connection import Connection, is_passing, translated
 from foliot.stores.sqlite.migration import check_schema
 
 Desk = TypeVar("Desk")
 Answer = TypeVar("Answer")
+Facts = ParamSpec("Facts")
 Failpoint = Callable[[str], None]
 
 _MOST_TOGETHER = 64
 
 
-class Call(NamedTuple):
-    """Something to be done, and who waits for it."""
+class CallersError(Exception):
+    """Something that the caller must get as it is: it is no trouble of the store's."""
 
-    verb: str
-    work: Callable[[Any], Any]
-    loop: asyncio.AbstractEventLoop
-    future: asyncio.Future[Any]
+    def __init__(self, error: BaseException) -> None:
+        super().__init__(error)
+        self.error = error
+
+
+def of_caller(ask: Callable[Facts, Answer]) -> Callable[Facts, Answer]:
+    """A function that the caller has given: its errors go back to the caller."""
+
+    def asked(*facts: Facts.args, **more: Facts.kwargs) -> Answer:
+        try:
+            return ask(*facts, **more)
+        except BaseException as error:
+            raise CallersError(error) from error
+
+    return asked
 
 
 class Outcome(NamedTuple):
@@ -41,7 +54,7 @@ class Outcome(NamedTuple):
     error: BaseException | None = None
 
 
-class Worker(threading.Thread, Generic[Desk]):
+class Worker(CallThread[Call], Generic[Desk]):
     """Does the calls that are put to it, in their order, each in a transaction for reading.
 
     `equip` makes of a fresh connection what the calls get to work with.
@@ -50,42 +63,34 @@ class Worker(threading.Thread, Generic[Desk]):
     begin = "BEGIN"
 
     def __init__(
-        self,
-        name: str,
-        connect: Callable[[], sqlite3.Connection],
-        equip: Callable[[sqlite3.Connection], Desk],
+        self, name: str, connect: Callable[[], Connection], equip: Callable[[Connection], Desk]
     ) -> None:
-        super().__init__(name=name, daemon=True)
+        super().__init__(name)
         self._connect = connect
         self._equip = equip
-        self._calls: SimpleQueue[Call | None] = SimpleQueue()
-        self._connection: sqlite3.Connection | None = None
+        self._connection: Connection | None = None
         self._desk: Desk | None = None
-        self._is_closed = False
+        self._has_bad_text = False
 
     def call(self, verb: str, work: Callable[[Desk], Answer]) -> asyncio.Future[Answer]:
         """Have something done; the future is of the running loop. Whoever stops waiting undoes nothing."""
-        if self._is_closed or self.ident is None:
+        self.check(verb)
+        call = Call(verb, work)
+        self.put(call)
+        return call.future
+
+    def check(self, verb: str) -> None:
+        """StoreError if nobody would answer."""
+        if self.ident is None:
             raise StoreError(f"{verb}: the store is not open", hint="use `async with`, or open it first")
-        loop = asyncio.get_running_loop()
-        future: asyncio.Future[Answer] = loop.create_future()
-        self._calls.put(Call(verb, work, loop, future))
-        return future
+        super().check(verb)
 
-    def close(self) -> None:
-        """No more calls; those that wait are still done."""
-        self._is_closed = True
-        self._calls.put(None)
-
-    def run(self) -> None:
-        """Work until closed."""
+    def _work(self) -> None:
         while calls := self._take():
+            self._under_way = calls
             for call, outcome in zip(calls, self._do(calls), strict=True):
-                _tell(call, outcome)
-        self._drop_connection()
-        while not self._calls.empty():
-            if late := self._calls.get():
-                _tell(late, Outcome(error=StoreError(f"{late.verb}: the store was closed")))
+                call.settle(*outcome)
+            self._under_way = ()
 
     def _take(self) -> list[Call]:
         """One call, or none if there will be no more."""
@@ -94,16 +99,22 @@ class Worker(threading.Thread, Generic[Desk]):
 
     def _do(self, calls: list[Call]) -> list[Outcome]:
         try:
-            desk = self._at_work()
-            self._execute(self.begin)
-            if self._connection is not None:
-                check_schema(self._connection)
-        except (sqlite3.Error, StoreError, OSError) as error:
-            return self._fail(calls, error)
+            return self._transact(calls)
+        except BaseException as error:  # noqa: BLE001 - whatever it was, this thread lives on
+            self._undo()
+            if not is_bad_text(error) or self._has_bad_text:
+                return self._fail(calls, error)
+        self._has_bad_text = True  # from now on such a text is read as what it is: see `bad_text`
+        self._drop_connection()
+        return self._do(calls)
+
+    def _transact(self, calls: list[Call]) -> list[Outcome]:
         try:
+            connection, desk = self._at_work()
+            connection.execute(self.begin)
+            check_schema(connection)
+            connection.files.check(calls[0].verb)
             return self._do_together(calls, desk)
-        except Exception as error:  # noqa: BLE001 - whatever it was, this thread lives on
-            return self._fail(calls, error)
         finally:
             self._undo()
 
@@ -114,45 +125,43 @@ class Worker(threading.Thread, Generic[Desk]):
 
     # -- the connection ----------------------------------------------------------------------------
 
-    def _at_work(self) -> Desk:
-        if self._desk is None or self._connection is None:
+    def _at_work(self) -> tuple[Connection, Desk]:
+        if self._connection is None:
             self._connection = self._connect()
+        if self._desk is None:
+            if self._has_bad_text:
+                self._connection.text_factory = read_text
             self._desk = self._equip(self._connection)
-        return self._desk
+        return self._connection, self._desk
 
     def _execute(self, statement: str) -> None:
         if self._connection is not None:
             self._connection.execute(statement)
 
     def _undo(self) -> None:
-        """End a transaction that is still open."""
+        """End a transaction that is still open. What the desk remembers may never have been written."""
         try:
             if self._connection is not None and self._connection.in_transaction:
+                self._desk = None
                 self._connection.execute("ROLLBACK")
-                self._forget()
-        except sqlite3.Error:
+        except Exception:  # noqa: BLE001 - a fresh connection knows of no transaction
             self._drop_connection()
 
-    def _forget(self) -> None:
-        """What the desk remembers may never have been written."""
-        if self._connection is not None:
-            self._desk = self._equip(self._connection)
-
-    def _fail(self, calls: list[Call], error: Exception) -> list[Outcome]:
+    def _fail(self, calls: list[Call], error: BaseException) -> list[Outcome]:
         """None of it took effect. After a trouble with the file itself, a fresh connection is better."""
-        self._undo()
-        self._forget()
-        if isinstance(error, sqlite3.Error):
-            if not is_passing(error):
-                self._drop_connection()
-            return [Outcome(error=translated(call.verb, error)) for call in calls]
-        return [Outcome(error=error) for _ in calls]
+        self._desk = None
+        if isinstance(error, sqlite3.Error) and not is_passing(error):
+            self._drop_connection()
+        return [Outcome(error=translated(call.verb, error)) for call in calls]
 
     def _drop_connection(self) -> None:
         connection, self._connection, self._desk = self._connection, None, None
         if connection is not None:
             with suppress(sqlite3.Error):  # it is given up either way
                 connection.close()
+
+    def _let_go(self) -> None:
+        self._drop_connection()
 
 
 class Writer(Worker[Desk]):
@@ -163,8 +172,8 @@ class Writer(Worker[Desk]):
     def __init__(
         self,
         name: str,
-        connect: Callable[[], sqlite3.Connection],
-        equip: Callable[[sqlite3.Connection], Desk],
+        connect: Callable[[], Connection],
+        equip: Callable[[Connection], Desk],
         failpoint: Failpoint,
     ) -> None:
         super().__init__(name, connect, equip)
@@ -200,10 +209,11 @@ class Writer(Worker[Desk]):
     def _apart(self, call: Call) -> Outcome:
         """One of several in a transaction: if it fails, the others' work stays."""
         self._execute("SAVEPOINT one")
-        outcome = _attempted(call, self._at_work())
+        _, desk = self._at_work()
+        outcome = _attempted(call, desk)
         if outcome.error is not None:
             self._execute("ROLLBACK TO one")
-            self._forget()
+            self._desk = None
         self._execute("RELEASE one")
         return outcome
 
@@ -213,19 +223,7 @@ def _attempted(call: Call, desk: object) -> Outcome:
         return Outcome(call.work(desk))
     except sqlite3.Error:
         raise
-    except Exception as error:  # noqa: BLE001 - it belongs to whoever made the call, not to this thread
-        return Outcome(error=error)
-
-
-def _tell(call: Call, outcome: Outcome) -> None:
-    with suppress(RuntimeError):  # its loop is closed: nobody waits any more
-        call.loop.call_soon_threadsafe(_settle, call.future, outcome)
-
-
-def _settle(future: asyncio.Future[Any], outcome: Outcome) -> None:
-    if future.done():
-        return
-    if outcome.error is not None:
-        future.set_exception(outcome.error)
-    else:
-        future.set_result(outcome.answer)
+    except CallersError as error:
+        return Outcome(error=error.error)
+    except BaseException as error:  # noqa: BLE001 - it ends the call, and not this thread
+        return Outcome(error=translated(call.verb, error))

@@ -30,7 +30,7 @@ def answer_before_commit() -> None:
     def do_together(writer: Any, calls: list[Any], _: Any) -> list[Any]:
         outcomes = [writer._apart(call) for call in calls]  # noqa: SLF001 - a bug breaks in
         for call, outcome in zip(calls, outcomes, strict=True):
-            worker._tell(call, outcome)  # noqa: SLF001 - the same
+            call.settle(*outcome)
         _CLOCK.sleep(_LATER)
         writer._execute("COMMIT")  # noqa: SLF001 - the same
         return outcomes
