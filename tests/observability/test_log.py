@@ -248,6 +248,7 @@ def test_the_names_and_levels_are_pinned() -> None:
         "source_behind": "WARNING",
         "jobs_dropped": "WARNING",
         "jobs_passed_over": "WARNING",
+        "job_not_understood": "WARNING",
         "store_trouble": "WARNING",
         "lease_lost": "WARNING",
         "node_buried": "WARNING",

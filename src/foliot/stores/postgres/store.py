@@ -83,13 +83,13 @@ class PostgresStore:
         self._claims = self._worker("claims", WRITE)
         self._ends = self._worker("ends", WRITE)
         self._pulse = self._worker("pulse", WRITE)
-        self._people = self._worker("people", WRITE)
-        self._upkeep = self._worker("upkeep", WRITE)
-        self._reader = self._worker("reader", READ)
+        self._people = self._worker("people", WRITE, rests=True)
+        self._upkeep = self._worker("upkeep", WRITE, rests=True)
+        self._reader = self._worker("reader", READ, rests=True)
         self._listener = Listener(self._address.schema, self._connect)
         self._is_open = False
 
-    def _worker(self, name: str, begin_with: str) -> Worker:
+    def _worker(self, name: str, begin_with: str, *, rests: bool = False) -> Worker:
         return Worker(
             name,
             begin_with,
@@ -97,6 +97,7 @@ class PostgresStore:
             silence=self._patience,
             equip=self._equip,
             failpoint=self._failpoint,
+            rests=rests,
         )
 
     def _connect(self) -> Connection:

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from contextlib import nullcontext, suppress
 from datetime import timedelta
 from enum import Enum, auto
+from queue import Empty
 from typing import Any, TypeVar
 
 import psycopg
@@ -35,6 +36,7 @@ Answer = TypeVar("Answer")
 Failpoint = Callable[[str], None]
 
 _MOST_TRIES = 4
+REST = 20.0  # seconds
 
 
 class Manner(Enum):
@@ -65,7 +67,7 @@ class Worker(CallThread[Call]):
     """Does the calls that are put to it, in their order, each in a transaction of its own.
 
     `begin_with` is how a transaction begins; `silence`, for how long one may say nothing to the server;
-    `equip` makes a desk with a connection.
+    `equip` makes a desk with a connection; `rests`: without work for a while, it lets go of its connection.
     """
 
     def __init__(  # noqa: PLR0913 - all that its calls share
@@ -77,8 +79,10 @@ class Worker(CallThread[Call]):
         silence: timedelta,
         equip: Callable[[], Desk],
         failpoint: Failpoint,
+        rests: bool = False,
     ) -> None:
         super().__init__(f"{THREADS}{name}")
+        self._rests_after = REST if rests else None
         self._begin_with = begin_with
         self._schema = schema
         self._silence = silence
@@ -127,12 +131,23 @@ class Worker(CallThread[Call]):
     # -- in the thread -----------------------------------------------------------------------------
 
     def _work(self) -> None:
-        while (call := self._calls.get()) is not None:
+        while (call := self._next()) is not None:
             if not call.is_given_up:
                 self._under_way = (call,)
                 outcome = self._do(call)
                 self._under_way = ()
                 call.settle(*outcome)
+
+    def _next(self) -> Call | None:
+        """The next call. Who has had none for a while lets go of its connection: a server has few."""
+        try:
+            return self._calls.get(timeout=self._rests_after)
+        except Empty:
+            desk, self._desk = self._desk, None
+            if desk is not None:
+                with suppress(psycopg.Error, OSError):  # it is given up either way
+                    desk.connection.close()
+            return self._calls.get()
 
     def _let_go(self) -> None:
         self._drop()
