@@ -221,9 +221,8 @@ class Store(Protocol):
     async def prune(self, now: datetime, limit: int) -> Pruned:
         """Forget history beyond what each job's policy keeps, at most so many attempts and skips.
 
-        The newest attempt of a job, its newest success and what is open always stay. `last` counts attempts
-        in the order in which they were opened. A history is looked at when that is worth it: it may grow by
-        half before it is cut, and what is kept for days may stay for a thirtieth longer.
+        The newest attempt, the newest success and what is open stay. `last` counts attempts in the order of
+        their opening. A history may grow by half before it is cut; what is old may stay a thirtieth longer.
         """
         ...
 

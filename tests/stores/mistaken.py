@@ -177,10 +177,9 @@ class StopsAtTheFirstStale(MemoryStore):
     async def finish(
         self, node: str, endings: Sequence[Ending], now: datetime, decide: DecideEnded
     ) -> Finished:
-        before, nodes = dict(self._records), deepcopy(self._nodes)
-        finished = await super().finish(node, endings, now, decide)
-        if finished.refused:
-            self._records, self._nodes = before, nodes
+        before = dict(self._records), deepcopy(self._nodes)
+        if (finished := await super().finish(node, endings, now, decide)).refused:
+            self._records, self._nodes = before
         return finished
 
 
@@ -230,8 +229,7 @@ class ForgetsTheDead(MemoryStore):
 
     async def recover(self, limit: int, now: datetime, decide: DecideLost) -> Recovered:
         recovered = await super().recover(limit, now, decide)
-        lives = self._nodes.lives
-        self._nodes.lives = {id_: life for id_, life in lives.items() if not life.is_buried}
+        self._nodes.lives = {id_: x for id_, x in self._nodes.lives.items() if not x.is_buried}
         return recovered
 
 

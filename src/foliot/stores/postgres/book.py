@@ -15,9 +15,10 @@ from foliot.stores.postgres.connection import Connection
 from foliot.stores.postgres.dialect import PostgresDialect
 from foliot.stores.postgres.memory import Memory
 from foliot.stores.postgres.shelf import Shelf
-from foliot.stores.sql.book import MOST_STRAY_ROUNDS, STRAY, Entry
+from foliot.stores.sql.book import MOST_STRAY_ROUNDS, STRAY
 from foliot.stores.sql.book import Book as SqlBook
 from foliot.stores.sql.definition import Reader, Writer
+from foliot.stores.sql.entry import Entry
 from foliot.stores.sql.rows import Row
 from foliot.stores.sql.sweep import FIRST, Place, Sweep
 

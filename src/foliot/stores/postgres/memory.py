@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from foliot.stores.sql.rows import Row
 
 if TYPE_CHECKING:
-    from foliot.stores.sql.book import Entry
+    from foliot.stores.sql.entry import Entry
 
 _MOST_KEPT = 20_000
 

@@ -8,8 +8,8 @@ from typing import NamedTuple
 
 from foliot.model.state import Skip
 from foliot.protocols import JobQuery, JobView, RunQuery
-from foliot.stores.sql.book import DAMAGE, REMOVED_AT, Entry
 from foliot.stores.sql.codes import OUTCOMES, UNREADABLE, an_instant, instant, whole
+from foliot.stores.sql.entry import DAMAGE, REMOVED_AT, Entry
 from foliot.stores.sql.rows import Row
 
 _ENDED = 3  # see codes

@@ -10,7 +10,6 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
-from typing import Protocol
 
 from foliot.errors import DamagedRecordError
 from foliot.model.attempt import Attempt, AttemptState
@@ -25,10 +24,10 @@ from foliot.stores.sql import history, quick
 from foliot.stores.sql.codes import DAY, EPOCH, UNREADABLE, micros, whole
 from foliot.stores.sql.definition import Reader, Writer
 from foliot.stores.sql.dialect import Dialect
+from foliot.stores.sql.entry import LANE, NEWEST, STATE, Entry, Shelf
 from foliot.stores.sql.flaw import find_flaw
 from foliot.stores.sql.rows import (
     ORDINAL,
-    Names,
     Row,
     attempt_key,
     attempt_row,
@@ -39,65 +38,12 @@ from foliot.stores.sql.rows import (
 )
 from foliot.stores.sql.sweep import Place
 
-# Where an entry's row has what; the state's columns are the last.
-LANE, NEWEST, OPENED, SKIPPED, LOOK_AT, DAMAGE, STATE = 5, 6, 7, 8, 9, 10, 11
-WAKE_AT, REMOVED_AT = STATE + 2, STATE + 6
-
 # Of a state whose job is not there. As long as it was due it would be in the way of all behind it.
 STRAY = str(Damage("its definition is missing", Flaw.MISSING))
 MOST_STRAY_ROUNDS = 9  # the rest is for the next claim: what was set aside so far is to be committed
 
 _NO_STATE = State(0, EPOCH)  # of a job that is new: any other is written
 _ENDED, _RUNNING = AttemptState.ENDED, AttemptState.RUNNING
-
-
-class Shelf(Names, Protocol):
-    """Texts that many rows share, under small numbers."""
-
-    def policy(self, number: int) -> str:
-        """The text of a policy; LookupError if there is none."""
-        ...
-
-    def policy_number(self, text: str) -> int:
-        """The number of a policy's text, which is written if it is new."""
-        ...
-
-    def lane_number(self, queue: str, kind: str) -> int:
-        """The number of a lane, which is written if it is new."""
-        ...
-
-
-class Entry:
-    """One job, as it was read and as it was decided about since. `record` is None if it cannot be read."""
-
-    __slots__ = (
-        "damage", "job_no", "key", "look_at", "newest", "open_rows", "opened", "ordinal", "record", "row",
-        "skipped",
-    )  # fmt: skip
-
-    def __init__(self, row: Row, open_rows: Sequence[Row]) -> None:
-        self.row = row
-        self.open_rows = open_rows
-        self.job_no: int = row[0]
-        self.key: str = row[1]
-        self.newest: int | None = row[NEWEST]
-        self.opened: int = row[OPENED]  # attempts so far, and skips: see `prune`
-        self.skipped: int = row[SKIPPED]
-        self.look_at: int | None = row[LOOK_AT]
-        told: str | None = row[DAMAGE]
-        self.damage = None if told is None else Damage(told)
-        self.ordinal = -1
-        self.record: Record | None = None
-
-    @property
-    def is_unknown_here(self) -> bool:
-        """Whether another node may understand the definition: then nobody sets the job aside."""
-        return self.damage is not None and self.damage.flaw is Flaw.UNKNOWN_HERE
-
-    @property
-    def place(self) -> Place:
-        """Where it stood in the order of what is due."""
-        return Place(self.row[WAKE_AT], self.job_no)
 
 
 class Book(ABC):

@@ -12,8 +12,9 @@ from foliot.model.decision import Event, Happening, set_aside
 from foliot.model.job import Job
 from foliot.protocols import Claimed, Clock, DecideDue
 from foliot.stores.matching import started_by
-from foliot.stores.sql.book import Book, Entry
+from foliot.stores.sql.book import Book
 from foliot.stores.sql.codes import whole
+from foliot.stores.sql.entry import Entry
 from foliot.stores.sql.sweep import FIRST, Sweep
 from foliot.stores.sql.uncollected import uncollected
 

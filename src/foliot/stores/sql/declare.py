@@ -11,9 +11,10 @@ from foliot.model.job import Job
 from foliot.model.state import Record, State
 from foliot.protocols import Changes, DecideCommand, DecideDeclared, DecideRemoved
 from foliot.stores.sql import history
-from foliot.stores.sql.book import Book, Entry
+from foliot.stores.sql.book import Book
 from foliot.stores.sql.codes import whole
 from foliot.stores.sql.dialect import Dialect
+from foliot.stores.sql.entry import Entry
 from foliot.stores.sql.rows import request_text
 
 NewNumbers = Callable[[int], Iterator[int]]

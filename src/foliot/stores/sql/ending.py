@@ -10,8 +10,9 @@ from foliot.model.attempt import Ending, Refused
 from foliot.model.decision import Decision, Event, set_aside
 from foliot.protocols import DecideEnded, DecideLost, Finished
 from foliot.stores.matching import by_job, in_order, part_held
-from foliot.stores.sql.book import Book, Entry
+from foliot.stores.sql.book import Book
 from foliot.stores.sql.codes import whole
+from foliot.stores.sql.entry import Entry
 from foliot.stores.sql.rows import Row, request_text
 from foliot.stores.sql.uncollected import uncollected
 

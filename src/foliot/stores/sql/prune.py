@@ -22,9 +22,9 @@ from foliot.model.policy_codec import read_policy
 from foliot.protocols import Pruned
 from foliot.stores.retention import NEVER, next_look, superfluous
 from foliot.stores.sql import history
-from foliot.stores.sql.book import Shelf
 from foliot.stores.sql.codes import DAY, UNREADABLE, whole
 from foliot.stores.sql.dialect import Dialect
+from foliot.stores.sql.entry import Shelf
 from foliot.stores.sql.history import Past, Walked
 from foliot.stores.sql.rows import Row
 

@@ -17,7 +17,8 @@ from foliot.stores.sql.rows import new, request_text
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from foliot.stores.sql.book import Book, Entry
+    from foliot.stores.sql.book import Book
+    from foliot.stores.sql.entry import Entry
 
 _RUNNING, _ENDED = AttemptState.RUNNING, AttemptState.ENDED
 _SCHEDULE, _SUCCEEDED = Trigger.SCHEDULE, Outcome.SUCCEEDED

@@ -9,9 +9,10 @@ from itertools import islice
 
 from foliot.model.damage import Damage
 from foliot.protocols import Clock
-from foliot.stores.sql.book import MOST_STRAY_ROUNDS, STRAY, WAKE_AT, Entry
+from foliot.stores.sql.book import MOST_STRAY_ROUNDS, STRAY
 from foliot.stores.sql.book import Book as SqlBook
 from foliot.stores.sql.definition import Reader, Writer
+from foliot.stores.sql.entry import WAKE_AT, Entry
 from foliot.stores.sql.rows import Row
 from foliot.stores.sql.sweep import Place, Sweep
 from foliot.stores.sqlite import statement

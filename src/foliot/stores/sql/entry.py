@@ -1,0 +1,64 @@
+"""One job within a call: its row, its open attempts, and its record; and the texts that rows share."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol
+
+from foliot.model.damage import Damage, Flaw
+from foliot.model.state import Record
+from foliot.stores.sql.rows import Names, Row
+from foliot.stores.sql.sweep import Place
+
+# Where an entry's row has what; the state's columns are the last.
+LANE, NEWEST, OPENED, SKIPPED, LOOK_AT, DAMAGE, STATE = 5, 6, 7, 8, 9, 10, 11
+WAKE_AT, REMOVED_AT = STATE + 2, STATE + 6
+
+
+class Shelf(Names, Protocol):
+    """Texts that many rows share, under small numbers."""
+
+    def policy(self, number: int) -> str:
+        """The text of a policy; LookupError if there is none."""
+        ...
+
+    def policy_number(self, text: str) -> int:
+        """The number of a policy's text, which is written if it is new."""
+        ...
+
+    def lane_number(self, queue: str, kind: str) -> int:
+        """The number of a lane, which is written if it is new."""
+        ...
+
+
+class Entry:
+    """One job, as it was read and as it was decided about since. `record` is None if it cannot be read."""
+
+    __slots__ = (
+        "damage", "job_no", "key", "look_at", "newest", "open_rows", "opened", "ordinal", "record", "row",
+        "skipped",
+    )  # fmt: skip
+
+    def __init__(self, row: Row, open_rows: Sequence[Row]) -> None:
+        self.row = row
+        self.open_rows = open_rows
+        self.job_no: int = row[0]
+        self.key: str = row[1]
+        self.newest: int | None = row[NEWEST]
+        self.opened: int = row[OPENED]  # attempts so far, and skips: see `prune`
+        self.skipped: int = row[SKIPPED]
+        self.look_at: int | None = row[LOOK_AT]
+        told: str | None = row[DAMAGE]
+        self.damage = None if told is None else Damage(told)
+        self.ordinal = -1
+        self.record: Record | None = None
+
+    @property
+    def is_unknown_here(self) -> bool:
+        """Whether another node may understand the definition: then nobody sets the job aside."""
+        return self.damage is not None and self.damage.flaw is Flaw.UNKNOWN_HERE
+
+    @property
+    def place(self) -> Place:
+        """Where it stood in the order of what is due."""
+        return Place(self.row[WAKE_AT], self.job_no)
