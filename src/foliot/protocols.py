@@ -159,9 +159,10 @@ class Store(Protocol):
         ...
 
     async def recover(self, limit: int, now: datetime, decide: DecideLost) -> Recovered:
-        """Bury the nodes whose lease has run out, by the store's clock; then their attempts are lost.
+        """Bury the nodes whose lease is over, by the store's clock and by `now`; their attempts are lost.
 
-        Until it is buried, a node whose lease has run out may renew it, and may finish what it holds.
+        `now` is the caller's reckoning: it follows a jump of the store's clock when others had time to renew.
+        A lease `CORRECTION` too long is of before a jump back: it is cut. Until its burial a node may renew.
         """
         ...
 

@@ -37,9 +37,11 @@ class Reckoning:
     def take(self, lease: Lease, asked_at: float) -> bool:
         """Take over what the store has answered to a question of that moment; True if time leapt ahead."""
         # Counted from before the question: the lease may have begun while it was on its way.
-        answered_at = self._clock.monotonic()
+        answered_at, is_first = self._clock.monotonic(), self._answered_at == -inf
         if asked_at - self._answered_at > self._longest_gap:  # a slow answer is an answer, and no gap
-            self._steady_since = min(answered_at, self._steady_at_first)
+            # The clock may have jumped just before: then others renew when their next heartbeat is due.
+            unknown = self._longest_gap if is_first else 0.0
+            self._steady_since = min(answered_at + unknown, self._steady_at_first)
             self._steady_at_first = inf
         self._answered_at = answered_at
         self._sure_until = asked_at + (lease.until - lease.store_now).total_seconds()
@@ -48,6 +50,8 @@ class Reckoning:
             return False  # a slow answer explains the difference, and would make everything late
         self._jumped += jump
         self._store_then, self._then = lease.store_now, answered_at
+        if jump > _LEAP and not is_first:  # all leases have run out at once: they count as begun anew
+            self._steady_since = answered_at + (lease.until - lease.store_now).total_seconds()
         return jump > _LEAP
 
     def hear(self) -> None:

@@ -8,6 +8,9 @@ from typing import NamedTuple
 from foliot.model.attempt import Attempt
 from foliot.model.job import Job
 
+# A store's clock that is set back by less tells times a second time; one that is set back by more was wrong.
+CORRECTION = timedelta(hours=3)
+
 
 class State(NamedTuple):
     """A job's stored state.

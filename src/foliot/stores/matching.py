@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from foliot.model.attempt import Ending
 from foliot.model.decision import Decision
-from foliot.model.state import Record
+from foliot.model.state import CORRECTION, Record
 from foliot.protocols import DecideEnded, DecideLost, JobQuery, JobView
 
 
@@ -32,6 +32,11 @@ def is_held(record: Record, ending: Ending, node: str) -> bool:
         ):
             return True
     return False
+
+
+def lease_end(until: datetime, now: datetime, lease: timedelta) -> datetime:
+    """Until when a lease lasts. One that ends hours too far ahead began before the clock was set back."""
+    return now + lease if until > now + lease + CORRECTION else until
 
 
 def is_wanted(view: JobView, query: JobQuery) -> bool:

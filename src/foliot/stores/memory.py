@@ -39,7 +39,7 @@ from foliot.protocols import (
 )
 from foliot.stores.due import DueIndex
 from foliot.stores.glance import overview_of, sources_of
-from foliot.stores.matching import is_held, is_wanted, swap_end, swap_loss
+from foliot.stores.matching import is_held, is_wanted, lease_end, swap_end, swap_loss
 from foliot.stores.retention import superfluous, superfluous_skips
 
 _MOST_LOOKS = 1000
@@ -175,8 +175,10 @@ class MemoryStore:
     async def recover(self, limit: int, now: datetime, decide: DecideLost) -> Recovered:
         events: list[Event] = []
         with self._lock:
-            store_now = self._clock.now()
-            dead = [life for life in self._nodes.values() if life.until < store_now and not life.is_buried]
+            here, lives = self._clock.now(), self._nodes
+            for id_, life in lives.items():
+                lives[id_] = life._replace(until=lease_end(life.until, here, self._lease))
+            dead = [life for life in lives.values() if life.until < min(here, now) and not life.is_buried]
             buried = tuple(NodeView(life.node, life.until, len(self._held(life.node.id))) for life in dead)
             for life in dead:
                 self._nodes[life.node.id] = life._replace(is_buried=True)
