@@ -144,8 +144,8 @@ class Store(Protocol):
         Due-ness is decided inside, under the protection of the step. An attempt that starts belongs to
         the node, under a token higher than any the job has had. A claim may look at fewer jobs than there
         is room for; `more` says so. A node whose lease has run out gets nothing. What one answer holds is
-        in order; between nodes no order is promised. A claim that started nothing need not be remembered.
-
+        in order; between nodes no order is promised. A claim that started nothing need not be remembered. An
+        occurrence that has run does not run again, if the clock was set back: `stores.matching.decide_once`.
         A job about which nothing is to be written (`Decision.is_nothing`) is passed over: it stays due for
         others, and this claim goes on to those behind it without asking about it again. `more` is not said
         for its sake; whoever goes on asking gets behind such jobs, however many they are.

@@ -36,7 +36,10 @@ class State(NamedTuple):
 
 
 class Record(NamedTuple):
-    """One job's aggregate: definition, state, and its open attempts in the order they were opened."""
+    """One job's aggregate: definition, state, and its open attempts in the order they were opened.
+
+    A claim also shows attempts that have ended, if their occurrences would come again: see `Store.claim`.
+    """
 
     job: Job
     state: State

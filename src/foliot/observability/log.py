@@ -52,6 +52,7 @@ LINES = {
     "lease_lost": logging.WARNING,
     "node_buried": logging.WARNING,
     "clock_jumped": logging.WARNING,
+    "clock_corrected": logging.WARNING,
     "clock_skewed": logging.WARNING,
     "listener_failed": logging.ERROR,
     "engine_failed": logging.CRITICAL,
@@ -69,6 +70,7 @@ _DEFINITIONS = (Happening.DECLARED, Happening.CHANGED, Happening.REMOVED)
 _MOST_LINES = 10  # of one kind, in each stretch of time
 _MOST_REASONS = 50
 _OTHER_REASONS = "other reasons"
+_CORRECTED = "the clock was set back by hours: jobs go on from now"
 _BY_PEOPLE = {Happening.PAUSED: "job_paused", Happening.RESUMED: "job_resumed"}
 
 _logger = logging.getLogger("foliot")
@@ -139,6 +141,7 @@ class LogListener:
         self._late = _Late()
         self._skips: dict[str, _Skips] = {}
         self._changes = _Changes()
+        self._corrected = _Skips(_CORRECTED, "clock_corrected", most=1)
         self._failures = Flood(MOST_FAILURES, timedelta(seconds=1))
         self._untold = 0
 
@@ -204,11 +207,14 @@ class LogListener:
                 tell(_BY_PEOPLE[event.what], job=event.job)
             elif event.what is Happening.SET_ASIDE:
                 self._tell_set_aside(event)
+            elif event.what is Happening.CLOCK_SET_BACK:
+                self._corrected.add(event.job)
 
     def _tell_sums(self, at: datetime) -> None:
         self._tell_untold(at)
         self._late.tell(at)
         self._changes.tell(at)
+        self._corrected.tell(at)
         for skips in self._skips.values():
             skips.tell(at)
 
@@ -278,11 +284,12 @@ def _lateness(event: Event, attempt: Attempt) -> timedelta:
 
 
 class _Skips:
-    """What was skipped for one reason since the last line: how often, and which job was the first."""
+    """What happened to jobs for one reason since the last line: how often, and which job was the first."""
 
-    def __init__(self, reason: str) -> None:
-        self._flood = Flood(_MOST_LINES, SUMMED_UP_EVERY)
+    def __init__(self, reason: str, line: str = "occurrences_skipped", most: int = _MOST_LINES) -> None:
+        self._flood = Flood(most, SUMMED_UP_EVERY)
         self._reason = reason
+        self._line = line
         self._count = 0
         self._first = ""
 
@@ -293,7 +300,7 @@ class _Skips:
     def tell(self, at: datetime) -> None:
         if self._count and self._flood.lets_through(at):
             others = self._count - 1 or None
-            tell("occurrences_skipped", job=self._first, reason=self._reason, others=others)
+            tell(self._line, job=self._first, reason=self._reason, others=others)
             self._count, self._first = 0, ""
 
 

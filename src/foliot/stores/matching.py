@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import datetime, timedelta
 
-from foliot.model.attempt import Ending
+from foliot.model.attempt import Attempt, AttemptState, Ending
 from foliot.model.decision import Decision
 from foliot.model.state import CORRECTION, Record
-from foliot.protocols import DecideEnded, DecideLost, JobQuery, JobView
+from foliot.protocols import DecideDue, DecideEnded, DecideLost, JobQuery, JobView
 
 
 def swap_end(decide: DecideEnded, ending: Ending, now: datetime, record: Record) -> Decision:
@@ -18,6 +19,28 @@ def swap_end(decide: DecideEnded, ending: Ending, now: datetime, record: Record)
 def swap_loss(decide: DecideLost, run_key: str, number: int, now: datetime, record: Record) -> Decision:
     """What is to be done about a loss, as a command about its job."""
     return decide(record, run_key, number, now)
+
+
+def decide_once(
+    decide: DecideDue, has_run: Callable[[Attempt], bool], now: datetime, node: str, record: Record
+) -> Decision:
+    """What is to be done about a job that is due, as a command about it.
+
+    An occurrence that has run comes again if the clock was set back. It is not run again: the planner is
+    shown the attempt that it would repeat, as one that has ended, and is asked anew.
+    """
+    decision, shown = decide(record, now, node), {attempt.key for attempt in record.attempts}
+    while ran := [a for a in decision.attempts if _is_first(a) and a.key not in shown and has_run(a)]:
+        shown.update(attempt.key for attempt in ran)
+        ended = (attempt._replace(state=AttemptState.ENDED) for attempt in ran)
+        record = record._replace(attempts=(*record.attempts, *ended))
+        decision = decide(record, now, node)
+    return decision
+
+
+def _is_first(attempt: Attempt) -> bool:
+    """Whether it begins the run of an occurrence."""
+    return attempt.number == 1 and attempt.request is None
 
 
 def is_held(record: Record, ending: Ending, node: str) -> bool:

@@ -39,7 +39,7 @@ from foliot.protocols import (
 )
 from foliot.stores.due import DueIndex
 from foliot.stores.glance import overview_of, sources_of
-from foliot.stores.matching import is_held, is_wanted, lease_end, swap_end, swap_loss
+from foliot.stores.matching import decide_once, is_held, is_wanted, lease_end, swap_end, swap_loss
 from foliot.stores.retention import superfluous, superfluous_skips
 
 _MOST_LOOKS = 1000
@@ -129,14 +129,14 @@ class MemoryStore:
         started: list[tuple[Job, Attempt]] = []
         events: list[Event] = []
         passed: list[Record] = []
-        looks = 0
+        looks, history = 0, self._history
+        ask = partial(decide_once, decide, lambda a: a.key in history.get(a.job, ()), now, node.id)
         for queue, free in room.items():
             most = len(started) + free
             while len(started) < most and looks < _MOST_LOOKS:
-                record = self._due.pop(queue, node.kinds, now)
-                if record is None:
+                if (record := self._due.pop(queue, node.kinds, now)) is None:
                     break
-                decision = self._ask(record, lambda record: decide(record, now, node.id), now, events)
+                decision = self._ask(record, ask, now, events)
                 if decision and decision.is_nothing(record):
                     passed.append(record)  # and out of this claim's sight
                     continue

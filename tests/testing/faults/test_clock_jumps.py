@@ -83,6 +83,33 @@ def test_the_clock_of_the_machine_and_of_all_its_nodes_jumps(tmp_path: Path) -> 
     asyncio.run(act())
 
 
+def test_the_clock_of_the_machine_is_set_back_by_hours_and_jobs_go_on(tmp_path: Path) -> None:
+    file = tmp_path / "time"
+    file.write_text("+0")
+    faked = environment(library(), file)
+
+    async def act() -> None:
+        async with staged(tmp_path / "store.db", tmp_path, faked, faked) as stage:
+            await stage.start()
+            await stage.until(lambda: ticks(stage) > 2, 30)
+            before = ticks(stage)
+            file.write_text(f"-{4 * HOUR}")
+            await stage.until(partial(has_ticked, stage, before + 3), 30)
+            await stage.stop()
+            before = ticks(stage)
+            file.write_text(f"-{8 * HOUR}")  # and again, while nobody lives
+            await stage.start()
+            await stage.until(partial(has_ticked, stage, before + 3), 30)
+            await stage.stop()
+            _, history = await stage.judge()
+            assert_nothing_ran_twice(history)
+            assert not [a.run_key for a in history.attempts if a.outcome is Outcome.LOST]
+            assert told(stage, "clock_jumped") == {-4 * HOUR}
+            assert "clock_corrected job=" in stage.log
+
+    asyncio.run(act())
+
+
 def test_the_clock_of_one_node_jumps_and_that_of_the_server_does_not(tmp_path: Path) -> None:
     url = fresh(shared_url())
     file = tmp_path / "time"

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
+from functools import partial
 from operator import itemgetter
 from typing import NamedTuple
 
 from foliot.model.attempt import Attempt
-from foliot.model.decision import Event, set_aside
+from foliot.model.decision import Decision, Event, set_aside
 from foliot.model.job import Job
+from foliot.model.state import Record
 from foliot.protocols import Claimed, DecideDue
+from foliot.stores.matching import decide_once
 from foliot.stores.sql.book import Book, Entry
 from foliot.stores.sql.codes import whole
 from foliot.stores.sql.sweep import FIRST, Sweep
@@ -19,6 +22,12 @@ from foliot.stores.sql.uncollected import uncollected
 MOST_LOOKS = 2000
 PLACES = 4096  # more than a claim can start
 _AT_ONCE = 500  # where many are passed over
+
+
+def _may_come_again(entry: Entry) -> bool:
+    """Whether its next occurrence is no later than the newest attempt, as when the clock was set back."""
+    next_at = entry.record.state.next_at if entry.record else None
+    return next_at is not None and isinstance(entry.newest, int) and whole(next_at) <= entry.newest
 
 
 class Asked(NamedTuple):
@@ -101,7 +110,8 @@ class Claimer:
     def _look(self, entry: Entry) -> None:
         self._book.read(entry)
         record = entry.record
-        decision = self._book.decide(entry, self._decide, self._now, self._node)
+        decide = partial(self._decide_once, entry) if _may_come_again(entry) else self._decide
+        decision = self._book.decide(entry, decide, self._now, self._node)
         if record is not None and decision is not None and decision.is_nothing(record):
             self._passed.add(entry.job_no)
             return
@@ -116,6 +126,9 @@ class Claimer:
             if attempt.token > token and attempt.is_running:
                 self._started.append((record.job, attempt))
                 self.held[entry.key] = entry
+
+    def _decide_once(self, entry: Entry, record: Record, now: datetime, node: str) -> Decision:
+        return decide_once(self._decide, partial(self._book.has_run, entry), now, node, record)
 
     def _count_passed(self, entries: list[Entry]) -> int:
         return sum(entry.job_no in self._passed for entry in entries) if self._passed else 0
