@@ -22,7 +22,7 @@ from foliot.model.attempt import Attempt, Ending
 from foliot.model.decision import Decision
 from foliot.model.job import Job
 from foliot.model.state import Record
-from foliot.protocols import DecideEnded, DecideLost, Finished, Recovered, Run
+from foliot.protocols import DecideDue, DecideEnded, DecideLost, Finished, Recovered, Run
 from foliot.stores import memory
 from foliot.stores.memory import MemoryStore
 from foliot.testing.history.report import Code
@@ -263,6 +263,16 @@ def bury_by_the_stores_clock_alone(_: pytest.MonkeyPatch) -> MakeStore:
     return lambda clock: Credulous(clock, lease=LEASE)
 
 
+def run_what_has_run(monkeypatch: pytest.MonkeyPatch) -> MakeStore:
+    """When the store's clock was set back by hours, what has run since then runs again under its key."""
+
+    def decide_once(decide: DecideDue, _: object, now: datetime, node: str, record: Record) -> Decision:
+        return decide(record, now, node)
+
+    monkeypatch.setattr(memory, "decide_once", decide_once)
+    return usual_store
+
+
 def bury_right_after_a_jump(monkeypatch: pytest.MonkeyPatch) -> MakeStore:
     """Who notices a jump of the store's clock does not wait until others have noticed it."""
     real = Reckoning.take
@@ -358,6 +368,7 @@ BUGS = [
     ),
     Bug(bury_the_living, {Code.UNEXPLAINED_LOSS}, first_seed=1),
     Bug(bury_by_the_stores_clock_alone, {Code.UNEXPLAINED_LOSS}),
+    Bug(run_what_has_run, {Code.DUP_CLAIM}),
     Bug(bury_right_after_a_jump, {Code.UNEXPLAINED_LOSS}, first_seed=191),
     Bug(let_zombies_go_on, {Code.OVERLAP}),
     Bug(start_twice, {Code.DUP_EFFECT}, first_seed=1),
