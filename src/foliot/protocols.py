@@ -144,11 +144,10 @@ class Store(Protocol):
         Due-ness is decided inside, under the protection of the step. An attempt that starts belongs to
         the node, under a token higher than any the job has had. A claim may look at fewer jobs than there
         is room for; `more` says so. A node whose lease has run out gets nothing. What one answer holds is
-        in order; between nodes no order is promised. A claim that started nothing need not be remembered.
-
+        in order; between nodes no order is promised. A claim that started nothing need not be remembered. An
+        occurrence that has run does not run again, if the clock was set back: `stores.matching.decide_once`.
         A job about which nothing is to be written (`Decision.is_nothing`) is passed over: it stays due for
-        others, and this claim goes on to those behind it without asking about it again. `more` is not said
-        for its sake; whoever goes on asking gets behind such jobs, however many they are.
+        others and does not set `more`. Repeated claims make progress past such jobs, however many they are.
         """
         ...
 
@@ -159,9 +158,10 @@ class Store(Protocol):
         ...
 
     async def recover(self, limit: int, now: datetime, decide: DecideLost) -> Recovered:
-        """Bury the nodes whose lease has run out, by the store's clock; then their attempts are lost.
+        """Bury the nodes whose lease is over, by the store's clock and by `now`; their attempts are lost.
 
-        Until it is buried, a node whose lease has run out may renew it, and may finish what it holds.
+        `now` is the caller's reckoning: it follows a jump of the store's clock when others had time to renew.
+        A lease `CORRECTION` too long is of before a jump back: it is cut. Until its burial a node may renew.
         """
         ...
 

@@ -46,6 +46,27 @@ def answer(
     return why.verdict, why.text
 
 
+AGAIN = "the clock was set back, and what comes until 2026-11-15T14:00:00Z was served before"
+
+
+def test_a_job_that_waits_for_a_time_to_come_again_says_so() -> None:
+    hourly = replace(JOB, schedule=Every(HOUR))
+    back = {"served_until": NOW + 2 * HOUR, "next_at": NOW + 3 * HOUR}
+    assert answer(job=hourly, **back) == (
+        Verdict.WILL_RUN,
+        f"2026-11-15T15:00:00Z is next, by @every 1h; {AGAIN}",
+    )
+    assert answer(NOW + HOUR, job=hourly, **back) == (Verdict.WILL_NOT, AGAIN)
+    assert answer(NOW + 3 * HOUR, job=hourly, **back)[0] is Verdict.WILL_RUN
+
+
+def test_an_occurrence_that_has_run_before_its_time_came_again_has_run() -> None:
+    view = JobView(JOB.key, Record(JOB, STATE))
+    ran = RAN._replace(scheduled_for=NOW + 24 * HOUR, started_at=NOW + 24 * HOUR)
+    why = foresee(view, [ran], [], kinds={"k"}, now=NOW, at=NOW + 24 * HOUR)
+    assert why.verdict is Verdict.RAN
+
+
 UNTAKEN = (
     "2026-11-15T11:00:00Z is due, by 0 12 * * *; nobody has taken it yet: it needs a node with the queue"
 )

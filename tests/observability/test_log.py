@@ -29,6 +29,7 @@ def lines(caplog: pytest.LogCaptureFixture) -> Callable[[], list[str]]:
     return lambda: [f"{record.levelname} {record.getMessage()}" for record in caplog.records]
 
 
+CORRECTED = "the clock was set back by hours: jobs go on from now"
 BATCHES: list[tuple[str, list[Event], list[str]]] = [
     ("a run that goes well", [started(), ended()], []),
     ("a run that was cancelled", [ended(outcome=Outcome.CANCELLED)], []),
@@ -89,6 +90,11 @@ BATCHES: list[tuple[str, list[Event], list[str]]] = [
         "what can no longer be read",
         [told(Happening.SET_ASIDE, reason="no cron")],
         ['WARNING job_set_aside job=app/a reason="no cron"'],
+    ),
+    (
+        "a clock that was set back by hours: one line, however many jobs",
+        [told(Happening.CLOCK_SET_BACK)] * 500,
+        [f'WARNING clock_corrected job=app/a reason="{CORRECTED}" others=499'],
     ),
     (
         "what belongs to a run that is told already",
@@ -253,6 +259,7 @@ def test_the_names_and_levels_are_pinned() -> None:
         "lease_lost": "WARNING",
         "node_buried": "WARNING",
         "clock_jumped": "WARNING",
+        "clock_corrected": "WARNING",
         "clock_skewed": "WARNING",
         "executor_failed": "ERROR",
         "ends_untold": "ERROR",

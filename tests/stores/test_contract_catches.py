@@ -20,7 +20,7 @@ from foliot.testing.clock import ManualClock
 from foliot.testing.contract import StoreContract
 from foliot.testing.contract.crowd import Crowd
 from foliot.testing.contract.stage import Stage
-from stores import mistaken
+from stores import mistaken, mistaken_time
 from stores.file_store import FileStore
 
 CASES: list[tuple[type[MemoryStore | FileStore], str]] = [
@@ -47,6 +47,8 @@ CASES: list[tuple[type[MemoryStore | FileStore], str]] = [
     (mistaken.BuriesTheLiving, "test_a_far_lease_outlives_a_near_one"),
     (mistaken.ForgetsTheDead, "test_nobody_joins_under_the_id_of_a_life_that_has_ended"),
     (mistaken.IgnoresTheLimit, "test_a_limit_is_kept_and_the_rest_follows"),
+    (mistaken_time.RunsWhatHasRun, "test_what_has_run_does_not_run_again_when_the_clock_was_set_back"),
+    (mistaken_time.BuriesByItsClockAlone, "test_a_jump_ahead_of_the_stores_clock_alone_buries_nobody"),
     (mistaken.WaitsForTheLease, "test_what_a_node_held_when_it_left_is_lost_without_waiting"),
     (mistaken.IgnoresTheBase, "test_nodes_at_different_revisions_converge"),
     (mistaken.ReconcilesJobByJob, "test_a_decision_that_fails_leaves_everything_as_it_was"),

@@ -5,6 +5,7 @@ Everything stored is in UTC: there two equal times are the same instant, whateve
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from datetime import UTC, datetime, timedelta
 from typing import NamedTuple
 
@@ -44,6 +45,19 @@ def due_window(job: Job, first: datetime, now: datetime) -> Window:
         return Window(first, first, following)
     last = last_occurrence(job, now) or first
     return Window(first, max(first, last), next_occurrence(job, now))
+
+
+def without(job: Job, window: Window, ran: Collection[datetime]) -> Window | None:
+    """A window without what has run at its beginning and at its end; None: all of it has."""
+    first, last = window.first, window.last
+    while first in ran:
+        following = next_occurrence(job, first)
+        if following is None or following > last:
+            return None
+        first = following
+    while last in ran:
+        last = before(job, last) or first
+    return Window(first, last, window.following)
 
 
 def latest_of(job: Job, window: Window, limit: int) -> list[datetime]:

@@ -25,7 +25,9 @@ class Draft:
         self.state = self.before
         self.policy = record.job.policy
         self.now = now
-        self.open = {_name(attempt): attempt for attempt in attempts}
+        self.open = {_name(attempt): attempt for attempt in attempts if attempt.is_open}
+        # Occurrences that have their run; the state has forgotten it if the clock was set back by hours.
+        self.ran = {attempt.scheduled_for for attempt in attempts if attempt.request is None}
         self.changed: dict[Name, Attempt] = {}
         self.skips: list[Skip] = []
         self.events: list[Event] = []

@@ -18,6 +18,7 @@ from datetime import timedelta
 from typing import Any
 
 from foliot.engine.audience import Audience
+from foliot.engine.correction import Correction
 from foliot.engine.gate import Gate
 from foliot.engine.loop import run_beside, run_until_stopped, soon_after, unless
 from foliot.engine.planner import plan_due, plan_ended, plan_lost
@@ -76,6 +77,7 @@ class Engine:
         is_steady = getattr(store, "proves_deaths", False)
         self._reckoning = Reckoning(clock, settings.longest_gap, is_steady_at_first=is_steady)
         self.now = self._reckoning.now
+        self._correction = Correction(store, self._reckoning, settings.recover, self.heed, self._woken)
         self._runner = Runner(executors, clock, self.now, self._on_ended)
         self.node = ""
         calls = {"finish": self._finish, "leave": lambda: store.leave(self.node)}
@@ -93,7 +95,7 @@ class Engine:
         if not await self._join():
             return
         self._reckoning.take_jump()  # there was nothing yet to jump from
-        beside = [self._report, self._beat, self._recover, self._prune]
+        beside = [self._report, self._beat, self._recover, self._prune, self._correction.turn]
         beside += [self._heed_hint] if self._hints is not None else []
         services = [self._turn(turn, self._over) for turn in beside]
         try:

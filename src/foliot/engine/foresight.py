@@ -84,7 +84,7 @@ def foresee(  # noqa: PLR0913 - everything that is known
     job = view.record.job
     if at is None:
         answer = _next(view.record, kinds, now)
-    elif at > now:
+    elif at > now and not any(run.scheduled_for == at and run.request is None for run in runs):
         answer = _later(view.record, kinds, at)
     else:
         answer = _past(view.record, runs, skips, at)
@@ -109,9 +109,10 @@ def _next(record: Record, kinds: Collection[str] | None, now: datetime) -> Why:
     if record.state.next_at is None:
         return Why(Verdict.WILL_NOT, "no occurrence is left")
     due = "is due" if record.state.next_at <= now else "is next"
+    remarks = _wanted(record, now) + _again(record, now)
     return Why(
         Verdict.WILL_RUN,
-        f"{format_instant(record.state.next_at)} {due}, by {record.job.schedule}{_wanted(record, now)}",
+        f"{format_instant(record.state.next_at)} {due}, by {record.job.schedule}{remarks}",
         record.state.next_at,
     )
 
@@ -126,6 +127,14 @@ def _wanted(record: Record, now: datetime) -> str:
     return f"; nobody has taken it yet: it needs a node with {wanted}"
 
 
+def _again(record: Record, now: datetime) -> str:
+    """Why nothing runs before a time that has been once already."""
+    served = record.state.served_until
+    if served is None or served - now < _LONG:
+        return ""
+    return f"; the clock was set back, and what comes until {moment(served)} was served before"
+
+
 def _later(record: Record, kinds: Collection[str] | None, at: datetime) -> Why:
     job = record.job
     if not job.schedule.matches(at):
@@ -138,6 +147,10 @@ def _later(record: Record, kinds: Collection[str] | None, at: datetime) -> Why:
         return Why(Verdict.WILL_NOT, f"{_no_occurrence(job, at)}{then}", following)
     if job.repeat_until is not None and at > job.repeat_until:
         return Why(Verdict.WILL_NOT, f"it repeats only until {format_instant(job.repeat_until)}")
+    served = record.state.served_until
+    if served is not None and at <= served:
+        reason = f"the clock was set back, and what comes until {moment(served)} was served before"
+        return Why(Verdict.WILL_NOT, reason, at)
     if obstacle := _obstacle(record, kinds):
         return Why(Verdict.WILL_NOT, f"unless that changes: {obstacle}", at)
     return Why(Verdict.WILL_RUN, f"{format_instant(at)} is an occurrence of {job.schedule}", at)

@@ -17,7 +17,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import datetime
 
-from foliot.engine.calendar import Window, due_window, latest_of, next_occurrence
+from foliot.engine.calendar import Window, due_window, latest_of, next_occurrence, without
 from foliot.engine.draft import Draft
 from foliot.engine.happy_path import ON_TIME, end_in_peace, start_in_time
 from foliot.engine.retry import MOST_LOSSES, may_restart, may_retry, retry_at
@@ -50,7 +50,11 @@ def plan_any_due(record: Record, now: datetime, node: str, most: int = 1) -> Dec
     draft = Draft(record, now)
     first = draft.state.next_at
     if draft.is_live and first is not None and first <= now:
-        _meet_occurrences(draft, due_window(draft.job, first, now))
+        due = due_window(draft.job, first, now)
+        if (window := without(draft.job, due, draft.ran)) is not None:
+            _meet_occurrences(draft, window)
+        else:
+            draft.serve(due.last, due.following)  # they have their runs, of before the clock was set back
     _start_ready(draft, node, most)
     return draft.decide()
 
@@ -108,7 +112,7 @@ def _open_all(draft: Draft, window: Window) -> None:
     misfire = draft.policy.misfire
     kept = latest_of(draft.job, window, misfire.limit)
     draft.skip_all_but(window, kept[0], f"more than {misfire.limit} were missed")
-    for occurrence in kept:
+    for occurrence in [at for at in kept if at not in draft.ran]:
         is_late = draft.now - occurrence > misfire.grace
         trigger = Trigger.CATCH_UP if is_late else Trigger.SCHEDULE
         _open_pending(draft, occurrence, trigger, "catches up what was missed" if is_late else ON_TIME)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 from math import inf
 
-from foliot.model.state import Lease
+from foliot.model.state import CORRECTION, Lease
 from foliot.protocols import Clock
 
 _NO_JUMP = _AT_ONCE = timedelta(0)
@@ -28,6 +28,7 @@ class Reckoning:
         self._steady_at_first = -inf if is_steady_at_first else inf
         self._answered_at, self._steady_since = -inf, inf
         self._jumped = _NO_JUMP
+        self._latest, self._was_set_back = self._store_then, False
         self.skew = timedelta(0)
 
     def now(self) -> datetime:
@@ -37,17 +38,24 @@ class Reckoning:
     def take(self, lease: Lease, asked_at: float) -> bool:
         """Take over what the store has answered to a question of that moment; True if time leapt ahead."""
         # Counted from before the question: the lease may have begun while it was on its way.
-        answered_at = self._clock.monotonic()
+        answered_at, is_first = self._clock.monotonic(), self._answered_at == -inf
         if asked_at - self._answered_at > self._longest_gap:  # a slow answer is an answer, and no gap
-            self._steady_since = min(answered_at, self._steady_at_first)
+            # The clock may have jumped just before: then others renew when their next heartbeat is due.
+            unknown = self._longest_gap if is_first else 0.0
+            self._steady_since = min(answered_at + unknown, self._steady_at_first)
             self._steady_at_first = inf
         self._answered_at = answered_at
         self._sure_until = asked_at + (lease.until - lease.store_now).total_seconds()
+        self._latest = max(self._latest, self.now())
+        if lease.store_now + CORRECTION < self._latest:
+            self._was_set_back, self._latest = True, lease.store_now
         jump = lease.store_now - self.now()
         if abs(jump.total_seconds()) <= answered_at - asked_at:
             return False  # a slow answer explains the difference, and would make everything late
         self._jumped += jump
         self._store_then, self._then = lease.store_now, answered_at
+        if jump > _LEAP and not is_first:  # all leases have run out at once: they count as begun anew
+            self._steady_since = answered_at + (lease.until - lease.store_now).total_seconds()
         return jump > _LEAP
 
     def hear(self) -> None:
@@ -81,6 +89,11 @@ class Reckoning:
         if not self.is_sure or now - self._answered_at > self._longest_gap + under_way:
             return duration  # there is no answer yet to count from
         return max(_AT_ONCE, duration - timedelta(seconds=min(now - self._steady_since, _LONG)))
+
+    def was_set_back(self) -> bool:
+        """Whether the store's clock was set back by hours, at once or bit by bit, since the last asking."""
+        was_set_back, self._was_set_back = self._was_set_back, False
+        return was_set_back
 
     def take_jump(self) -> timedelta:
         """How far the store's time was off what was reckoned, since this was last asked."""

@@ -29,6 +29,7 @@ class Happening(StrEnum):
     PAUSED = "paused"
     RESUMED = "resumed"
     FINISHED = "finished"  # no occurrence is left
+    CLOCK_SET_BACK = "clock_set_back"  # by hours: it goes on from now, not from what it had served
     SET_ASIDE = "set_aside"  # its record cannot be read, or not be decided about
     PASSED_OVER = "passed_over"  # this node does not understand its definition; another node may
 

@@ -8,6 +8,9 @@ from typing import NamedTuple
 from foliot.model.attempt import Attempt
 from foliot.model.job import Job
 
+# A store's clock that is set back by less tells times a second time; one that is set back by more was wrong.
+CORRECTION = timedelta(hours=3)
+
 
 class State(NamedTuple):
     """A job's stored state.
@@ -33,7 +36,10 @@ class State(NamedTuple):
 
 
 class Record(NamedTuple):
-    """One job's aggregate: definition, state, and its open attempts in the order they were opened."""
+    """One job's aggregate: definition, state, and its open attempts in the order they were opened.
+
+    A claim also shows attempts that have ended, if their occurrences would come again: see `Store.claim`.
+    """
 
     job: Job
     state: State

@@ -53,6 +53,7 @@ LINES = {
     "lease_lost": logging.WARNING,
     "node_buried": logging.WARNING,
     "clock_jumped": logging.WARNING,
+    "clock_corrected": logging.WARNING,
     "clock_skewed": logging.WARNING,
     "executor_failed": logging.ERROR,
     "ends_untold": logging.ERROR,
@@ -75,6 +76,7 @@ _MOST_REASONS = 50
 _MOST_DECLARED = 10_000
 _OTHER_REASONS = "other reasons"
 _ASIDE = {Happening.SET_ASIDE: "job_set_aside", Happening.PASSED_OVER: "job_not_understood"}
+_CORRECTED = "the clock was set back by hours: jobs go on from now"
 _BY_PEOPLE = {Happening.PAUSED: "job_paused", Happening.RESUMED: "job_resumed"}
 
 _logger = logging.getLogger("foliot")
@@ -145,6 +147,7 @@ class LogListener:
         self._late = _Late()
         self._skips: dict[str, _Skips] = {}
         self._changes = _Changes()
+        self._corrected = _Skips(_CORRECTED, "clock_corrected", most=1)
         self._failures = Flood(MOST_FAILURES, timedelta(seconds=1))
         self._untold = 0
         self._declared: dict[str, datetime] = {}  # jobs that are new, and since when they are there
@@ -223,11 +226,14 @@ class LogListener:
                 tell(_BY_PEOPLE[event.what], job=event.job)
             elif event.what in _ASIDE:
                 self._tell_aside(event)
+            elif event.what is Happening.CLOCK_SET_BACK:
+                self._corrected.add(event.job)
 
     def _tell_sums(self, at: datetime) -> None:
         self._tell_untold(at)
         self._late.tell(at)
         self._changes.tell(at)
+        self._corrected.tell(at)
         for skips in self._skips.values():
             skips.tell(at)
 
@@ -298,11 +304,12 @@ def _lateness(event: Event, attempt: Attempt) -> timedelta:
 
 
 class _Skips:
-    """What was skipped for one reason since the last line: how often, and which job was the first."""
+    """What happened to jobs for one reason since the last line: how often, and which job was the first."""
 
-    def __init__(self, reason: str) -> None:
-        self._flood = Flood(_MOST_LINES, SUMMED_UP_EVERY)
+    def __init__(self, reason: str, line: str = "occurrences_skipped", most: int = _MOST_LINES) -> None:
+        self._flood = Flood(most, SUMMED_UP_EVERY)
         self._reason = reason
+        self._line = line
         self._count = 0
         self._first = ""
 
@@ -313,7 +320,7 @@ class _Skips:
     def tell(self, at: datetime) -> None:
         if self._count and self._flood.lets_through(at):
             others = self._count - 1 or None
-            tell("occurrences_skipped", job=self._first, reason=self._reason, others=others)
+            tell(self._line, job=self._first, reason=self._reason, others=others)
             self._count, self._first = 0, ""
 
 

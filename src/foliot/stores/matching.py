@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from datetime import datetime
+from collections.abc import Callable, Iterable, Sequence
+from datetime import datetime, timedelta
 
-from foliot.model.attempt import Attempt, Ending, Refused
+from foliot.model.attempt import Attempt, AttemptState, Ending, Refused
 from foliot.model.decision import Decision
-from foliot.model.state import Record
+from foliot.model.state import CORRECTION, Record
 from foliot.protocols import DecideDue, DecideEnded, DecideLost, JobQuery, JobView
 
 NOT_HELD = "the attempt is not open under that node and token"
@@ -22,9 +22,31 @@ def started_by(decision: Decision, before: Record) -> list[Attempt]:
     return found if len(found) < _SEVERAL else sorted(found, key=lambda attempt: attempt.token)
 
 
-def swap_due(decide: DecideDue, now: datetime, node: str, most: int, record: Record) -> Decision:
-    """What is to be done about a job that is due, as a command about it."""
-    return decide(record, now, node, most)
+def decide_once(  # noqa: PLR0913, PLR0917 - what is asked of the planner, and what it cannot know
+    decide: DecideDue,
+    has_run: Callable[[Attempt], bool],
+    now: datetime,
+    node: str,
+    most: int,
+    record: Record,
+) -> Decision:
+    """What is to be done about a job that is due, as a command about it.
+
+    An occurrence that has run comes again if the clock was set back. It is not run again: the planner is
+    shown the attempt that it would repeat, as one that has ended, and is asked anew.
+    """
+    decision, shown = decide(record, now, node, most), {attempt.key for attempt in record.attempts}
+    while ran := [a for a in decision.attempts if _is_first(a) and a.key not in shown and has_run(a)]:
+        shown.update(attempt.key for attempt in ran)
+        ended = (attempt._replace(state=AttemptState.ENDED) for attempt in ran)
+        record = record._replace(attempts=(*record.attempts, *ended))
+        decision = decide(record, now, node, most)
+    return decision
+
+
+def _is_first(attempt: Attempt) -> bool:
+    """Whether it begins the run of an occurrence."""
+    return attempt.number == 1 and attempt.request is None
 
 
 def swap_end(decide: DecideEnded, endings: Sequence[Ending], now: datetime, record: Record) -> Decision:
@@ -84,6 +106,11 @@ def is_held(attempts: Iterable[Attempt], ending: Ending, node: str) -> bool:
         ):
             return True
     return False
+
+
+def lease_end(until: datetime, now: datetime, lease: timedelta) -> datetime:
+    """Until when a lease lasts. One that ends hours too far ahead began before the clock was set back."""
+    return now + lease if until > now + lease + CORRECTION else until
 
 
 def is_wanted(view: JobView, query: JobQuery) -> bool:

@@ -56,6 +56,12 @@ class ManualClock:
         self._now = target
         await self.settle()
 
+    def set_by(self, duration: timedelta) -> None:
+        """Set the clock ahead or back, as a person or a time server does: no time passes by it."""
+        self._now += duration
+        self._start += duration
+        self._waiting = [(at + duration, order, future) for at, order, future in self._waiting]
+
     async def settle(self, turns: int = 50) -> None:
         """Let everybody who can go on do so."""
         for _ in range(turns):

@@ -20,17 +20,9 @@ HOUR = timedelta(hours=1)
 SECOND = timedelta(seconds=1)
 
 
-class SetClock(ManualClock):
-    """A clock whose wall time can be set, as a person or a time server does."""
-
-    def set_by(self, duration: timedelta) -> None:
-        self._now += duration
-        self._start += duration
-
-
 def test_a_jump_ahead_is_forgiven_for_one_lease() -> None:
     async def scene() -> None:
-        clock = SetClock()
+        clock = ManualClock()
         patience, before = Patience(clock, LEASE), clock.now()
         clock.set_by(HOUR)
         assert patience.now() == before
@@ -44,7 +36,7 @@ def test_a_jump_ahead_is_forgiven_for_one_lease() -> None:
 
 def test_time_that_passes_is_no_jump_and_neither_is_a_jump_back() -> None:
     async def scene() -> None:
-        clock = SetClock()
+        clock = ManualClock()
         patience = Patience(clock, LEASE)
         await clock.advance(HOUR)
         assert patience.now() == clock.now()
@@ -56,7 +48,7 @@ def test_time_that_passes_is_no_jump_and_neither_is_a_jump_back() -> None:
 
 def test_who_lives_survives_a_jump_and_who_does_not_renew_is_buried_later(tmp_path: Path) -> None:
     async def scene() -> None:
-        clock = SetClock()
+        clock = ManualClock()
         async with SqliteStore(tmp_path / "jobs.db", clock, lease=LEASE) as store:
             for node in ("lively", "silent"):
                 await store.join(Node(node))
@@ -71,5 +63,19 @@ def test_who_lives_survives_a_jump_and_who_does_not_renew_is_buried_later(tmp_pa
             await store.renew("lively")
             with pytest.raises(NodeBuriedError):
                 await store.renew("silent")
+
+    asyncio.run(scene())
+
+
+def test_who_has_just_opened_the_file_buries_by_proof_only(tmp_path: Path) -> None:
+    async def scene() -> None:
+        clock = ManualClock()
+        async with SqliteStore(tmp_path / "jobs.db", clock, lease=LEASE) as first:
+            await first.join(Node("lively"))
+            clock.set_by(HOUR)
+            async with SqliteStore(tmp_path / "jobs.db", clock, lease=LEASE) as second:
+                await second.join(Node("fresh"))
+                await second.recover(10, clock.now(), lose)
+                await first.renew("lively")
 
     asyncio.run(scene())

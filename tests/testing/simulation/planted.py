@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime, timedelta
 from itertools import count
+from math import inf
 from typing import Any, NamedTuple
 
 import pytest
@@ -260,6 +261,38 @@ def bury_the_living(_: pytest.MonkeyPatch) -> MakeStore:
     return lambda clock: Impatient(clock, lease=LEASE)
 
 
+def bury_by_the_stores_clock_alone(_: pytest.MonkeyPatch) -> MakeStore:
+    """A lease that the store's clock has jumped over is over, though its node has missed no heartbeat."""
+
+    class Credulous(MemoryStore):
+        async def recover(self, limit: int, now: datetime, decide: DecideLost) -> Recovered:
+            return await super().recover(limit, max(now, self._clock.now()), decide)
+
+    return lambda clock: Credulous(clock, lease=LEASE)
+
+
+def run_what_has_run(monkeypatch: pytest.MonkeyPatch) -> MakeStore:
+    """When the store's clock was set back by hours, what has run since then runs again under its key."""
+
+    monkeypatch.setattr(MemoryStore, "_has_run", lambda *_: False)
+    return usual_store
+
+
+def bury_right_after_a_jump(monkeypatch: pytest.MonkeyPatch) -> MakeStore:
+    """Who notices a jump of the store's clock does not wait until others have noticed it."""
+    real = Reckoning.take
+
+    def take(reckoning: Reckoning, lease: Any, asked_at: float) -> bool:
+        is_first, steady_since = reckoning._steady_since == inf, reckoning._steady_since
+        has_leapt = real(reckoning, lease, asked_at)
+        if has_leapt and not is_first:
+            reckoning._steady_since = steady_since
+        return has_leapt
+
+    monkeypatch.setattr(Reckoning, "take", take)
+    return usual_store
+
+
 def let_zombies_go_on(monkeypatch: pytest.MonkeyPatch) -> MakeStore:
     """A node that was buried begins anew, and does not end what it ran."""
 
@@ -339,6 +372,9 @@ BUGS = [
         of_the_ten="no-deadline store call",
     ),
     Bug(bury_the_living, {Code.UNEXPLAINED_LOSS}, first_seed=1),
+    Bug(bury_by_the_stores_clock_alone, {Code.UNEXPLAINED_LOSS}),
+    Bug(run_what_has_run, {Code.DUP_CLAIM}),
+    Bug(bury_right_after_a_jump, {Code.UNEXPLAINED_LOSS}, first_seed=191),
     Bug(let_zombies_go_on, {Code.OVERLAP}),
     Bug(start_twice, {Code.DUP_EFFECT}, first_seed=1),
 ]

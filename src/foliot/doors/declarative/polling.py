@@ -25,6 +25,7 @@ from foliot.doors.declarative.errors import TaskTryDeserializeError
 from foliot.doors.declarative.registration import Callback, Plan
 from foliot.doors.declarative.roster import other_lists
 from foliot.engine.engine import Engine
+from foliot.engine.reckoning import Reckoning
 from foliot.engine.settings import Settings
 from foliot.errors import InvalidStoreError, StaleRevisionError, StoreError
 from foliot.executors.python import JobRun, PythonExecutor, describe
@@ -108,6 +109,7 @@ class Polling:
         self._life: asyncio.Future[None] | concurrent.futures.Future[None] | None = None
         self._is_sparing = False
         self._buries = False
+        self._reckoning = Reckoning(clock, _SETTINGS.longest_gap)
         self.step = "opening the store"
 
     async def prepare(self, plan: Plan) -> None:
@@ -118,30 +120,39 @@ class Polling:
         self._store = store = await self._home.open()
         # Who is about to declare tasks is seen before they are: nobody else drops them meanwhile.
         self._node = self._new_node()
-        await store.join(Node(self._node, self._identifier, tuple(_SETTINGS.slots), plan.kinds))
-        self._buries = await self._let_renew(store)
+        asked_at = self._clock.monotonic()
+        lease = await store.join(Node(self._node, self._identifier, tuple(_SETTINGS.slots), plan.kinds))
+        self._reckoning.take(lease, asked_at)
+        self._buries = await self._let_renew(store, self._node)
         while not await self._agree(store, plan):
             pass  # another scheduler of this namespace was quicker; this is the later word
         if not plan.jobs:
             await self._leave()  # there is nothing to look after
 
-    async def _let_renew(self, store: FullStore) -> bool:
+    async def _let_renew(self, store: FullStore, node: str) -> bool:
         """Whether a lease that has run out proves a death; where only leases tell, who lives may renew first.
 
-        Nobody knows yet for how long the store was away for others.
+        Nobody knows yet for how long the store was away for others, or whether its clock was set.
         """
         if getattr(store, "proves_deaths", False):
             return True
+        while await self._has_silent(store):
+            wait = self._reckoning.time_to_steady(_SETTINGS.patience)
+            if not wait:
+                return True
+            await self._clock.wait(min(wait, _SETTINGS.pause))
+            asked_at = self._clock.monotonic()
+            self._reckoning.take(await store.renew(node), asked_at)
+        return False
+
+    async def _has_silent(self, store: FullStore) -> bool:
         now = await store.now()
-        has_silent = any(view.until < now for view in await store.nodes())
-        if has_silent:
-            await self._clock.wait(_SETTINGS.patience)
-        return has_silent
+        return any(view.until < now for view in await store.nodes())
 
     async def _agree(self, store: FullStore, plan: Plan) -> bool:
         """Make the store agree with what was registered; False if it has to be compared anew."""
         self.step = "reading the persisted tasks"
-        now = await store.now()
+        now = self._reckoning.now()  # a jump of the store's clock while others could renew buries nobody
         difference = await compare(store, self._namespace, plan, now, buries=self._buries)
         self.step = "applying the registrations"
         return await self._settle(store, difference)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from datetime import datetime, timedelta
 from typing import NamedTuple
 
@@ -10,7 +9,7 @@ from foliot.errors import NodeBuriedError
 from foliot.model.attempt import Attempt, AttemptState
 from foliot.model.state import Lease, Node
 from foliot.model.view import NodeView
-from foliot.stores.matching import Key
+from foliot.stores.matching import Key, lease_end
 
 
 class Life(NamedTuple):
@@ -55,11 +54,12 @@ class Nodes:
         if life := self.lives.get(node):
             self.lives[node] = life._replace(is_buried=True)
 
-    def expired(self, now: datetime) -> Iterator[NodeView]:
-        """The nodes whose lease has run out, and who are not buried."""
-        for life in list(self.lives.values()):
-            if life.until < now and not life.is_buried:
-                yield self._view(life)
+    def expired(self, store_now: datetime, now: datetime) -> tuple[NodeView, ...]:
+        """The nodes that are not buried, and whose lease is over by the store's time and by the caller's."""
+        for id_, life in self.lives.items():
+            self.lives[id_] = life._replace(until=lease_end(life.until, store_now, self._lease))
+        over = min(store_now, now)
+        return tuple(self._view(x) for x in self.lives.values() if x.until < over and not x.is_buried)
 
     def alive(self) -> tuple[NodeView, ...]:
         """The nodes that are not buried, in the order of their ids."""

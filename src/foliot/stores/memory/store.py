@@ -40,11 +40,11 @@ from foliot.protocols import (
 from foliot.stores.matching import (
     Key,
     by_job,
+    decide_once,
     in_order,
     is_wanted,
     part_held,
     started_by,
-    swap_due,
     swap_end,
     swap_loss,
 )
@@ -129,7 +129,9 @@ class MemoryStore:
                 if record is None:
                     break
                 seen.add(record.job.key)
-                ask = partial(swap_due, decide, now, node.id, max(1, (most - len(started)) // share))
+                ask = partial(
+                    decide_once, decide, self._has_run, now, node.id, max(1, (most - len(started)) // share)
+                )
                 decision = self._ask(record, ask, now, events)
                 if decision and decision.is_nothing(record):
                     passed.append(record)  # and out of this claim's sight
@@ -143,6 +145,9 @@ class MemoryStore:
         for record in passed:
             self._due.push(record)
         return Claimed(tuple(started), tuple(events), more=is_enough)
+
+    def _has_run(self, attempt: Attempt) -> bool:
+        return attempt.key in self._past.of(attempt.job).attempts
 
     def _sound(self, key: str) -> Record | None:
         """A record that is in service."""
@@ -171,8 +176,7 @@ class MemoryStore:
     async def recover(self, limit: int, now: datetime, decide: DecideLost) -> Recovered:
         events: list[Event] = []
         with self._lock:
-            buried = tuple(self._nodes.expired(self._clock.now()))
-            for view in buried:
+            for view in (buried := self._nodes.expired(self._clock.now(), now)):
                 self._nodes.bury(view.node.id)
             lost = [attempt for attempt in self._nodes.lost() if attempt.job not in self._damage]
             by_key: dict[str, list[Key]] = {}

@@ -16,13 +16,13 @@ from typing import NamedTuple
 
 from foliot.errors import NodeBuriedError
 from foliot.model.attempt import Attempt
-from foliot.model.state import Lease, Node
+from foliot.model.state import CORRECTION, Lease, Node
 from foliot.model.view import NodeView
 from foliot.stores.postgres import arrays, statement
 from foliot.stores.postgres.book import Desk
 from foliot.stores.postgres.statement import MARK, NOW
 from foliot.stores.sql.claim import Asked
-from foliot.stores.sql.codes import UNREADABLE, an_instant
+from foliot.stores.sql.codes import UNREADABLE, an_instant, whole
 from foliot.stores.sql.rows import Row, read_those_that_can_be
 
 # ruff: noqa: S608 - made of constants only
@@ -58,11 +58,16 @@ _RENEW = f"""
 """
 COUNT_HELD = "SELECT count(*) FROM attempts AS a WHERE a.node_no = %s AND a.state IN (1, 2)"
 CANCELS = f"{statement.HELD} AND a.state = 2"
-_EXPIRED = f"""
-    SELECT node_no FROM nodes WHERE NOT is_buried AND lease_until < {NOW}
-    ORDER BY node_no FOR UPDATE SKIP LOCKED
+# A lease that ends hours too far ahead began before the clock was set back: whoever lives renews it in time.
+_CUT_LEASES = f"""
+    UPDATE nodes SET lease_until = {NOW} + %s WHERE node_no IN (
+        SELECT node_no FROM nodes WHERE NOT is_buried AND lease_until > {NOW} + %s
+        ORDER BY node_no FOR NO KEY UPDATE SKIP LOCKED
+    )
 """
-_OVERDUE = f"SELECT count(*) FROM nodes WHERE NOT is_buried AND lease_until < {NOW}"
+_OVER = f"NOT is_buried AND lease_until < least({NOW}, %s)"
+_EXPIRED = f"SELECT node_no FROM nodes WHERE {_OVER} ORDER BY node_no FOR UPDATE SKIP LOCKED"
+_OVERDUE = f"SELECT count(*) FROM nodes WHERE {_OVER}"
 # In a pipeline no time limit of the server runs between two statements (see LineCursor): whoever fell silent
 # there is ended by those who would bury it. Only COPY may take its time.
 _END_SILENT = """
@@ -208,13 +213,15 @@ def _views_of(rows: Iterable[Row]) -> Iterator[NodeView]:
             yield _view(row)
 
 
-def bury(desk: Desk, told: int | None) -> tuple[NodeView, ...]:
-    """Bury the nodes whose lease has run out, by the server's time; one that is held, the next time.
+def bury(desk: Desk, now: datetime, lease: timedelta, told: int | None) -> tuple[NodeView, ...]:
+    """Bury the nodes whose lease has run out, by the server's time and by `now`; one that is held, next time.
 
     Those that are buried now, as they were.
     """
-    found = desk.connection.execute(_EXPIRED, (told,), binary=True)
-    overdue = desk.connection.execute(_OVERDUE, (told,)).fetchone() or (0,)
+    micro = timedelta(microseconds=1)
+    desk.connection.execute(_CUT_LEASES, (told, lease // micro, told, (lease + CORRECTION) // micro))
+    found = desk.connection.execute(_EXPIRED, (told, whole(now)), binary=True)
+    overdue = desk.connection.execute(_OVERDUE, (told, whole(now))).fetchone() or (0,)
     expired = [number for (number,) in found]
     buried: tuple[NodeView, ...] = ()
     if expired:

@@ -49,9 +49,11 @@ def finish(desk: Desk, report: Report) -> Finished:
     return ending.finish(book, entries, report)
 
 
-def recover(desk: Desk, limit: int, now: datetime, decide: DecideLost, told: int | None) -> Recovered:
+def recover(  # noqa: PLR0913 - what is asked for, and by which time
+    desk: Desk, limit: int, now: datetime, decide: DecideLost, *, lease: timedelta, told: int | None
+) -> Recovered:
     """Bury the dead; what they held is lost, at most so much of it."""
-    buried = life.bury(desk, told)
+    buried = life.bury(desk, now, lease, told)
     lost: list[Row] = []
     for node_no in life.dead_holders(desk):
         lost += desk.connection.execute(_LOST, (node_no, limit + 1 - len(lost)), binary=True).fetchall()

@@ -189,7 +189,7 @@ class PostgresStore:
 
     async def recover(self, limit: int, now: datetime, decide: DecideLost) -> Recovered:
         def work(desk: Desk) -> Recovered:
-            return run.recover(desk, limit, now, decide, self._told)
+            return run.recover(desk, limit, now, decide, lease=self._lease, told=self._told)
 
         return await self._ends.call("recover", work, self._patience)
 

@@ -184,6 +184,10 @@ class Book(ABC):
             self.flush()
         return decision
 
+    def has_run(self, entry: Entry, attempt: Attempt) -> bool:
+        """Whether there is an attempt of that name already."""
+        return self._has_attempt(attempt_key(attempt, entry.job_no))
+
     def note(self, entry: Entry, record: Record, decision: Decision) -> None:
         """Take a decision over into the entry, and note the rows that it writes."""
         state, attempts, skips, _, is_removed, kept = decision

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
+from functools import partial
 from operator import itemgetter
 from typing import NamedTuple
 
 from foliot.model.attempt import Attempt
-from foliot.model.decision import Event, Happening, set_aside
+from foliot.model.decision import Decision, Event, Happening, set_aside
 from foliot.model.job import Job
+from foliot.model.state import Record
 from foliot.protocols import Claimed, Clock, DecideDue
-from foliot.stores.matching import started_by
+from foliot.stores.matching import decide_once, started_by
 from foliot.stores.sql.book import Book
 from foliot.stores.sql.codes import whole
 from foliot.stores.sql.entry import Entry
@@ -24,6 +26,12 @@ PLACES = 4096  # more than a claim can start
 LONGEST = 0.25  # seconds: other calls wait for a claim, and what takes too long is given up, and undone
 _AT_ONCE = 500  # where many are passed over
 _MOST_TOLD = 1000
+
+
+def _may_come_again(entry: Entry) -> bool:
+    """Whether its next occurrence is no later than the newest attempt, as when the clock was set back."""
+    next_at = entry.record.state.next_at if entry.record else None
+    return next_at is not None and isinstance(entry.newest, int) and whole(next_at) <= entry.newest
 
 
 class Asked(NamedTuple):
@@ -126,7 +134,8 @@ class Claimer:
             return
         record = entry.record
         share = max(1, room // self._share)
-        decision = self._book.decide(entry, self._decide, self._now, self._node, share)
+        decide = partial(self._decide_once, entry) if _may_come_again(entry) else self._decide
+        decision = self._book.decide(entry, decide, self._now, self._node, share)
         if record is not None and decision is not None and decision.is_nothing(record):
             self._passed.add(entry.job_no)
             return
@@ -148,6 +157,9 @@ class Claimer:
         if entry.key not in told and len(told) < _MOST_TOLD:
             told.add(entry.key)
             self._events.append(Event(Happening.PASSED_OVER, entry.key, self._now, str(entry.damage)))
+
+    def _decide_once(self, entry: Entry, record: Record, now: datetime, node: str, most: int) -> Decision:
+        return decide_once(self._decide, partial(self._book.has_run, entry), now, node, most, record)
 
     def _count_passed(self, entries: list[Entry]) -> int:
         return sum(entry.job_no in self._passed for entry in entries) if self._passed else 0

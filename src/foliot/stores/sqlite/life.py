@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from foliot.errors import NodeBuriedError
 from foliot.model.attempt import Attempt
-from foliot.model.state import Lease, Node
+from foliot.model.state import CORRECTION, Lease, Node
 from foliot.model.view import NodeView
 from foliot.stores.sql.codes import UNREADABLE, an_instant, whole
 from foliot.stores.sql.rows import Row, read_those_that_can_be
@@ -34,6 +34,11 @@ _NODES = """
     ), n.node_no
     FROM nodes AS n JOIN node_names AS i ON i.node_no = n.node_no
     LEFT JOIN node_notes AS o ON o.node_no = n.node_no WHERE NOT n.is_buried ORDER BY i.id
+"""
+# A lease that ends hours too far ahead began before the clock was set back: whoever lives renews it in time.
+_CUT_LEASES = """
+    UPDATE nodes SET lease_until = ?
+    WHERE NOT is_buried AND typeof(lease_until) = 'integer' AND lease_until > ?
 """
 _NOTE = "INSERT OR REPLACE INTO node_notes (node_no, host, process, skew, is_draining) VALUES (?, ?, ?, ?, ?)"
 _FORGET_NOTES = "DELETE FROM node_notes WHERE node_no NOT IN (SELECT node_no FROM nodes)"
@@ -135,17 +140,18 @@ def leave(desk: Desk, node: str) -> None:
     )
 
 
-def bury(book: Book, locks: LockFiles, now: datetime) -> tuple[NodeView, ...]:
+def bury(book: Book, locks: LockFiles, over_before: datetime, reach: datetime) -> tuple[NodeView, ...]:
     """Bury the nodes whose lease has run out, and those whose process has ended, by proof.
 
-    Those that are buried now, as they were.
+    `reach`: the end of a lease that begins now. Those that are buried now, as they were.
     """
     connection = book.connection
+    connection.execute(_CUT_LEASES, (whole(reach), whole(reach + CORRECTION)))
     lives = connection.execute(f"{_LIVES} WHERE NOT is_buried").fetchall()
     dead = {
         number
         for id_, number, machine, boot, until in lives
-        if not _lasts(until, now) or (locks.host.is_same(Host(machine, boot)) and locks.is_dead(id_))
+        if not _lasts(until, over_before) or (locks.host.is_same(Host(machine, boot)) and locks.is_dead(id_))
     }
     if not dead:
         return ()

@@ -3,7 +3,8 @@
 All processes of a host share its wall clock. When it is set forward, or the host has slept, every lease has
 run out at once, though nobody has missed a heartbeat. So for the length of one lease after such a jump,
 leases are judged as if it had not happened: whoever lives renews meanwhile, and whoever does not is buried
-then. Set back, the clock makes leases longer; there the lock files tell who is dead.
+then. A process that has just begun cannot know of a jump before it, so it judges no lease for as long. The
+lock files tell at once who is dead. Set back, the clock makes leases longer: see `life.bury`.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ class Patience:
         self._offset = self._look()
         self._jumped = _NOTHING
         self._until = 0.0
+        self._ripe_at = clock.monotonic() + lease.total_seconds()
 
     def now(self) -> datetime:
         """The time for judging leases."""
@@ -37,6 +39,11 @@ class Patience:
             self._until = passed + self._lease.total_seconds()
         self._offset = offset
         return self._clock.now() - self._jumped
+
+    def over_before(self, now: datetime) -> datetime:
+        """Leases that ended before this are over, by this clock and by that of whoever asks."""
+        judged = min(now, self.now())
+        return judged if self._clock.monotonic() >= self._ripe_at else EPOCH
 
     def _look(self) -> timedelta:
         return self._clock.now() - EPOCH - timedelta(seconds=self._clock.monotonic())

@@ -225,7 +225,8 @@ class SqliteStore:
     async def recover(self, limit: int, now: datetime, decide: DecideLost) -> Recovered:
         def work(desk: Desk) -> Recovered:
             book = Book(desk)
-            buried = life.bury(book, self._locks, self._patience.now())
+            over_before, reach = self._patience.over_before(now), self._clock.now() + self._lease
+            buried = life.bury(book, self._locks, over_before, reach)
             holders = life.dead_holders(book)
             recovered = run.recover(book, holders, limit, now, decide)
             life.forget_dead(book, self._locks, holders)

@@ -9,6 +9,7 @@ from datetime import datetime, timedelta
 
 import pytest
 
+from foliot.engine.plan_set_back import plan_set_back
 from foliot.engine.planner import plan_due, plan_ended
 from foliot.model.attempt import Attempt, AttemptState, Outcome, Trigger
 from foliot.model.policy import Keep, Policy, Retry
@@ -57,6 +58,32 @@ async def prune_all(stage: Stage) -> int:
 
 class HistoryContract(Contract):
     """Written twice is written once; what is pruned is what nobody asked to keep."""
+
+    @scenario
+    async def test_what_has_run_does_not_run_again_when_the_clock_was_set_back(self, stage: Stage) -> None:
+        """As far as history goes back: a job that has forgotten what it served is asked about anew."""
+        await stage.join("a")
+        await stage.plan(a_job())
+        began = stage.now
+        for _ in range(3):
+            await stage.advance(HOUR)
+            await stage.finish("a", *await stage.claim_all("a", plan_due), decide=plan_ended)
+        before = await stage.runs()
+        stage.clock.set_by(began - stage.now - HOUR)
+        await stage.store.update(KEY, lambda record: plan_set_back(record, stage.now))
+        started: list[Attempt] = []
+        for _ in range(5):
+            await stage.advance(HOUR)
+            new = await stage.claim_all("a", plan_due)
+            await stage.finish("a", *new, decide=plan_ended)
+            started += new
+        known = {attempt.key for attempt in before}
+        assert len(before) == 3
+        assert not known & {attempt.key for attempt in started}
+        assert [attempt.scheduled_for - began for attempt in started] == [timedelta(0), 4 * HOUR]
+        assert {run for run in await stage.runs() if run.key in known} == set(before), (
+            "and it stays as it was"
+        )
 
     @scenario
     async def test_an_attempt_is_written_once_however_often(self, stage: Stage) -> None:

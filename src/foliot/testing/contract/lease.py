@@ -13,6 +13,7 @@ import pytest
 from foliot.errors import NodeBuriedError
 from foliot.model.attempt import AttemptState
 from foliot.model.job import Action
+from foliot.model.state import CORRECTION
 from foliot.testing.contract.sample import (
     HOUR,
     MINUTE,
@@ -212,6 +213,43 @@ class LeaseContract(Contract):
         await stage.clock.advance((first.until - first.store_now) * 0.6)
         await stage.join("b")
         await stage.clock.advance((first.until - first.store_now) * 0.6)
+        await stage.store.recover(10, stage.now, lose)
+        assert (await stage.store.overview()).nodes == ("b",)
+
+    # -- a clock that is set -----------------------------------------------------------------------
+
+    @scenario
+    async def test_a_jump_ahead_of_the_stores_clock_alone_buries_nobody(self, stage: Stage) -> None:
+        await stage.join("a", "b")
+        attempt = await stage.start_one("a", a_job())
+        reckoned = stage.now
+        stage.clock.set_by(HOUR)
+        assert (await stage.store.recover(10, reckoned, lose)).buried == ()
+        await stage.store.renew("b")
+        assert await stage.open_keys("a") == {attempt.key}
+
+    @scenario
+    async def test_nor_does_the_callers_clock_alone(self, stage: Stage) -> None:
+        await stage.join("a", "b")
+        assert (await stage.store.recover(10, stage.later(HOUR), lose)).buried == ()
+        await stage.store.renew("a")
+
+    @scenario
+    async def test_who_does_not_renew_after_a_jump_ahead_is_buried(self, stage: Stage) -> None:
+        lease = await stage.join("a", "b")
+        stage.clock.set_by(HOUR)
+        await stage.outlive(lease)
+        await stage.store.renew("b")
+        await stage.store.recover(10, stage.now, lose)
+        assert (await stage.store.overview()).nodes == ("b",)
+
+    @scenario
+    async def test_who_died_before_the_clock_was_set_back_is_buried_a_lease_later(self, stage: Stage) -> None:
+        lease = await stage.join("a", "b")
+        stage.clock.set_by(-(CORRECTION + HOUR))
+        assert (await stage.store.recover(10, stage.now, lose)).buried == (), "who lives renews first"
+        await stage.outlive(lease)
+        await stage.store.renew("b")
         await stage.store.recover(10, stage.now, lose)
         assert (await stage.store.overview()).nodes == ("b",)
 

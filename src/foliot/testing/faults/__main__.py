@@ -87,7 +87,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--seed", type=int, default=0, help="decides what is done, and in which order")
     parser.add_argument(
         "--faults", type=_kinds, default=(), metavar="FAULT,…",
-        help=f"{_SOME}; usually {', '.join(_USUAL)}, and on --store postgres all but clock and disk",
+        help=f"{_SOME}; usually {', '.join(_USUAL)}, on --store postgres all but serverclock, clock, disk",
     )  # fmt: skip
     parser.add_argument(
         "--lease", type=float, default=3.0, help="seconds that a silent node counts as living"

@@ -122,6 +122,14 @@ def wait_for_ever() -> None:
     _break(PostgresStore, "__init__", make)
 
 
+def bury_by_the_clock_alone() -> None:
+    """Who finds that a lease is over by the server's clock buries its node, though that clock has jumped."""
+    from foliot.stores.postgres import life as servers_life  # noqa: PLC0415 - the driver may not be there
+
+    for name in ("_EXPIRED", "_OVERDUE"):
+        _break(servers_life, name, getattr(servers_life, name).replace("least(", "greatest("))
+
+
 BUGS: dict[str, Callable[[], None]] = {
     bug.__name__: bug
     for bug in (
@@ -133,6 +141,7 @@ BUGS: dict[str, Callable[[], None]] = {
         end_groups_only,
         commit_without_the_disk,
         wait_for_ever,
+        bury_by_the_clock_alone,
     )
 }
 

@@ -57,6 +57,8 @@ class Database:
             return f"disk: {reason}"
         if Kind.RESTART in kinds and self._server is None:
             return "restart: only a server of the harness's own is restarted; use --store postgres"
+        if Kind.SERVERCLOCK in kinds and self._server is None:
+            return "serverclock: only that of a server of the harness's own is set; use --store postgres"
         return ""
 
     async def open(self, hosts: Sequence[str]) -> None:
@@ -93,6 +95,11 @@ class Database:
             await asyncio.to_thread(self._server.start)
             self.is_up = True
 
+    def set_clock(self, seconds: float) -> None:
+        """The server's clock is off by so much from now on."""
+        if self._server is not None:
+            self._server.set_clock(seconds)
+
 
 def _in_clear(parts: SplitResult) -> str:
     query = "&".join(filter(None, (parts.query, urlencode(_IN_CLEAR))))
@@ -105,12 +112,15 @@ def is_server(url: str) -> bool:
 
 
 @asynccontextmanager
-async def open_database(store: str, folder: Path) -> AsyncIterator[Database]:
-    """The store of a trial; nothing: a file in its folder. MissingServerError if a server cannot be had."""
+async def open_database(store: str, folder: Path, *, has_clock: bool = False) -> AsyncIterator[Database]:
+    """The store of a trial; nothing: a file in its folder. MissingServerError if a server cannot be had.
+
+    `has_clock`: the clock of a server of the harness's own can be set.
+    """
     if store != POSTGRES:
         yield Database(store or f"sqlite:///{folder}/store.db")
         return
-    with postgres_server() as server:
+    with postgres_server(has_clock=has_clock) as server:
         yield Database(server.url, server)
 
 

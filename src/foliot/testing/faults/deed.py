@@ -21,6 +21,7 @@ class Kind(StrEnum):
     HALFCLOSE = "halfclose"
     CUTCOMMIT = "cutcommit"
     RESTART = "restart"
+    SERVERCLOCK = "serverclock"
     DISK = "disk"
 
 

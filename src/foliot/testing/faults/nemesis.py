@@ -5,6 +5,7 @@ What is done to their way to the store, and to the store, is in `partition`.
 
 from __future__ import annotations
 
+import asyncio
 from collections import Counter, deque
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
@@ -65,6 +66,7 @@ class Nemesis:
         self._first = deque(self._chance.sample(kinds, len(kinds)))  # each has its turn; then chance decides
         self._steps = deque(steps)
         self._release = 0
+        self._servers_clock = asyncio.Lock()
         self._partition = Partition(database, times, self._chance, orders.lease)
 
     @property
@@ -101,6 +103,7 @@ class Nemesis:
             Kind.STOP: self._freeze,
             Kind.TERM: self._ask_to_stop,
             Kind.CLOCK: self._set_clock,
+            Kind.SERVERCLOCK: self._set_servers_clock,
             Kind.DISK: self._spoil_disk,
             **{kind: partial(self._disturb, kind) for kind in (*ON_THE_WAY, Kind.RESTART)},
         }
@@ -247,6 +250,19 @@ class Nemesis:
                 Fault(Trouble.CLOCK, begin, self._times.now(), None, slack=SLACK, offset=offset)
             )
         self._note(Kind.CLOCK, host, begin, f"{seconds:+g} s")
+
+    async def _set_servers_clock(self, host: Host) -> None:
+        """All time is the server's, and jumps by more than a lease; so long that everybody notices."""
+        await self.start(host)
+        async with self._servers_clock:
+            begin, seconds = self._times.now(), self._chance.choice((-JUMP, JUMP))
+            self.database.set_clock(seconds)
+            await self._wait(self._orders.lease, 1.5 * self._orders.lease)
+            self.database.set_clock(0)
+            end, offset = self._times.now(), timedelta(seconds=seconds)
+            self.clock_faults.append(Fault(Trouble.CLOCK, begin, end, None, slack=SLACK, offset=offset))
+            self._note(Kind.SERVERCLOCK, host, begin, f"{seconds:+g} s")
+            await self._wait(self._orders.lease, 2 * self._orders.lease)
 
     def _offset_of(self, host: Host) -> str:
         """The file that says how wrong a clock is; on one machine all have the same."""

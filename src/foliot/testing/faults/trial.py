@@ -80,7 +80,7 @@ class Plan:
     @property
     def quiet(self) -> float:
         """How long everybody is left in peace at the end, so that what is owed can be served."""
-        has_jumped = Kind.CLOCK in self.kinds and not is_server(self.store)
+        has_jumped = (Kind.SERVERCLOCK if is_server(self.store) else Kind.CLOCK) in self.kinds
         return self.lease * 5 / 3 + 2 * self.eps + (JUMP if has_jumped else 0)
 
     @property
@@ -148,7 +148,7 @@ class Verdict:
         yield str(self.report)
         yield f"{self.kills} kills in {self.seconds:.0f} s, {deeds['failpoint']} of them at a failpoint"
         yield f"{deeds['start']} starts, {deeds['stop']} freezes, {deeds['term']} orderly stops"
-        others = (*ON_THE_WAY, Kind.RESTART, Kind.CLOCK)
+        others = (*ON_THE_WAY, Kind.RESTART, Kind.CLOCK, Kind.SERVERCLOCK)
         if found := [f"{deeds[kind]} {kind}" for kind in others if deeds[kind]]:
             yield "between nodes and store, and to it: " + ", ".join(found)
         yield f"{self.attempts} attempts; jobs saw {notes['start']} starts and {notes['end']} ends"
@@ -203,7 +203,8 @@ async def run_trial(plan: Plan, folder: Path | None = None, show: Show = lambda 
         place = Path(temporary) if folder is None else folder
         if (place / _DIARY).exists():
             raise CannotTryError(f"{place} holds the evidence of another trial: name an empty folder")
-        async with open_database(plan.store, place) as database:
+        has_clock = Kind.SERVERCLOCK in plan.kinds
+        async with open_database(plan.store, place, has_clock=has_clock) as database:
             if reason := database.cannot(plan.kinds):
                 raise CannotTryError(reason)
             await asyncio.to_thread(reach, database.url)

@@ -152,6 +152,12 @@ class Hosts:
                 found.append((begin if fault.offset > timedelta(0) else begin - off, settled_at))
         return merged(found)
 
+    @property
+    def furthest(self) -> timedelta:
+        """How far the store's clock was ever off."""
+        found = (abs(fault.offset) for fault in self._faults[None] if fault.kind is Trouble.CLOCK)
+        return max(found, default=timedelta(0))
+
     def is_murky(self, *instants: datetime | None) -> bool:
         """Whether one of these instants lies in such a time."""
         return any(at is not None and covering(self.murky, at) is not None for at in instants)

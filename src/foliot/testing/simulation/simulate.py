@@ -16,7 +16,7 @@ from foliot.errors import CommandRefusedError, JobNotFoundError
 from foliot.model.job import Job
 from foliot.protocols import JobQuery, RunQuery, Snapshot, Store
 from foliot.stores.memory import MemoryStore
-from foliot.testing.history.facts import Bounds, History, Operation
+from foliot.testing.history.facts import Bounds, History, Operation, Trouble
 from foliot.testing.simulation.faulty_store import Weather
 from foliot.testing.simulation.logbook import Logbook
 from foliot.testing.simulation.node import SimulatedNode, tag_tasks
@@ -91,6 +91,7 @@ class Simulation:
         self._make_store = make_store
         self._chance = Random(f"people {seed}")  # noqa: S311 - chance that can be repeated
         self._world = World(seed)
+        self._clock = StoreClock(self._world)
         self._seed = seed
         self._logbook = Logbook()
         self._declared: dict[str, Job] = {}
@@ -101,7 +102,7 @@ class Simulation:
     async def run(self) -> Simulated:
         loop = asyncio.get_running_loop()
         loop.set_task_factory(tag_tasks)
-        self._store = self._make_store(StoreClock(self._world))
+        self._store = self._make_store(self._clock)
         self._nodes = [self._make_node(number) for number in range(self._count)]
         await self._declare({job.name: job for job in self._scenario.jobs})
         for node in self._nodes:
@@ -135,6 +136,10 @@ class Simulation:
         self._world.note(happening.what, happening.node, happening.job)
         if happening.job:
             await self._to_job(happening)
+        elif happening.what == "set_clock":
+            self._set_clock(happening.by)
+            await self._wait(happening)
+            self._set_clock(timedelta(0))
         elif happening.what == "blackout":
             for node in self._nodes:
                 node.crash()
@@ -143,6 +148,14 @@ class Simulation:
                 node.start()
         else:
             await self._to_node(happening, self._nodes[happening.node])
+
+    def _set_clock(self, offset: timedelta) -> None:
+        """The store's clock is set; from now on it is off by so much."""
+        now = self._world.now
+        self._logbook.over(None, Trouble.CLOCK, now)
+        self._world.store_offset = offset
+        if offset:
+            self._logbook.begin(None, Trouble.CLOCK, now, offset)
 
     async def _to_node(self, happening: Happening, node: SimulatedNode) -> None:
         match happening.what:
@@ -199,9 +212,9 @@ class Simulation:
         await self._command(name, Resume())
 
     async def _command(self, name: str, command: Command) -> bool:
-        key, now = f"{SOURCE}/{name}", self._world.now
+        key, now, store_now = f"{SOURCE}/{name}", self._world.now, self._clock.now()
         try:
-            await self._store.update(key, lambda record: plan_command(record, command, now))
+            await self._store.update(key, lambda record: plan_command(record, command, store_now))
             took = True
         except (JobNotFoundError, CommandRefusedError):
             took = False
@@ -215,7 +228,7 @@ class Simulation:
         self._revision += 1
         revision, now = str(self._revision), self._world.now
         marked = tuple(replace(job, revision=revision) for job in jobs.values())
-        await reconcile(self._store, SOURCE, Snapshot(revision, marked), now)
+        await reconcile(self._store, SOURCE, Snapshot(revision, marked), self._clock.now())
         for name, job in self._declared.items():
             if name not in jobs:
                 self._logbook.removed(job, now)
@@ -235,6 +248,7 @@ class Simulation:
 
     async def _calm_down(self) -> None:
         """All faults are over; what is owed has time to be served."""
+        self._set_clock(timedelta(0))
         for node in self._nodes:
             node.resume()
             node.heal()

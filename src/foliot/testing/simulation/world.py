@@ -49,6 +49,7 @@ class World:
         self._ids = 0
         self._seconds = 0.0
         self._now = START
+        self.store_offset = timedelta(0)  # of the store's clock
 
     @property
     def now(self) -> datetime:
@@ -74,13 +75,13 @@ class World:
 
 
 class StoreClock:
-    """The store's own clock: the true time."""
+    """The store's own clock: the true time, unless it was set."""
 
     def __init__(self, world: World) -> None:
         self._world = world
 
     def now(self) -> datetime:
-        return self._world.now
+        return self._world.now + self._world.store_offset
 
     def monotonic(self) -> float:
         return asyncio.get_running_loop().time()
