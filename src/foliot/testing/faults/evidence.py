@@ -188,10 +188,15 @@ class Evidence:
             yield Fault(kind, self._times.instant(note.facts["since"]), note.at, note.host, SLACK)
 
     def _forgotten(self) -> Iterator[Forgotten]:
+        """Whatever comes before the last few attempts: also attempts at the same run, that began later."""
         job = f"{workload.NAME}/{workload.PRUNED}"
-        kept = [attempt.scheduled_for for attempt in self.ledger.attempts if attempt.job == job]
+        kept = sorted(
+            (attempt for attempt in self.ledger.attempts if attempt.job == job),
+            key=lambda attempt: (attempt.scheduled_for, attempt.number),
+        )[-workload.KEPT :]
         if kept:
-            yield Forgotten(job, min(kept) + timedelta(seconds=1))
+            began = [n.at for n in self._of("start") if (n.facts["run"], n.facts["number"]) == kept[0].key]
+            yield Forgotten(job, max([kept[0].scheduled_for + timedelta(seconds=1), *began]))
 
     # -- what the checker does not look at ---------------------------------------------------------
 

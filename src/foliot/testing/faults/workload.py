@@ -29,6 +29,7 @@ SHELL = "shell"  # the source of the shell jobs
 SHELL_KIND = f"shell:{SHELL}"
 SOURCES = (NAME, SHELL)
 PRUNED = "brief"  # the job whose history is kept short
+KEPT = 5  # attempts of it
 ASKED_FOR = "asked"  # the job that people ask for
 RELEASES = 3
 BATCH = 50  # jobs that are scheduled together, all or none
@@ -72,7 +73,7 @@ class Work(NamedTuple):
 
 WORK = (
     Work("tick", "@every 1s"),
-    Work(PRUNED, "@every 1s", options={"keep": Keep(last=5)}),
+    Work(PRUNED, "@every 1s", options={"keep": Keep(last=KEPT)}),
     Work("flaky", "@every 2s", failures=2, options={"retry": Retry(max=3, delay="1s")}),
     Work("broken", "@every 3s", failures=99),
     Work("thread", "@every 2s", seconds=0.4, in_thread=True),
