@@ -10,10 +10,12 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
 
+from foliot.clock import SystemClock
 from foliot.engine.planner import plan_lost
 from foliot.model.attempt import Outcome
 from foliot.model.state import Node
@@ -85,7 +87,9 @@ def test_a_child_that_outlives_its_node_does_not_keep_its_lock(tmp_path: Path, m
                 process.kill()
                 process.wait()
                 os.kill(child, 0)  # it lives
-                await store.recover(100, CLOCK.now(), plan_lost)
+                async with asyncio.timeout(20):  # the child closes the file when its turn comes
+                    while not (await store.recover(100, CLOCK.now(), plan_lost)).events:
+                        await SystemClock().wait(timedelta(milliseconds=20))
                 assert len(await store.runs(RunQuery(outcome=Outcome.LOST))) == 5
 
     asyncio.run(act())

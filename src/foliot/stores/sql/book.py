@@ -241,11 +241,11 @@ class Book(ABC):
         """The attempts that are open after a decision, and the rows of those that it opens or changes."""
         current = {_name(attempt): attempt for attempt in record.attempts}
         links = self._links(entry, [a for a in attempts if _name(a) not in current])
-        rows, token = [], record.state.token
+        rows, token, started = [], record.state.token, 0
         for attempt in attempts:
             name, key, claim_no = _name(attempt), attempt_key(attempt, entry.job_no), None
             if self.claim_no is not None and attempt.state is _RUNNING and attempt.token > token:
-                claim_no, self.claim_no = self.claim_no, self.claim_no + 1
+                claim_no, started = self.claim_no + attempt.token - token - 1, started + 1
             place: tuple[int, int | None, int] = (
                 0,
                 None,
@@ -257,6 +257,8 @@ class Book(ABC):
                 place = entry.ordinal, links.pop(key[0], None), entry.opened
             rows.append((*key, *place, claim_no, *attempt_row(attempt, self.shelf)))
             current[name] = attempt
+        if self.claim_no is not None:
+            self.claim_no += started
         return tuple([a for a in current.values() if a.state is not _ENDED]), rows
 
     def _links(self, entry: Entry, new: list[Attempt]) -> dict[int, int | None]:
