@@ -7,19 +7,17 @@ import sys
 from argparse import ArgumentParser, Namespace
 from dataclasses import replace
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 from benchmarks.fire.child import REPOSITORY, OnProgress
 from benchmarks.fire.contender import CONTENDERS, OURS, race_in_turns
 from benchmarks.fire.effort import EFFORTS, FULL, MILLION, Effort
-from benchmarks.fire.equilibrium import LEASE, Equilibrium, measure_equilibrium
+from benchmarks.fire.equilibrium import Equilibrium, measure_equilibrium, store_of
 from benchmarks.fire.growth import measure_growth
 from benchmarks.fire.lateness import measure_lateness
 from benchmarks.fire.progress import shown
 from benchmarks.fire.report import Report, to_json
 from benchmarks.fire.store import measure_store
 from benchmarks.fire.tables import print_report
-from foliot.stores.sqlite import SqliteStore
 
 _DEFAULT = Path("docs/assets/bench-fire.json")
 
@@ -75,11 +73,8 @@ def _measure(effort: Effort, *, with_peers: bool) -> Report:
 
 
 def _in_equilibrium(effort: Effort, on_progress: OnProgress) -> Equilibrium:
-    with TemporaryDirectory() as folder:
-        path = Path(folder, "jobs.db")
-        return measure_equilibrium(
-            lambda clock: SqliteStore(path, clock, lease=LEASE), effort.steady, 2, on_progress
-        )
+    with store_of("sqlite") as open_store:
+        return measure_equilibrium(open_store, effort.steady, 2, on_progress)
 
 
 def _keep(report: Report, path: Path) -> None:

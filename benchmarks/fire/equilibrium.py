@@ -5,16 +5,24 @@ Here jobs run each minute of a simulated time, through the store's verbs, in bat
 behind them, and then when each has as many runs behind it as it keeps. All forgetting meanwhile counts.
 Jobs that were declared at the same time would also be full at the same time, and cost a lot at once and then
 nothing: so each begins with a past of another length.
+
+    python -m benchmarks.fire.equilibrium --store memory|sqlite|postgres [--jobs N]
+
+prints the figures of one store as JSON; for PostgreSQL it brings a server.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
-from contextlib import AbstractAsyncContextManager
-from dataclasses import dataclass
+import json
+from argparse import ArgumentParser
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager
+from dataclasses import asdict, dataclass
 from datetime import UTC, datetime, timedelta
 from itertools import count
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from time import perf_counter
 
 from benchmarks.fire.child import OnProgress
@@ -27,6 +35,8 @@ from foliot.model.policy import Keep, Policy
 from foliot.model.state import Node, Record
 from foliot.protocols import Changes, Store
 from foliot.schedules import Cron
+from foliot.stores.memory import MemoryStore
+from foliot.stores.sqlite import SqliteStore
 from foliot.testing.clock import ManualClock
 
 GOAL = 1.3
@@ -164,3 +174,41 @@ async def _timed(work: Callable[[], Awaitable[None]]) -> float:
 
 def _end(attempt: Attempt, now: datetime) -> Ending:
     return Ending(attempt.job, attempt.run_key, attempt.number, attempt.token, Outcome.SUCCEEDED, now, now)
+
+
+@contextmanager
+def store_of(kind: str) -> Iterator[OpenStore]:
+    """How a store of that kind is opened, empty."""
+    if kind == "memory":
+        yield _in_memory
+    elif kind == "sqlite":
+        with TemporaryDirectory() as folder:
+            path = Path(folder, "jobs.db")
+            yield lambda clock: SqliteStore(path, clock, lease=LEASE)
+    else:
+        from foliot.stores.postgres import PostgresStore  # noqa: PLC0415 - its driver may not be there
+        from foliot.testing.servers import postgres_server  # noqa: PLC0415 - as above
+
+        with postgres_server() as server:
+            url = f"{server.url}?schema=equilibrium"
+            yield lambda clock: PostgresStore(url, time=clock, lease=LEASE)
+
+
+@asynccontextmanager
+async def _in_memory(clock: ManualClock) -> AsyncIterator[Store]:
+    yield MemoryStore(clock, lease=LEASE)
+
+
+def main() -> None:
+    """Measure one store."""
+    parser = ArgumentParser(prog="python -m benchmarks.fire.equilibrium", description=__doc__.split("\n")[0])
+    parser.add_argument("--store", choices=("memory", "sqlite", "postgres"), default="sqlite")
+    parser.add_argument("--jobs", type=int, default=2000)
+    options = parser.parse_args()
+    with store_of(options.store) as open_store:
+        seen = measure_equilibrium(open_store, options.jobs, 2)
+    print(json.dumps({"store": options.store, **asdict(seen), "ratio": round(seen.ratio, 3)}))
+
+
+if __name__ == "__main__":
+    main()

@@ -20,8 +20,9 @@ from typing import Any
 from foliot.engine.audience import Audience
 from foliot.engine.correction import Correction
 from foliot.engine.gate import Gate
+from foliot.engine.housekeeper import Housekeeper
 from foliot.engine.loop import run_beside, run_until_stopped, soon_after, unless
-from foliot.engine.planner import plan_due, plan_ended, plan_lost
+from foliot.engine.planner import plan_due, plan_ended
 from foliot.engine.pulse import take_pulse
 from foliot.engine.reckoning import Reckoning
 from foliot.engine.runner import Runner
@@ -35,7 +36,7 @@ from foliot.protocols import Claimed, Clock, Executor, Listener, Monitor, Notifi
 
 _AT_ONCE = timedelta(0)
 _GATHER = timedelta(milliseconds=5)
-_BETWEEN_HINTS = _BETWEEN_PRUNES = timedelta(milliseconds=50)
+_BETWEEN_HINTS = timedelta(milliseconds=50)
 
 
 class Engine:
@@ -78,6 +79,9 @@ class Engine:
         self._reckoning = Reckoning(clock, settings.longest_gap, is_steady_at_first=is_steady)
         self.now = self._reckoning.now
         self._correction = Correction(store, self._reckoning, settings.recover, self.heed, self._woken)
+        self._upkeep = Housekeeper(
+            store, clock, settings, self._reckoning, self._audience, self.heed, self._woken
+        )
         self._runner = Runner(executors, clock, self.now, self._on_ended)
         self.node = ""
         calls = {"finish": self._finish, "leave": lambda: store.leave(self.node)}
@@ -95,7 +99,7 @@ class Engine:
         if not await self._join():
             return
         self._reckoning.take_jump()  # there was nothing yet to jump from
-        beside = [self._report, self._beat, self._recover, self._prune, self._correction.turn]
+        beside = [self._report, self._beat, self._upkeep.recover, self._upkeep.prune, self._correction.turn]
         beside += [self._heed_hint] if self._hints is not None else []
         services = [self._turn(turn, self._over) for turn in beside]
         try:
@@ -247,7 +251,7 @@ class Engine:
     async def _join(self) -> bool:
         """Begin a life: a fresh id, and a lease. Who is to stop does not wait for a store that is away."""
         while True:
-            self.node = self._new_id()
+            self.node = self._upkeep.node = self._new_id()
             try:
                 asked_at, join = self._clock.monotonic(), self._store.join(self._introduce())
                 lease = await soon_after(self._stopping, join, self._clock, self._settings.last_call)
@@ -324,28 +328,6 @@ class Engine:
             finished = await self._store.finish(node, strangers, self.now(), plan_ended)
             self.heed(finished.events)
             self._woken.set()
-
-    async def _recover(self) -> timedelta:
-        """Bury the dead, and recover what they held.
-
-        Whom the store has not answered for a while cannot know whether others could renew: they may, first.
-        """
-        if not self._reckoning.is_steady(self._settings.patience):
-            return self._reckoning.time_to_steady(self._settings.patience)
-        recovered = await self._store.recover(self._settings.batch, self.now(), plan_lost)
-        self._audience.tell_burials(self.node, recovered.buried)
-        if recovered.events:
-            self.heed(recovered.events)
-            self._woken.set()
-        return _AT_ONCE if recovered.more else self._settings.recover
-
-    async def _prune(self) -> timedelta:
-        """Forget old history, in batches; after each, rest twice as long as it took: others write, too."""
-        began = self._clock.monotonic()
-        pruned = await self._store.prune(self.now(), self._settings.batch)
-        if not pruned.more:
-            return self._settings.prune
-        return max(_BETWEEN_PRUNES, 2 * timedelta(seconds=self._clock.monotonic() - began))
 
     async def _rise_again(self, dead: str) -> None:
         """This node was buried: what it runs is no longer its own. End it, and begin a new life."""

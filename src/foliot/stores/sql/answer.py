@@ -52,11 +52,19 @@ def show(entries: Sequence[Entry], successes: Iterable[int | None]) -> Shown:
     """Jobs, each with when it last succeeded; entries that were set aside before are known to be damaged."""
     return Shown(
         tuple(
-            JobView(entry.key, entry.record, instant(at), entry.damage)
+            JobView(entry.key, entry.record, _shown(at), entry.damage)
             for entry, at in zip(entries, successes, strict=True)
         ),
         tuple(entry.job_no for entry in entries if _is_to_be_set_aside(entry)),
     )
+
+
+def _shown(at: int | None) -> datetime | None:
+    """An instant; none, if it is damaged."""
+    try:
+        return instant(at)
+    except UNREADABLE:
+        return None
 
 
 def _is_to_be_set_aside(entry: Entry) -> bool:

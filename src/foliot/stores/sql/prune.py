@@ -116,8 +116,7 @@ class Pruner:
         looks = [look for job in self._locked(self._worth_a_look(first)) if (look := self._begin(job))]
         for look in looks:
             if self._room > 0:
-                look.end()
-                self._forget(look)
+                self._forget_what_can_be_read(look)
         self._write()
         return Pruned(self._limit - self._room, more=bool(self.looked_at))
 
@@ -167,6 +166,14 @@ class Pruner:
             self._set_next(job, NEVER, None)  # a job that is damaged is declared anew some day
             return None
         return _Look(self._dialect, job, keep, None if keep.days is None else self._now - keep.days * DAY)
+
+    def _forget_what_can_be_read(self, look: _Look) -> None:
+        """A history that is damaged stays as it is, and is not in the way of others."""
+        try:
+            look.end()
+            self._forget(look)
+        except UNREADABLE:
+            self._set_next(look.job, NEVER, None)
 
     def _forget(self, look: _Look) -> None:
         job, keep, walked, since = look.job, look.keep, look.walked, look.since

@@ -23,7 +23,6 @@ DUE = f"""
     WHERE s.lane_no = ? AND s.wake_at <= ? AND (s.wake_at, s.job_no) > (?, ?) AND s.damage IS NULL
     ORDER BY s.wake_at, s.job_no LIMIT ?
 """
-ANY_CANCEL = "SELECT 1 FROM attempts INDEXED BY attempts_cancelling WHERE state = 2 LIMIT 1"
 NEXT_WAKE = """
     SELECT wake_at, job_no FROM states INDEXED BY states_due
     WHERE lane_no = ? AND wake_at IS NOT NULL AND damage IS NULL ORDER BY wake_at LIMIT 1

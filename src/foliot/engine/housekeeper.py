@@ -1,0 +1,69 @@
+"""What a node does beside its runs: it finds dead nodes, recovers what they held, and forgets old history."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+from datetime import timedelta
+
+from foliot.engine.audience import Audience
+from foliot.engine.planner import plan_lost
+from foliot.engine.reckoning import Reckoning
+from foliot.engine.settings import Settings
+from foliot.errors import StoreError, StoreUnavailableError
+from foliot.model.decision import Event
+from foliot.protocols import Clock, Store
+
+_AT_ONCE = timedelta(0)
+_BETWEEN_PRUNES = timedelta(milliseconds=50)
+
+
+class Housekeeper:
+    """Each turn says how long to wait for the next one. `wakes` is set when something may be due at once."""
+
+    def __init__(  # noqa: PLR0913, PLR0917 - what it works with, all of it the engine's
+        self,
+        store: Store,
+        clock: Clock,
+        settings: Settings,
+        reckoning: Reckoning,
+        audience: Audience,
+        tell: Callable[[Sequence[Event]], None],
+        wakes: asyncio.Event,
+    ) -> None:
+        self._store = store
+        self._clock = clock
+        self._settings = settings
+        self._reckoning = reckoning
+        self._audience = audience
+        self._tell = tell
+        self._wakes = wakes
+        self.node = ""  # the engine's
+
+    async def recover(self) -> timedelta:
+        """Bury the dead, and recover what they held.
+
+        After a gap in the store's answers, wait first: other nodes may only now be able to renew.
+        """
+        if not self._reckoning.is_steady(self._settings.patience):
+            return self._reckoning.time_to_steady(self._settings.patience)
+        recovered = await self._store.recover(self._settings.batch, self._reckoning.now(), plan_lost)
+        self._audience.tell_burials(self.node, recovered.buried)
+        if recovered.events:
+            self._tell(recovered.events)
+            self._wakes.set()
+        return _AT_ONCE if recovered.more else self._settings.recover
+
+    async def prune(self) -> timedelta:
+        """Forget old history, in batches; after each, rest twice as long as it took: others write, too."""
+        began = self._clock.monotonic()
+        try:
+            pruned = await self._store.prune(self._reckoning.now(), self._settings.batch)
+        except StoreUnavailableError:
+            raise
+        except StoreError as error:  # one damaged row of the past is no reason to run no jobs
+            self._audience.tell_trouble(error)
+            return self._settings.prune
+        if not pruned.more:
+            return self._settings.prune
+        return max(_BETWEEN_PRUNES, 2 * timedelta(seconds=self._clock.monotonic() - began))
