@@ -4,7 +4,7 @@
   file's only write lock at once (BEGIN IMMEDIATE): `decide` runs inside, so what it saw is what is written
   over. What waits is committed together (`worker`).
 - **Rows for runs.** A run is one update of its job's state, one attempt added, one attempt changed;
-  attempts are stored by time, so none of this grows with history (`chain`). What is due is found by one
+  attempts are stored by time, so none of this grows with history (`history`). What is due is found by one
   index of (lane, wake_at); a lane is a queue and a kind of action (`shelf`).
 - **Entries.** A verb reads the records that it is about, decides, and notes rows that are written
   together (`book`). What cannot be read or decided about is set aside; the others go on.
