@@ -2,7 +2,7 @@
 
 - **Rows** are the same in each database (`rows`, `codes`, `definition`, `put`): instants are whole
   microseconds, words of the model are small numbers, and jobs share their frames.
-- **The book** of one call (`book`, `entry`) reads records into entries, asks, and notes the rows that an answer
+- **The book** of one call (`book`, `entry`) reads records, asks, and notes the rows that an answer
   writes; `quick` notes those of a run that goes well. The book of a dialect finds, locks and writes them.
 - **The verbs**, as far as they need no SQL: a claim (`claim`, `sweep`), endings and losses (`ending`),
   commands and revisions (`declare`), retention (`prune`), what is shown (`answer`), history (`history`).
