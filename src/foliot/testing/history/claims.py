@@ -96,17 +96,22 @@ def served_twice(case: Case) -> Iterator[Finding]:
     """More runs than one stand for an occurrence, or a run and a skip.
 
     A clock that was hours ahead has served what then comes again; that no key runs twice is another rule.
+    A run that covers a time stands for the occurrences of its own definition: those that another had then
+    were skipped when the definition changed.
     """
     has_been_wrong = case.hosts.furthest > CORRECTION
+    definitions = {slot.at: slot.definition for slot in case.slots}
     for slot, runs, skips in zip(case.slots, case.served_by, case.skipped_by, strict=True):
         if has_been_wrong and case.hosts.is_murky(slot.at):
             continue
         if len(runs) > slot.lives:
             keys = ", ".join(run.key for run in runs)
             yield Finding(Code.DUP_SLOT, slot.due, f"{slot.at} is served by {len(runs)} runs: {keys}")
-        elif runs and skips and not slot.is_backdated:
-            text = f"{slot.at} is served by {runs[0].key}, and skipped: {skips[0].reason}"
-            yield Finding(Code.SKIP_AND_RUN, slot.due, text)
+        elif skips and not slot.is_backdated:
+            own = [run for run in runs if definitions.get(run.at, slot.definition) == slot.definition]
+            if own:
+                text = f"{slot.at} is served by {own[0].key}, and skipped: {skips[0].reason}"
+                yield Finding(Code.SKIP_AND_RUN, slot.due, text)
 
 
 def wrongly_skipped(case: Case) -> Iterator[Finding]:
