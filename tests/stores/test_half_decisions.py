@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
-from datetime import datetime
+from datetime import datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -15,6 +15,7 @@ from foliot.model.state import Node, Record, Skip
 from foliot.protocols import Changes, JobQuery, RunQuery, Store
 from foliot.stores.sqlite import SqliteStore
 from foliot.testing.clock import ManualClock
+from foliot.testing.contract.history import ended, write_down
 from foliot.testing.contract.sample import SOURCE, declare_at, some_jobs, start_due, untouched
 from real_postgres import shared_url
 from stores.postgres.opening import open_postgres
@@ -62,5 +63,27 @@ def test_nothing_is_left_of_a_decision_that_cannot_be_written(open_store: Open) 
             assert await store.skips(BAD) == ()
             views = {view.key: view for view in await store.jobs(JobQuery())}
             assert [key for key, view in views.items() if view.damage] == [BAD]
+
+    asyncio.run(act())
+
+
+def test_a_history_stays_whole_beside_a_decision_that_cannot_be_written(open_store: Open) -> None:
+    async def act() -> None:
+        async with open_store() as store:
+            now = CLOCK.now()
+            await store.join(Node("a"))
+            jobs = Changes(some_jobs(3))
+            await store.reconcile(SOURCE, None, "r1", jobs, declared=declare_at(now, now), removed=untouched)
+            hours = [now - timedelta(hours=n) for n in range(20, 0, -1)]
+            await store.update(BAD, write_down([ended(at)._replace(job=BAD) for at in hours]))
+
+            def fill_in(record: Record, now: datetime, node: str, most: int) -> Decision:
+                decision = start_due(record, now, node, most)
+                old = ended(now - timedelta(days=9))._replace(job=BAD)
+                bad = old._replace(number=2, outcome="no outcome")  # type: ignore[arg-type]  # that is the point
+                return decision._replace(attempts=(old, bad)) if record.job.key == BAD else decision
+
+            await store.claim("a", now, {"default": 9}, fill_in, "c")
+            assert len(await store.runs(RunQuery(job=BAD))) == 20
 
     asyncio.run(act())

@@ -10,6 +10,7 @@ from typing import Any
 from foliot.engine.plan_command import RunNow, plan_command
 from foliot.engine.planner import plan_due, plan_ended
 from foliot.model.attempt import Ending, Outcome
+from foliot.model.damage import Damage
 from foliot.model.policy import Keep, Policy
 from foliot.model.state import Node, Record
 from foliot.protocols import Changes, JobQuery
@@ -117,5 +118,45 @@ def test_events_are_told_once() -> None:
         again = await store.claim("a", clock.now(), ROOM, start_due, "c")
         assert len(first.events) == 1
         assert again == first._replace(events=())
+
+    asyncio.run(act())
+
+
+def test_a_job_that_was_set_aside_is_due_again_when_it_is_declared_anew() -> None:
+    async def act() -> None:
+        clock = ManualClock()
+        store = await a_store(clock, a_job())
+        wake_at = await store.next_wake(["default"])
+        store.set_aside(KEY, Damage("on purpose"))
+        assert await store.next_wake(["default"]) is None
+        declared = declare_at(wake_at, clock.now())
+        await store.reconcile(SOURCE, "r1", "r2", Changes((a_job(),)), declared=declared, removed=untouched)
+        assert await store.next_wake(["default"]) == wake_at
+
+    asyncio.run(act())
+
+
+class Slow(ManualClock):
+    """Each time it is asked, a twentieth of a second has passed."""
+
+    passed = 0.0
+
+    def monotonic(self) -> float:
+        self.passed += 0.05
+        return self.passed
+
+
+def test_a_queue_that_takes_all_the_time_of_a_claim_does_not_starve_another() -> None:
+    async def act() -> None:
+        clock = Slow()
+        slow = [job for n in range(60) for job in (a_job(f"slow-{n:02}", queue="slow"),)]
+        store = await a_store(clock, *slow, a_job("quick", queue="quick"))
+        await store.join(Node("a", queues=("slow", "quick")))
+        await clock.advance(timedelta(days=301))
+        found = []
+        for number in range(2):
+            claimed = await store.claim("a", clock.now(), {"slow": 99, "quick": 9}, start_due, f"c{number}")
+            found += [attempt.job for _, attempt in claimed.attempts]
+        assert f"{SOURCE}/quick" in found
 
     asyncio.run(act())

@@ -40,9 +40,7 @@ def superfluous(
 
 def first_look(keep: Keep) -> int:
     """How many attempts and skips a job has when its history is to be looked at."""
-    if keep.last is not None:
-        return keep.last + next_look(keep)
-    return next_look(keep)
+    return min((keep.last or 0) + next_look(keep), NEVER)
 
 
 def next_look(keep: Keep, kept: int = 0) -> int:

@@ -88,7 +88,9 @@ class DueIndex:
             if kinds is not None and kind not in kinds:
                 continue
             while heap and not self._holds(queue, kind, *heap[0]):
-                self._take(heap)
+                wake_at, key = self._take(heap)
+                if self._places.get(key) == (queue, kind, wake_at):  # it is set aside, and may come back
+                    del self._places[key]
             if heap:
                 yield heap
 

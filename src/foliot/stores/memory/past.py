@@ -15,6 +15,7 @@ from foliot.stores.matching import Key
 from foliot.stores.retention import first_look, next_look, superfluous, superfluous_skips
 
 _END = datetime.max.replace(tzinfo=UTC)
+_SOON = timedelta(minutes=10)  # what is open may be superfluous when it has ended
 _SLACK = 30  # what is kept for so many days may stay for one more
 
 
@@ -86,10 +87,14 @@ class Past:
         self.trim_at = self.entries + next_look(self.keep, len(self.attempts) + len(self.skips))
         ends = [a.finished_at for a in self.attempts.values() if a.finished_at]
         ends += [skip.last for skip in self.skips.values()]
-        self.look_at = None
+        cut = self.opened - (self.keep.last or 0)
+        is_open = any(n <= cut for key, n in self.orders.items() if key not in self.attempts)
+        soon = _later(now, _SOON) if is_open else None
+        self.look_at = soon
         if ends and self.keep.days is not None:
             kept_for = timedelta(days=self.keep.days)
-            self.look_at = max(_later(min(ends), kept_for), _later(now, kept_for / _SLACK))
+            later = max(_later(min(ends), kept_for), _later(now, kept_for / _SLACK))
+            self.look_at = later if soon is None else min(soon, later)
 
 
 def _later(at: datetime, span: timedelta) -> datetime:

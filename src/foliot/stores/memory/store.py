@@ -71,6 +71,7 @@ class MemoryStore:
         self._due = DueIndex(self._sound)
         self._past = Pasts()
         self._nodes = Nodes(lease)
+        self._claimed = 0
         self._claims: OrderedDict[str, tuple[datetime, Claimed]] = OrderedDict()
         self._sources: dict[str, SourceView] = {}
         self._outputs: dict[tuple[str, int], Output] = {}
@@ -115,7 +116,10 @@ class MemoryStore:
         passed: list[Record] = []
         looks, until = 0, self._clock.monotonic() + _LONGEST
         is_enough = False
-        for queue, free in room.items():
+        self._claimed += 1
+        first = self._claimed % len(room) if room else 0
+        # Each claim begins with another queue: one that takes all the time must not starve the others.
+        for queue, free in (*list(room.items())[first:], *list(room.items())[:first]):
             most, seen = len(started) + free, set[str]()
             again: deque[Record] = deque()  # due once more, when every other job has had its turn
             while len(started) < most and not is_enough:

@@ -63,4 +63,4 @@ def recover(  # noqa: PLR0913 - what is asked for, and by which time
     entries = book.by_number({row[0] for row in lost[:limit]}) if lost else {}
     events = ending.lose(book, entries, lost[:limit], now, decide)
     life.forget_dead(desk)
-    return Recovered(events, len(lost) > limit, buried)
+    return Recovered(events, len(lost) > limit and bool(events), buried)

@@ -144,6 +144,7 @@ class Book(ABC):
         """Make the record of an entry, or know its damage."""
         row, open_rows = entry.row, entry.open_rows
         try:
+            entry.check_counts()
             job = self._reader.job(row[1], row[2], row[3], self.shelf.policy(row[4]))
             state = read_state(row[STATE:])
             attempts = self._open_attempts(entry) if open_rows else ()
@@ -207,8 +208,10 @@ class Book(ABC):
         # All rows are made before one is noted: a decision that cannot be written leaves none behind.
         opened = entry.opened
         rows: list[Row] = []
+        newest = entry.newest
+        relinked: tuple[int | None] | None = None
         if attempts:
-            open_ones, rows = self._attempt_rows(entry, record, attempts)
+            open_ones, rows, relinked = self._attempt_rows(entry, record, attempts)
         skip_rows = [
             (entry.job_no, micros(skip.first), micros(skip.last), clean_text(skip.reason)) for skip in skips
         ]
@@ -216,6 +219,8 @@ class Book(ABC):
         _age(entry, job.policy.keep, attempts, skips)
         if state is not before or entry.opened != opened:
             self._states.append(self._state_row(entry, state, job.policy.keep))
+        if relinked is not None and newest is not None:
+            history.relink(self.dialect, entry.job_no, newest, *relinked)
         self._attempts += rows
         self._skips += skip_rows
         entry.record = Record(job, state, open_ones)
@@ -237,10 +242,15 @@ class Book(ABC):
 
     def _attempt_rows(
         self, entry: Entry, record: Record, attempts: tuple[Attempt, ...]
-    ) -> tuple[tuple[Attempt, ...], list[Row]]:
-        """The attempts that are open after a decision, and the rows of those that it opens or changes."""
+    ) -> tuple[tuple[Attempt, ...], list[Row], tuple[int | None] | None]:
+        """The attempts that are open after a decision, and the rows of those that it opens or changes.
+
+        And what the newest instant of before is to be linked to, if that changes.
+        """
+        newest = entry.newest
         current = {_name(attempt): attempt for attempt in record.attempts}
         links = self._links(entry, [a for a in attempts if _name(a) not in current])
+        relinked = (links.pop(newest),) if newest is not None and newest in links else None
         rows, token, started = [], record.state.token, 0
         for attempt in attempts:
             name, key, claim_no = _name(attempt), attempt_key(attempt, entry.job_no), None
@@ -259,7 +269,7 @@ class Book(ABC):
             current[name] = attempt
         if self.claim_no is not None:
             self.claim_no += started
-        return tuple([a for a in current.values() if a.state is not _ENDED]), rows
+        return tuple([a for a in current.values() if a.state is not _ENDED]), rows, relinked
 
     def _links(self, entry: Entry, new: list[Attempt]) -> dict[int, int | None]:
         """What attempts are to carry, so that they are found again: see `history`."""
@@ -326,6 +336,7 @@ class Book(ABC):
         if bad:
             self._forget_attempts(entry, bad)
         entry.open_rows = good
+        entry.mend_counts()
         try:
             state = read_state(entry.row[STATE:])
             return Record(job, state, self._open_attempts(entry) if good else ())

@@ -70,7 +70,10 @@ class Claimer:
 
     def claim(self, lanes: Mapping[str, Sequence[int]]) -> Claimed:
         """Start what is due in the lanes of each queue, as far as there is room."""
-        asked = {queue: lanes[queue] for queue, free in self._room.items() if free > 0 and lanes.get(queue)}
+        queues = [queue for queue, free in self._room.items() if free > 0 and lanes.get(queue)]
+        first = (self._book.claim_no or 0) // PLACES % len(queues) if queues else 0
+        # Each claim begins with another queue: one that takes all the time must not starve the others.
+        asked = {queue: lanes[queue] for queue in queues[first:] + queues[:first]}
         with uncollected():
             self._claim_from_all(asked)
             if asked and not self._looks and not self._passed:  # others may leave some of what they have

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Protocol
 
+from foliot.errors import DamagedRecordError
 from foliot.model.damage import Damage, Flaw
 from foliot.model.state import Record
-from foliot.stores.sql.rows import Names, Row
+from foliot.stores.sql.rows import ABSURD, Names, Row
 from foliot.stores.sql.sweep import Place
 
 # Where an entry's row has what; the state's columns are the last.
@@ -52,6 +53,23 @@ class Entry:
         self.damage = None if told is None else Damage(told)
         self.ordinal = -1
         self.record: Record | None = None
+
+    def check_counts(self) -> None:
+        """DamagedRecordError if what counts its history cannot be right."""
+        opened, skipped, look_at = self.opened, self.skipped, self.look_at
+        if type(opened) is not int or not 0 <= opened < ABSURD:
+            raise DamagedRecordError("opened", opened, "must be a count")
+        if type(skipped) is not int or not 0 <= skipped < ABSURD:
+            raise DamagedRecordError("skipped", skipped, "must be a count")
+        if look_at is not None and type(look_at) is not int:
+            raise DamagedRecordError("look_at", look_at, "must be an instant")
+
+    def mend_counts(self) -> None:
+        """Count anew, if what counts its history cannot be right: its past is looked at soon."""
+        try:
+            self.check_counts()
+        except DamagedRecordError:
+            self.opened, self.skipped, self.look_at = 0, 0, 0
 
     @property
     def is_unknown_here(self) -> bool:

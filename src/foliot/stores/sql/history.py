@@ -37,11 +37,11 @@ _KEY = "scheduled_for, job_no, request, number"
 # ruff: noqa: S608 - made of constants only
 
 _PAST = "a.scheduled_for, a.request, a.number, a.state, a.outcome, a.finished_at, a.seq, a.previous_at"
-# The quick way: each attempt is found by the link of another. Where links part, some come more than once.
+# Each attempt is found by the link of another, and counts once.
 WALK = f"""
     WITH RECURSIVE past (at, request, number, state, outcome, finished_at, seq, link) AS (
         SELECT {_PAST} FROM attempts AS a WHERE a.scheduled_for = :first AND a.job_no = :job
-        UNION ALL
+        UNION
         SELECT {_PAST} FROM past AS p CROSS JOIN attempts AS a
         WHERE a.scheduled_for = p.link AND a.job_no = :job AND p.link IS NOT NULL
     )
@@ -103,8 +103,6 @@ class Walk:
         if self._answer is None:
             return Walked([])
         rows = list(map(Past._make, self._answer.fetchall()))
-        if len({row[:3] for row in rows}) < len(rows):
-            return self._by_instants(self._most)
         if len(rows) <= self._most:
             return Walked(rows)
         last = rows.pop()  # it is where the rest begins; others of its instant go with it
@@ -147,7 +145,7 @@ def links_of_the_past(  # noqa: PLR0913 - what is there, and what is to come
     """Make room behind the newest instant for some of the past; the links that instants are to carry.
 
     An instant that is there already has its link. `is_new`: the newest is yet to be written, with that link;
-    otherwise it is there, with all before it, and gets its new link now.
+    otherwise it is there, with all before it, and is among the answers: `relink` writes that one.
     """
     known: dict[int, int | None] = dict(
         dialect.select_among(KNOWN, past if is_new else {newest, *past}, job=job_no)
@@ -157,10 +155,12 @@ def links_of_the_past(  # noqa: PLR0913 - what is there, and what is to come
         return {}
     links: dict[int, int | None] = dict(pairwise([newest, *fresh]))
     links[fresh[-1]] = link if is_new else known.get(newest)
-    if not is_new:
-        rows = [(links.pop(newest), newest, job_no)]
-        dialect.set_column("attempts", "previous_at", "scheduled_for, job_no", rows)
     return links
+
+
+def relink(dialect: Dialect, job_no: int, at: int, link: int | None) -> None:
+    """Write the link of an instant that is there."""
+    dialect.set_column("attempts", "previous_at", "scheduled_for, job_no", [(link, at, job_no)])
 
 
 # -- forgetting ------------------------------------------------------------------------------------

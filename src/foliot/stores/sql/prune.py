@@ -26,10 +26,14 @@ from foliot.stores.sql.codes import DAY, UNREADABLE, whole
 from foliot.stores.sql.dialect import Dialect
 from foliot.stores.sql.entry import Shelf
 from foliot.stores.sql.history import Past, Walked
-from foliot.stores.sql.rows import Row
+from foliot.stores.sql.rows import ABSURD, Row
 
 MOST_WALKED = 20_000  # instants that a look reads, beyond those that are kept
 _NEIGHBOURS = 256
+_TOGETHER = 8  # looks whose answers are awaited together, where they are short
+_SHORT = 1000  # attempts: a look at a job that keeps no more than that is short
+_MOST_READ = 40_000  # attempts that a call reads: others wait for it
+_SOON = 600_000_000  # microseconds
 _SLACK = 30  # what is kept for so many days may stay for one more
 _ENDED, _SUCCEEDED = 3, 1  # see codes
 
@@ -53,9 +57,14 @@ THESE = """
 # The oldest of a history that is too long to be read: what is older than that is read, of all jobs. They are
 # where the links end, but for backfills: its job may then no longer find one of those, until it goes, too.
 OLDEST = """
-    SELECT scheduled_for, request, number, state, outcome, finished_at, seq, previous_at FROM attempts
-    WHERE job_no = :job AND scheduled_for < :since AND finished_at < :since AND state = 3
-    ORDER BY scheduled_for LIMIT :most
+    SELECT a.scheduled_for, a.request, a.number, a.state, a.outcome, a.finished_at, a.seq, a.previous_at
+    FROM attempts AS a
+    WHERE a.job_no = :job AND a.scheduled_for < :since AND a.finished_at < :since AND a.state = 3
+    AND NOT EXISTS (
+        SELECT 1 FROM attempts AS b WHERE b.scheduled_for = a.scheduled_for AND b.job_no = a.job_no
+        AND (b.state < 3 OR b.finished_at >= :since)
+    )
+    ORDER BY a.scheduled_for LIMIT :most
 """
 SKIPS = "SELECT first_at, last_at FROM skips WHERE job_no = :job ORDER BY first_at, last_at LIMIT :most"
 
@@ -76,15 +85,15 @@ class _Look:
         self.job = job
         self.keep = keep
         self.since = since
-        most = (keep.last or 0) + MOST_WALKED
+        most = min(keep.last or 0, NEVER) + MOST_WALKED
         self._walk = history.Walk(dialect, job.number, job.newest_at, most)
-        self._skips = dialect.run(SKIPS, job=job.number, most=most) if job.skipped or not job.opened else None
+        self._skips = dialect.run(SKIPS, job=job.number, most=most)
         self._outputs = history.ask_for_outputs(dialect, job.key)
 
     def end(self) -> None:
         """Take the answers."""
         self.walked = self._walk.end()
-        self.skips = [] if self._skips is None else self._skips.fetchall()
+        self.skips = self._skips.fetchall()
         self.has_outputs = bool(self._outputs.fetchall())
 
 
@@ -97,6 +106,7 @@ class Pruner:
         self._now = whole(now)
         self._room = limit
         self._limit = limit
+        self._to_read = _MOST_READ
         self._attempts: list[Row] = []
         self._skips: list[Row] = []
         self._outputs: list[Row] = []
@@ -113,12 +123,31 @@ class Pruner:
         first = self._first()
         if first is None:
             return Pruned()
-        looks = [look for job in self._locked(self._worth_a_look(first)) if (look := self._begin(job))]
-        for look in looks:
-            if self._room > 0:
-                self._forget_what_can_be_read(look)
+        numbers = self._worth_a_look(first)
+        while numbers and self._room > 0 and self._to_read > 0:
+            self._look_at(numbers[:_TOGETHER])
+            numbers = numbers[_TOGETHER:]
         self._write()
-        return Pruned(self._limit - self._room, more=bool(self.looked_at))
+        return Pruned(self._limit - self._room, more=True)
+
+    def _look_at(self, numbers: list[int]) -> None:
+        """Short looks are asked for together, because each answer is a journey; long ones each alone."""
+        jobs = self._locked(numbers)
+        strays = set(numbers[:1]) - {job.number for job in jobs}  # the first was found, and has no job
+        self._nexts += [(NEVER, None, number) for number in strays]
+        begun: list[_Look] = []
+        for job in jobs:
+            look = self._begin(job) if self._room > 0 and self._to_read > 0 else None
+            if look is not None:
+                begun.append(look)
+            if look is not None and (look.keep.last is None or look.keep.last > _SHORT):
+                self._end(begun)
+        self._end(begun)
+
+    def _end(self, begun: list[_Look]) -> None:
+        for look in begun:
+            self._forget_what_can_be_read(look)
+        begun.clear()
 
     # -- which -------------------------------------------------------------------------------------
 
@@ -151,7 +180,7 @@ class Pruner:
         step = next_look(keep)
         if over >= -(step // 2):
             return int(step + over)
-        return int(look_at is not None and look_at <= self._now)
+        return int(isinstance(look_at, int) and look_at <= self._now)
 
     def _locked(self, numbers: list[int]) -> list[_Job]:
         asked = THESE.format(lock=self._dialect.lock)
@@ -161,9 +190,14 @@ class Pruner:
 
     def _begin(self, job: _Job) -> _Look | None:
         self.looked_at.append(job.key)
+        if not _is_count(job.opened) or not _is_count(job.skipped):  # with a count so large it is always due
+            for column in ("opened", "skipped"):
+                self._dialect.set_column("states", column, "job_no", [(0, job.number)])
+            job = job._replace(opened=0, skipped=0)
         keep = keep_of(self._shelf, job.policy_no)
         if keep is None or (keep.last is None and keep.days is None and not keep.problems_only):
-            self._set_next(job, NEVER, None)  # a job that is damaged is declared anew some day
+            keeps_all = keep is not None
+            self._set_next(job, NEVER, None if keeps_all else self._now + DAY)  # another node may read it
             return None
         return _Look(self._dialect, job, keep, None if keep.days is None else self._now - keep.days * DAY)
 
@@ -171,9 +205,10 @@ class Pruner:
         """A history that is damaged stays as it is, and is not in the way of others."""
         try:
             look.end()
+            self._to_read -= len(look.walked.rows)
             self._forget(look)
         except UNREADABLE:
-            self._set_next(look.job, NEVER, None)
+            self._set_next(look.job, NEVER, self._now + DAY)
 
     def _forget(self, look: _Look) -> None:
         job, keep, walked, since = look.job, look.keep, look.walked, look.since
@@ -197,17 +232,29 @@ class Pruner:
             if newest != job.newest_at:
                 self._dialect.set_column("states", "newest_at", "job_no", [(newest, job.number)])
         if is_all:
+            cut = job.opened - (keep.last or 0)
+            is_open = any(row.state != _ENDED and row.seq <= cut for row in walked.rows)
             left = [row.finished_at for row in set(walked.rows).difference(gone) if row.state == _ENDED]
             left += [skip[1] for skip in set(look.skips).difference(skips)]
-            entries = job.opened + job.skipped
-            self._set_next(job, entries + next_look(keep, len(left)), self._next_look_at(keep, left))
+            self._set_next(
+                job,
+                job.opened + job.skipped + next_look(keep, len(left)),
+                self._next_look_at(keep, left, is_cut=is_cut, is_open=is_open),
+            )
 
-    def _next_look_at(self, keep: Keep, left: list[int | None]) -> int | None:
+    def _next_look_at(self, keep: Keep, left: list[int | None], *, is_cut: bool, is_open: bool) -> int | None:
+        """When the oldest that is left is too old. What is open may be superfluous when it has ended."""
+        soon = self._now + _SOON if is_open else None
         if keep.days is None:
-            return None
+            return soon
         ends = [at for at in left if isinstance(at, int)]
         kept_for = keep.days * DAY
-        return max(min(ends) + kept_for, self._now + kept_for // _SLACK) if ends else None
+        later = self._now + kept_for // _SLACK
+        if ends and not is_cut:
+            later = max(min(ends) + kept_for, later)
+        elif not is_cut:
+            return soon
+        return later if soon is None else min(soon, later)
 
     def _set_next(self, job: _Job, trim_at: int, look_at: int | None) -> None:
         self._nexts.append((min(trim_at, NEVER), look_at, job.number))
@@ -222,21 +269,31 @@ class Pruner:
 
 
 def _surplus(walked: Walked, opened: int, keep: Keep, since: int | None) -> list[Past]:
-    """The attempts that are not kept. Those without a number, of an earlier version, are the oldest."""
-    unnumbered = [row for row in walked.rows if not row.seq]
-    unnumbered.sort(key=lambda row: (_instant(row.at) or 0, row.number), reverse=True)
-    orders = {row: -place for place, row in enumerate(unnumbered)}
-    if orders:
-        ended = {orders.get(row, row.seq): row for row in walked.rows if row.state == _ENDED}
-    else:
-        ended = {row.seq: row for row in walked.rows if row.state == _ENDED}
+    """The attempts that are not kept."""
+    orders = _orders(walked.rows, opened)
+    ended = {order: row for order, row in orders.items() if row.state == _ENDED}
     found = superfluous(
         [(order, _instant(row.finished_at), row.outcome == _SUCCEEDED) for order, row in ended.items()],
-        opened,
+        max(orders, default=opened),
         keep,
         since,
     )
     return [ended[order] for order in found]
+
+
+def _orders(rows: list[Past], opened: int) -> dict[int, Past]:
+    """Attempts in the order of their opening. Older programs do not number theirs: there time decides."""
+    unnumbered = [row for row in rows if not row.seq]
+    found = {row.seq: row for row in rows if row.seq}
+    if not unnumbered:
+        return found
+    unnumbered.sort(key=lambda row: (_instant(row.at) or 0, row.number))
+    newest = max((_instant(row.at) or 0 for row in found.values()), default=0)
+    later = [row for row in unnumbered if found and (_instant(row.at) or 0) > newest]
+    earlier = unnumbered[: len(unnumbered) - len(later)]
+    found |= {opened + place: row for place, row in enumerate(later, start=1)}
+    found |= {-place: row for place, row in enumerate(reversed(earlier))}
+    return found
 
 
 def _is_linked_through(walked: Walked, gone: list[Past], newest_at: int | None) -> bool:
@@ -244,6 +301,10 @@ def _is_linked_through(walked: Walked, gone: list[Past], newest_at: int | None) 
     keys = {row[:3] for row in gone}
     left = {row.at for row in walked.rows if row[:3] not in keys}
     return newest_at not in left or not left.isdisjoint(row.link for row in gone)
+
+
+def _is_count(value: object) -> bool:
+    return type(value) is int and 0 <= value < ABSURD
 
 
 def _instant(value: object) -> int | None:

@@ -73,4 +73,4 @@ def recover(book: Book, holders: Sequence[int], limit: int, now: datetime, decid
             break
     entries = book.by_number({row[0] for row in lost[:limit]})
     events = ending.lose(book, entries, lost[:limit], now, decide)
-    return Recovered(events, more=len(lost) > limit)
+    return Recovered(events, more=len(lost) > limit and bool(events))
