@@ -37,11 +37,12 @@ _KEY = "scheduled_for, job_no, request, number"
 # ruff: noqa: S608 - made of constants only
 
 _PAST = "a.scheduled_for, a.request, a.number, a.state, a.outcome, a.finished_at, a.seq, a.previous_at"
-# Each attempt is found by the link of another, and counts once.
+# Each attempt is found by the link of another. If several of an instant carry one, some are found again and
+# again, up to the limit: then instants are walked, each once, and the links are mended.
 WALK = f"""
     WITH RECURSIVE past (at, request, number, state, outcome, finished_at, seq, link) AS (
         SELECT {_PAST} FROM attempts AS a WHERE a.scheduled_for = :first AND a.job_no = :job
-        UNION
+        UNION ALL
         SELECT {_PAST} FROM past AS p CROSS JOIN attempts AS a
         WHERE a.scheduled_for = p.link AND a.job_no = :job AND p.link IS NOT NULL
     )
@@ -63,6 +64,7 @@ KNOWN = """
     SELECT scheduled_for, max(previous_at) FROM attempts
     WHERE job_no = :job AND scheduled_for IN :these GROUP BY scheduled_for
 """
+_AT = "SELECT request, number FROM attempts WHERE job_no = :job AND scheduled_for = :at ORDER BY number, request"
 _LEFT = "SELECT job_no, key, newest_at FROM remains AS s ORDER BY job_no LIMIT 1"
 _LEAVE = "INSERT INTO remains (job_no, key, newest_at) VALUES (:job, :key, CAST(:first AS bigint))"
 _SKIPS = "SELECT first_at, last_at FROM skips WHERE job_no = :job ORDER BY first_at, last_at LIMIT :most"
@@ -82,10 +84,14 @@ class Past(NamedTuple):
 
 
 class Walked(NamedTuple):
-    """Attempts of a job, from the newest instant on; `beyond`: the instant where the rest begins."""
+    """Attempts of a job, from the newest instant on; `beyond`: the instant where the rest begins.
+
+    `is_parted`: several attempts of an instant carry a link.
+    """
 
     rows: list[Past]
     beyond: int | None = None
+    is_parted: bool = False
 
 
 class Walk:
@@ -103,6 +109,8 @@ class Walk:
         if self._answer is None:
             return Walked([])
         rows = list(map(Past._make, self._answer.fetchall()))
+        if len({row[:3] for row in rows}) < len(rows):
+            return self._by_instants(self._most)._replace(is_parted=True)
         if len(rows) <= self._most:
             return Walked(rows)
         last = rows.pop()  # it is where the rest begins; others of its instant go with it
@@ -159,8 +167,10 @@ def links_of_the_past(  # noqa: PLR0913 - what is there, and what is to come
 
 
 def relink(dialect: Dialect, job_no: int, at: int, link: int | None) -> None:
-    """Write the link of an instant that is there."""
-    dialect.set_column("attempts", "previous_at", "scheduled_for, job_no", [(link, at, job_no)])
+    """Write the link of an instant that is there: one of its attempts carries it."""
+    (carrier, *others) = dialect.run(_AT, job=job_no, at=at).fetchall()
+    rows = [(link, at, job_no, *carrier), *((None, at, job_no, *other) for other in others)]
+    dialect.set_column("attempts", "previous_at", _KEY, rows)
 
 
 # -- forgetting ------------------------------------------------------------------------------------
@@ -180,24 +190,26 @@ def delete(dialect: Dialect, keys: Iterable[Row]) -> None:
 def link_what_is_left(dialect: Dialect, job_no: int, walked: Walked, gone: Collection[Past]) -> int | None:
     """Mend the links of a history of which some attempts are deleted; the newest instant that is left."""
     keys = {row[:3] for row in gone}
-    newest, links = _mended((row for row in walked.rows if row[:3] not in keys), walked.beyond)
-    dialect.set_column(
-        "attempts", "previous_at", "scheduled_for, job_no", [(link, at, job_no) for link, at in links]
-    )
+    newest, links = _mended([row for row in walked.rows if row[:3] not in keys], walked.beyond)
+    rows = [(link, at, job_no, request, number) for link, (at, request, number) in links]
+    dialect.set_column("attempts", "previous_at", _KEY, rows)
     return newest
 
 
-def _mended(left: Iterable[Past], beyond: int | None) -> tuple[int | None, list[tuple[int | None, int]]]:
-    """The newest instant that is left; and, where a link is wrong, what it is to be, and of which instant."""
-    found: dict[int, set[int | None]] = {}
+def _mended(left: list[Past], beyond: int | None) -> tuple[int | None, list[tuple[int | None, Row]]]:
+    """The newest instant that is left; and, where links are wrong, what each attempt is to carry."""
+    found: dict[int, list[Past]] = {}
     for row in left:
-        found.setdefault(row.at, set()).add(row.link)
+        found.setdefault(row.at, []).append(row)
     instants = sorted(found, key=_in_time, reverse=True)
     links: dict[int, int | None] = dict.fromkeys(instants, beyond)
     links.update(pairwise(instants))
-    wrong = [
-        (link, at) for at, link in links.items() if not found[at] <= {link, None} or link not in found[at]
-    ]
+    wrong: list[tuple[int | None, Row]] = []
+    for at, link in links.items():
+        carried = [row.link for row in found[at] if row.link is not None]
+        if carried != ([] if link is None else [link]):
+            first, *others = found[at]
+            wrong += [(link, first[:3]), *((None, other[:3]) for other in others)]
     return instants[0] if instants else beyond, wrong
 
 

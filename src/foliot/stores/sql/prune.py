@@ -227,7 +227,7 @@ class Pruner:
         self._skips += [(job.number, *skip) for skip in skips]
         if look.has_outputs:
             self._outputs += history.output_keys(job.key, gone)
-        if gone and (is_cut or _is_linked_through(walked, gone, job.newest_at)):
+        if walked.is_parted or (gone and (is_cut or _is_linked_through(walked, gone, job.newest_at))):
             newest = history.link_what_is_left(self._dialect, job.number, walked, gone)
             if newest != job.newest_at:
                 self._dialect.set_column("states", "newest_at", "job_no", [(newest, job.number)])
