@@ -1,8 +1,8 @@
 """Goal P10: a run with a full history costs at most 1.3 times one with an empty history, pruning included.
 
 A store that has just been made never forgets anything. In equilibrium each run makes another one superfluous.
-Here jobs run each minute of a simulated time, through the store's verbs, in batches: first with nothing
-behind them, and then when each has as many runs behind it as it keeps. All forgetting meanwhile counts.
+Here jobs run each minute of a simulated time, through the store's verbs, in batches: some with nothing behind
+them, and as many others that have as many runs behind them as they keep. All forgetting meanwhile counts.
 Jobs that were declared at the same time would also be full at the same time, and cost a lot at once and then
 nothing: so each begins with a past of another length.
 
@@ -46,7 +46,7 @@ _BEGIN = datetime(2026, 3, 2, 9, tzinfo=UTC)
 _MINUTE = timedelta(minutes=1)
 _BATCH = 500
 
-OpenStore = Callable[[ManualClock], AbstractAsyncContextManager[Store]]
+OpenStore = Callable[[ManualClock, str], AbstractAsyncContextManager[Store]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,23 +72,32 @@ class Equilibrium:
 def measure_equilibrium(
     open_store: OpenStore, jobs: int, rounds: int, on_progress: OnProgress = lambda _: None
 ) -> Equilibrium:
-    """Run so many jobs with nothing behind them; then in equilibrium, until all were cut so many times."""
+    """Run so many jobs with nothing behind them, and as many in equilibrium, until all were cut so often."""
     return asyncio.run(_measure(open_store, jobs, rounds, on_progress))
 
 
 async def _measure(open_store: OpenStore, jobs: int, rounds: int, on_progress: OnProgress) -> Equilibrium:
+    """Round by round, one after the other: what else the machine does concerns both."""
     clock = ManualClock(_BEGIN)
-    async with open_store(clock) as store:
-        field = _Field(store, clock, jobs)
-        await field.declare()
-        empty = await field.measure(KEEP // 2)
-        on_progress(0.2)
-        await field.age()
-        await field.measure(KEEP // 2)  # until what was written at once is forgotten as it will be
+    async with open_store(clock, "empty") as one, open_store(clock, "full") as other:
+        young, old = _Field(one, clock, jobs), _Field(other, clock, jobs)
+        await young.declare()
+        await old.declare()
+        await old.age()
+        await old.measure(KEEP)  # until what was written at once is forgotten as it will be
         on_progress(0.4)
-        full = await field.measure(rounds * (KEEP // 2))  # as long as it takes all to be cut once
-        on_progress(1.0)
-    return Equilibrium(jobs, sum(empty), sum(full), full[1])
+        await young.catch_up()
+        empty = running = forgetting = 0.0
+        for turn in range(KEEP * rounds):
+            await clock.advance(_MINUTE)
+            if turn < KEEP:  # then it has as much behind it as is kept
+                empty += sum(await young.turn())
+            ran, forgot = await old.turn()
+            running, forgetting = running + ran, forgetting + forgot
+            on_progress(0.4 + 0.6 * (turn + 1) / (KEEP * rounds))
+    micros = 1e6 / (jobs * KEEP)
+    full = (running + forgetting) * micros / rounds
+    return Equilibrium(jobs, empty * micros, full, forgetting * micros / rounds)
 
 
 class _Field:
@@ -101,7 +110,7 @@ class _Field:
         self._ids = count()
 
     async def declare(self) -> None:
-        policy = Policy(keep=Keep(last=KEEP, days=None))
+        policy = Policy(keep=Keep(last=KEEP))
         rule = Cron("* * * * *")
         jobs = tuple(
             Job(source="bench", name=f"job-{n:06}", schedule=rule, action=Action(kind="b"), policy=policy)
@@ -123,10 +132,18 @@ class _Field:
         running = forgetting = 0.0
         for _ in range(rounds):
             await self._clock.advance(_MINUTE)
-            running += await _timed(self._run_all)
-            forgetting += await _timed(self._forget)
+            ran, forgot = await self.turn()
+            running, forgetting = running + ran, forgetting + forgot
         micros = 1e6 / (rounds * self._jobs)
         return running * micros, forgetting * micros
+
+    async def turn(self) -> tuple[float, float]:
+        """Seconds of running all jobs once, and of forgetting what is superfluous then."""
+        return await _timed(self._run_all), await _timed(self._forget)
+
+    async def catch_up(self) -> None:
+        """Begin at the present minute."""
+        await self._run_all()
 
     async def _run_all(self) -> None:
         done, now = 0, self._clock.now()
@@ -145,9 +162,9 @@ class _Field:
             pass
 
     async def age(self) -> None:
-        """Give each job a past: of as many runs as it keeps, and up to half as many again."""
+        """Give each job a past: of as many runs as it keeps, and up to twice as many."""
         for number in range(self._jobs):
-            size = KEEP + number * 7919 % (KEEP // 2)
+            size = KEEP + number * 7919 % KEEP
             await self._store.update(f"bench/job-{number:06}", _with_past(size))
 
 
@@ -183,19 +200,18 @@ def store_of(kind: str) -> Iterator[OpenStore]:
         yield _in_memory
     elif kind == "sqlite":
         with TemporaryDirectory() as folder:
-            path = Path(folder, "jobs.db")
-            yield lambda clock: SqliteStore(path, clock, lease=LEASE)
+            yield lambda clock, name: SqliteStore(Path(folder, f"{name}.db"), clock, lease=LEASE)
     else:
         from foliot.stores.postgres import PostgresStore  # noqa: PLC0415 - its driver may not be there
         from foliot.testing.servers import postgres_server  # noqa: PLC0415 - as above
 
         with postgres_server() as server:
-            url = f"{server.url}?schema=equilibrium"
-            yield lambda clock: PostgresStore(url, time=clock, lease=LEASE)
+            url = server.url
+            yield lambda clock, name: PostgresStore(f"{url}?schema={name}", time=clock, lease=LEASE)
 
 
 @asynccontextmanager
-async def _in_memory(clock: ManualClock) -> AsyncIterator[Store]:
+async def _in_memory(clock: ManualClock, _: str) -> AsyncIterator[Store]:
     yield MemoryStore(clock, lease=LEASE)
 
 

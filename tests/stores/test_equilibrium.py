@@ -20,7 +20,7 @@ from foliot.stores.sqlite import SqliteStore, connection
 from foliot.testing.clock import ManualClock
 
 JOBS = 60
-ROUNDS = equilibrium.KEEP // 2  # all are cut once
+ROUNDS = equilibrium.KEEP  # all are cut once
 
 
 async def work_of(store: Any, clock: ManualClock, counted: Callable[[], int]) -> tuple[float, float]:

@@ -46,10 +46,10 @@ def first_look(keep: Keep) -> int:
 def next_look(keep: Keep, kept: int = 0) -> int:
     """After how many more attempts and skips a history is worth looking at again.
 
-    A look reads all of it. When it has grown by half, what is forgotten is worth the reading.
+    A look reads all of it. When it has doubled, what is forgotten is worth the reading.
     """
     if keep.last is not None:
-        return max(1, keep.last // 2)
+        return keep.last
     return max(_AT_LEAST, kept // 2) if keep.problems_only else NEVER
 
 

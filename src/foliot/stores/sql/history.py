@@ -23,7 +23,7 @@ from typing import NamedTuple
 from foliot.model.attempt import run_key
 from foliot.stores.sql.codes import UNREADABLE, an_instant
 from foliot.stores.sql.dialect import Answer, Dialect
-from foliot.stores.sql.rows import Row
+from foliot.stores.sql.rows import Row, new
 
 # So many instants are looked through for the success that ended last; if there is none, the next behind them
 # counts. What was opened last comes first: only one that ran beside so many others is overlooked.
@@ -64,7 +64,10 @@ KNOWN = """
     SELECT scheduled_for, max(previous_at) FROM attempts
     WHERE job_no = :job AND scheduled_for IN :these GROUP BY scheduled_for
 """
-_AT = "SELECT request, number FROM attempts WHERE job_no = :job AND scheduled_for = :at ORDER BY number, request"
+_AT = """
+    SELECT request, number FROM attempts
+    WHERE job_no = :job AND scheduled_for = :at ORDER BY request, number
+"""
 _LEFT = "SELECT job_no, key, newest_at FROM remains AS s ORDER BY job_no LIMIT 1"
 _LEAVE = "INSERT INTO remains (job_no, key, newest_at) VALUES (:job, :key, CAST(:first AS bigint))"
 _SKIPS = "SELECT first_at, last_at FROM skips WHERE job_no = :job ORDER BY first_at, last_at LIMIT :most"
@@ -108,8 +111,8 @@ class Walk:
         """What was found."""
         if self._answer is None:
             return Walked([])
-        rows = list(map(Past._make, self._answer.fetchall()))
-        if len({row[:3] for row in rows}) < len(rows):
+        rows = [new(Past, row) for row in self._answer.fetchall()]
+        if len({row[6] for row in rows}) < len(rows) and len({row[:3] for row in rows}) < len(rows):
             return self._by_instants(self._most)._replace(is_parted=True)
         if len(rows) <= self._most:
             return Walked(rows)

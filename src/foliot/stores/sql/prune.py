@@ -3,7 +3,7 @@
 A look reads a history to forget a part of it, so it must forget enough to be worth the reading. Two values of
 a job's state say when that is so, and an index of each has only the jobs for which it is:
 
-    trim_at   when the job has had so many attempts and skips: half as many again as it keeps
+    trim_at   when the job has had so many attempts and skips: twice as many as it keeps
     look_at   when its oldest attempt or skip is too old
 
 So nobody reads a history in vain, and without anything to forget a call asks two indexes and is done.
@@ -159,7 +159,7 @@ class Pruner:
         return found[0][0] if found else None
 
     def _worth_a_look(self, first: int) -> list[int]:
-        """A job, and those of its neighbours that have half of what makes a look due: enough to do."""
+        """A job, and those of its neighbours that will soon be due: enough to do."""
         rows = self._dialect.run(NEIGHBOURS, first=first, most=_NEIGHBOURS).fetchall()
         found, expected = [first], 0
         for row in rows:
@@ -178,7 +178,7 @@ class Pruner:
         if keep is None:
             return 0
         step = next_look(keep)
-        if over >= -(step // 2):
+        if over >= -(step // 4):
             return int(step + over)
         return int(isinstance(look_at, int) and look_at <= self._now)
 
@@ -233,9 +233,11 @@ class Pruner:
                 self._dialect.set_column("states", "newest_at", "job_no", [(newest, job.number)])
         if is_all:
             cut = job.opened - (keep.last or 0)
-            is_open = any(row.state != _ENDED and row.seq <= cut for row in walked.rows)
-            left = [row.finished_at for row in set(walked.rows).difference(gone) if row.state == _ENDED]
-            left += [skip[1] for skip in set(look.skips).difference(skips)]
+            is_open = any(row[3] != _ENDED and row[6] <= cut for row in walked.rows)
+            left: list[int | None] = []
+            if keep.days is not None or keep.problems_only:
+                left = [row.finished_at for row in set(walked.rows).difference(gone) if row.state == _ENDED]
+                left += [skip[1] for skip in set(look.skips).difference(skips)]
             self._set_next(
                 job,
                 job.opened + job.skipped + next_look(keep, len(left)),
@@ -271,9 +273,9 @@ class Pruner:
 def _surplus(walked: Walked, opened: int, keep: Keep, since: int | None) -> list[Past]:
     """The attempts that are not kept."""
     orders = _orders(walked.rows, opened)
-    ended = {order: row for order, row in orders.items() if row.state == _ENDED}
+    ended = {order: row for order, row in orders.items() if row[3] == _ENDED}
     found = superfluous(
-        [(order, _instant(row.finished_at), row.outcome == _SUCCEEDED) for order, row in ended.items()],
+        [(order, _instant(row[5]), row[4] == _SUCCEEDED) for order, row in ended.items()],
         max(orders, default=opened),
         keep,
         since,
@@ -283,10 +285,11 @@ def _surplus(walked: Walked, opened: int, keep: Keep, since: int | None) -> list
 
 def _orders(rows: list[Past], opened: int) -> dict[int, Past]:
     """Attempts in the order of their opening. Older programs do not number theirs: there time decides."""
+    found = {row[6]: row for row in rows}
+    if 0 not in found:
+        return found
     unnumbered = [row for row in rows if not row.seq]
     found = {row.seq: row for row in rows if row.seq}
-    if not unnumbered:
-        return found
     unnumbered.sort(key=lambda row: (_instant(row.at) or 0, row.number))
     newest = max((_instant(row.at) or 0 for row in found.values()), default=0)
     later = [row for row in unnumbered if found and (_instant(row.at) or 0) > newest]
@@ -298,9 +301,9 @@ def _orders(rows: list[Past], opened: int) -> dict[int, Past]:
 
 def _is_linked_through(walked: Walked, gone: list[Past], newest_at: int | None) -> bool:
     """Whether something that stays is found by a link of something that goes."""
-    keys = {row[:3] for row in gone}
-    left = {row.at for row in walked.rows if row[:3] not in keys}
-    return newest_at not in left or not left.isdisjoint(row.link for row in gone)
+    ids = set(map(id, gone))
+    left = {row[0] for row in walked.rows if id(row) not in ids}
+    return newest_at not in left or not left.isdisjoint([row[7] for row in gone])
 
 
 def _is_count(value: object) -> bool:

@@ -252,15 +252,15 @@ class HistoryContract(Contract):
             assert [a.scheduled_for for a in await stage.runs(job=key)] == [attempts[-1].scheduled_for]
 
     @scenario
-    async def test_a_history_may_grow_by_half_before_it_is_cut(self, stage: Stage) -> None:
+    async def test_a_history_may_double_before_it_is_cut(self, stage: Stage) -> None:
         """To read it for each attempt that ends would cost more than the attempts do."""
         await remember(stage, [ended(stage.now - n * MINUTE) for n in range(100, 90, -1)], Keep(last=10))
         assert await prune_all(stage) == 0
-        for minutes in range(90, 86, -1):
+        for minutes in range(90, 81, -1):
             await stage.store.update(KEY, write_down([ended(stage.now - minutes * MINUTE)]))
             assert await prune_all(stage) == 0
-        await stage.store.update(KEY, write_down([ended(stage.now - 86 * MINUTE)]))
-        assert await prune_all(stage) == 5
+        await stage.store.update(KEY, write_down([ended(stage.now - 81 * MINUTE)]))
+        assert await prune_all(stage) == 10
         assert len(await stage.runs()) == 10
 
     @scenario
@@ -286,9 +286,9 @@ class HistoryContract(Contract):
     @scenario
     async def test_skips_are_pruned_like_runs(self, stage: Stage, keep: Keep, kept: int) -> None:
         await stage.declare(a_job(policy=Policy(keep=keep)), wake_at=stage.later(DAY))
-        skips = [Skip(KEY, stage.now - days * DAY, stage.now - days * DAY, "") for days in range(5, 0, -1)]
+        skips = [Skip(KEY, stage.now - days * DAY, stage.now - days * DAY, "") for days in range(9, 0, -1)]
         await stage.store.update(KEY, write_down(skips=skips))
-        assert await prune_all(stage) == 5 - kept
+        assert await prune_all(stage) == 9 - kept
         assert await stage.store.skips(KEY) == tuple(skips[-kept:])
 
     @scenario

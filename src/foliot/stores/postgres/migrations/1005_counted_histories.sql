@@ -1,12 +1,12 @@
 -- When a history is worth a look (see foliot.stores.sql.prune). Programs of earlier steps do not count: their
--- attempts have no number, and are the oldest. `look_at`: what was there before is looked at once.
+-- attempts have no number; there time decides. `look_at`: what was there before is looked at once.
 ALTER TABLE attempts ADD COLUMN seq bigint NOT NULL DEFAULT 0;
 
 ALTER TABLE states ADD COLUMN opened bigint NOT NULL DEFAULT 0;
 
 ALTER TABLE states ADD COLUMN skipped bigint NOT NULL DEFAULT 0;
 
-ALTER TABLE states ADD COLUMN trim_at bigint NOT NULL DEFAULT 150;
+ALTER TABLE states ADD COLUMN trim_at bigint NOT NULL DEFAULT 200;
 
 ALTER TABLE states ADD COLUMN look_at bigint DEFAULT 0;
 
