@@ -5,7 +5,7 @@
 An index of all attempts by job would be the simple way. It costs too much: a run would write a page of that
 index, and with a full history a run would cost twice as much. Attempts are stored by time, side by side with
 others of the same instant, and each instant of a job knows the next older one (`previous_at`). An instant may
-have several attempts; at least one of them carries the link. An attempt of the past, such as a backfill, is
+have several attempts; one of them carries the link. An attempt of the past, such as a backfill, is
 put in right behind the newest. So links lead down in time, but for a few that lead up again; an index of
 their own has those (`attempts_rise`), and the newest of a history are found without reading all of it.
 

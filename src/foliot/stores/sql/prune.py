@@ -6,7 +6,7 @@ a job's state say when that is so, and an index of each has only the jobs for wh
     trim_at   when the job has had so many attempts and skips: twice as many as it keeps
     look_at   when its oldest attempt or skip is too old
 
-So nobody reads a history in vain, and without anything to forget a call asks two indexes and is done.
+So a node reads no history in vain. Without anything to forget, a call asks two indexes and is done.
 Neighbours that will soon be due are looked at together: attempts are stored by time, so the attempts of
 neighbours that run at the same time share pages, and one write of a page deletes many of them.
 """
@@ -28,12 +28,12 @@ from foliot.stores.sql.entry import Shelf
 from foliot.stores.sql.history import Past, Walked
 from foliot.stores.sql.rows import ABSURD, Row
 
-MOST_WALKED = 20_000  # instants that a look reads, beyond those that are kept
+MOST_WALKED = 20_000  # attempts that a look reads, beyond those that are kept
 _NEIGHBOURS = 256
 _TOGETHER = 8  # looks whose answers are awaited together, where they are short
 _SHORT = 1000  # attempts: a look at a job that keeps no more than that is short
 _MOST_READ = 40_000  # attempts that a call reads: others wait for it
-_SOON = 600_000_000  # microseconds
+_SOON = 600_000_000  # microseconds: an open attempt may have ended by then, and be superfluous
 _SLACK = 30  # what is kept for so many days may stay for one more
 _ENDED, _SUCCEEDED = 3, 1  # see codes
 
