@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from datetime import datetime, timedelta
+from collections.abc import Iterable, Sequence
+from datetime import datetime
 from typing import TypeVar
 
 from foliot.model.policy import Keep
-from foliot.model.state import Skip
 
 NEVER = 2**62
+SLACK = 30  # what is kept for so many days may stay for one more
 _AT_LEAST = 100  # attempts between two looks at a history that has no bound
 _Instant = TypeVar("_Instant", int, datetime)
 
@@ -53,12 +53,10 @@ def next_look(keep: Keep, kept: int = 0) -> int:
     return max(_AT_LEAST, kept // 2) if keep.problems_only else NEVER
 
 
-def superfluous_skips(keep: Keep, skips: Iterable[Skip], now: datetime) -> list[Skip]:
-    """Skips that are not kept: as old, or as many, as the runs that are not kept. The oldest come first."""
-    oldest_first = sorted(skips, key=lambda skip: (skip.first, skip.last))
-    more = 0 if keep.last is None else max(0, len(oldest_first) - keep.last)
-    return [
-        skip
-        for position, skip in enumerate(oldest_first)
-        if position < more or (keep.days is not None and now - skip.last > timedelta(days=keep.days))
-    ]
+def superfluous_skips(ends: Sequence[_Instant], keep: Keep, since: _Instant | None) -> list[int]:
+    """Of skips in their order, each by its end, the places of those that are not kept.
+
+    They are as old, or as many, as the attempts that are not kept.
+    """
+    more = 0 if keep.last is None else max(0, len(ends) - keep.last)
+    return [place for place, end in enumerate(ends) if place < more or (since is not None and end < since)]

@@ -12,11 +12,10 @@ from foliot.model.job import Job
 from foliot.model.policy import Keep
 from foliot.model.state import Skip
 from foliot.stores.matching import Key
-from foliot.stores.retention import first_look, next_look, superfluous, superfluous_skips
+from foliot.stores.retention import SLACK, first_look, next_look, superfluous, superfluous_skips
 
 _END = datetime.max.replace(tzinfo=UTC)
 _SOON = timedelta(minutes=10)  # what is open may be superfluous when it has ended
-_SLACK = 30  # what is kept for so many days may stay for one more
 
 
 class Past:
@@ -71,7 +70,9 @@ class Past:
         by_order = {self.orders[key]: attempt for key, attempt in self.attempts.items()}
         ended = [(n, a.finished_at, a.outcome is Outcome.SUCCEEDED) for n, a in by_order.items()]
         gone = sorted(superfluous(ended, self.opened, keep, since))
-        skips = superfluous_skips(keep, self.skips.values(), now)
+        ordered = sorted(self.skips.values(), key=lambda skip: (skip.first, skip.last))
+        places = superfluous_skips([skip.last for skip in ordered], keep, since)
+        skips = [ordered[place] for place in places]
         is_all = len(gone) + len(skips) <= room
         keys = [by_order[order].key for order in gone[:room]]
         for key in keys:
@@ -93,7 +94,7 @@ class Past:
         self.look_at = soon
         if ends and self.keep.days is not None:
             kept_for = timedelta(days=self.keep.days)
-            later = max(_later(min(ends), kept_for), _later(now, kept_for / _SLACK))
+            later = max(_later(min(ends), kept_for), _later(now, kept_for / SLACK))
             self.look_at = later if soon is None else min(soon, later)
 
 

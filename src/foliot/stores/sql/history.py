@@ -15,7 +15,7 @@ of the newest: how many are newer than an attempt is known without counting (see
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable
 from contextlib import suppress
 from itertools import pairwise
 from typing import NamedTuple
@@ -299,9 +299,3 @@ def _forget_some(
     dialect.delete("skips", "job_no, first_at, last_at", [(job_no, *skip) for skip in skips])
     has_more = newest is not None or len(gone) + len(skips) >= most
     return len(gone) + len(skips), (newest,) if has_more else None
-
-
-def surplus_skips(skips: Sequence[Row], last: int | None, since: int | None) -> list[Row]:
-    """The skips, oldest first, that are more than are kept, or too old."""
-    more = 0 if last is None else max(0, len(skips) - last)
-    return [*skips[:more], *(skip for skip in skips[more:] if since is not None and skip[1] < since)]

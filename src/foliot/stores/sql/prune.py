@@ -20,7 +20,7 @@ from foliot.errors import DamagedRecordError
 from foliot.model.policy import Keep
 from foliot.model.policy_codec import read_policy
 from foliot.protocols import Pruned
-from foliot.stores.retention import NEVER, next_look, superfluous
+from foliot.stores.retention import NEVER, SLACK, next_look, superfluous, superfluous_skips
 from foliot.stores.sql import history
 from foliot.stores.sql.codes import DAY, UNREADABLE, whole
 from foliot.stores.sql.dialect import Dialect
@@ -34,7 +34,6 @@ _TOGETHER = 8  # looks whose answers are awaited together, where they are short
 _SHORT = 1000  # attempts: a look at a job that keeps no more than that is short
 _MOST_READ = 40_000  # attempts that a call reads: others wait for it
 _SOON = 600_000_000  # microseconds: an open attempt may have ended by then, and be superfluous
-_SLACK = 30  # what is kept for so many days may stay for one more
 _ENDED, _SUCCEEDED = 3, 1  # see codes
 
 RIPE = """
@@ -217,7 +216,8 @@ class Pruner:
         if is_cut and since is not None:
             asked = self._dialect.run(OLDEST, job=job.number, since=since, most=self._room)
             gone = list({*gone, *map(Past._make, asked.fetchall())})
-        old_skips = history.surplus_skips(look.skips, keep.last, since)
+        places = superfluous_skips([last for _, last in look.skips], keep, since)
+        old_skips = [look.skips[place] for place in places]
         is_all = len(gone) + len(old_skips) <= self._room and not (gone and is_cut)
         gone = sorted(gone, key=lambda row: row.seq)[: self._room]
         self._room -= len(gone)
@@ -251,7 +251,7 @@ class Pruner:
             return soon
         ends = [at for at in left if isinstance(at, int)]
         kept_for = keep.days * DAY
-        later = self._now + kept_for // _SLACK
+        later = self._now + kept_for // SLACK
         if ends and not is_cut:
             later = max(min(ends) + kept_for, later)
         elif not is_cut:
