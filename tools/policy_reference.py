@@ -64,7 +64,7 @@ MEANINGS = {
     "retry.is_preempted": "whether the next occurrence takes the place of a retry that waits",
     "on_lost": "what happens to a run whose node died or was stopped",
     "timeout": "how long an attempt may take before it is ended",
-    "keep.last": "how many attempts are kept, the last that were made; up to twice as many for a while",
+    "keep.last": "how many attempts are kept, the last that were made; up to 2¼ times as many for a while",
     "keep.days": "for how many days they are kept; up to a thirtieth longer",
     "keep.problems_only": "whether successes are dropped, except for the last of them and the newest attempt",
     "remembers": "whether a job that was removed and comes back knows what it has served",

@@ -222,7 +222,7 @@ class Store(Protocol):
         """Forget history beyond what each job's policy keeps, at most so many attempts and skips.
 
         The newest attempt, the newest success and what is open stay. `last` counts attempts in the order of
-        their opening. A history may double before it is cut; what is old may stay a thirtieth longer.
+        their opening. A history may grow to 2¼ times before it is cut; what is old may stay 1/30 longer.
         """
         ...
 

@@ -225,6 +225,10 @@ class Doomed(MemoryStore):
         self._perhaps("prune")
         return await super().prune(*args, **options)
 
+    async def recover(self, *args: Any, **options: Any) -> Any:
+        self._perhaps("recover")
+        return await super().recover(*args, **options)
+
     async def finish(self, *args: Any) -> Any:
         self._perhaps("finish")
         return await super().finish(*args)
@@ -250,16 +254,25 @@ async def _fail(stage: Stage, store: Doomed, error: Exception, verb: str = "prun
     await stage.clock.advance(2 * MINUTE)
     [(_, life)] = stage._lives
     stage._lives.clear()
-    with pytest.raises(type(error)):
-        await life
+    async with asyncio.timeout(60):
+        with pytest.raises(type(error)):
+            await life
 
 
-@pytest.mark.parametrize("error", [TypeError("a defect"), StoreError("a newer schema")], ids=_names)
-def test_a_defect_ends_what_runs_and_the_node_leaves(error: Exception) -> None:
+@pytest.mark.parametrize(
+    ("verb", "error"),
+    [
+        ("prune", TypeError("a defect")),
+        ("recover", TypeError("a defect")),
+        ("recover", StoreError("a newer schema")),
+    ],
+    ids=_names,
+)
+def test_a_defect_ends_what_runs_and_the_node_leaves(verb: str, error: Exception) -> None:
     @staged
     async def life(stage: Stage) -> None:
         store = Doomed(stage.clock, lease=LEASE)
-        await _fail(stage, store, error)
+        await _fail(stage, store, error, verb)
 
         store.error = None
         assert (await store.overview()).nodes == (), "others need not wait for its lease to run out"

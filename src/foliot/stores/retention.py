@@ -46,11 +46,16 @@ def first_look(keep: Keep) -> int:
 def next_look(keep: Keep, kept: int = 0) -> int:
     """After how many more attempts and skips a history is worth looking at again.
 
-    A look reads all of it. When it has doubled, what is forgotten is worth the reading.
+    A look may read all of it. When it has more than doubled, what is forgotten is worth the reading.
     """
     if keep.last is not None:
-        return keep.last
+        return keep.last + early(keep)
     return max(_AT_LEAST, kept // 2) if keep.problems_only else NEVER
+
+
+def early(keep: Keep) -> int:
+    """So many attempts earlier a look is worth it, too, if a neighbour is looked at anyway."""
+    return (keep.last or 0) // 4
 
 
 def superfluous_skips(ends: Sequence[_Instant], keep: Keep, since: _Instant | None) -> list[int]:

@@ -15,8 +15,8 @@ from foliot.stores.postgres import PostgresStore, history, life, question, run, 
 from foliot.stores.postgres.address import read_address
 from foliot.stores.postgres.connection import WRITE, begin, connect
 from foliot.stores.postgres.dialect import PostgresDialect, _translated
+from foliot.stores.sql import cut, look, prune
 from foliot.stores.sql import history as shared
-from foliot.stores.sql import prune
 from foliot.stores.sql.sweep import FIRST
 
 HOT = {
@@ -64,8 +64,9 @@ HOT = {
 THESE = "(SELECT unnest(CAST('{1}' AS bigint[])))"
 SHARED: dict[str, tuple[str, list[str]]] = {
     "the history of a job": (shared.WALK, ["attempts_pkey"]),
+    "what is behind cuts": (cut.BEHIND_CUTS.replace(":these", THESE), ["states_pkey", "attempts_pkey"]),
     "instants of a job": (shared.KNOWN.replace(":these", THESE), ["attempts_pkey"]),
-    "skips": (prune.SKIPS, ["skips_pkey"]),
+    "skips": (look.SKIPS, ["skips_pkey"]),
     "a history worth a look": (prune.RIPE.format(ripe="", lock=PostgresDialect.lock), ["states_ripe"]),
     "a history that is old": (prune.OLD.format(old="", lock=PostgresDialect.lock), ["states_old"]),
     "its neighbours": (prune.NEIGHBOURS, ["states_pkey", "jobs_pkey"]),

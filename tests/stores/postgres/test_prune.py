@@ -7,7 +7,7 @@ import asyncio
 import pytest
 
 from foliot.model.policy import Keep
-from foliot.stores.sql import prune
+from foliot.stores.sql import look
 from foliot.testing.clock import ManualClock
 from foliot.testing.contract import HistoryContract, Sharing
 from stores import long_past
@@ -16,7 +16,7 @@ from stores.postgres.opening import open_postgres
 
 @pytest.fixture(autouse=True)
 def _short_parts(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(prune, "MOST_WALKED", long_past.MOST)
+    monkeypatch.setattr(look, "MOST_WALKED", long_past.MOST)
 
 
 @pytest.mark.parametrize("keep", long_past.KEEPS.values(), ids=long_past.KEEPS)
@@ -33,7 +33,7 @@ def test_by_parts_the_same_is_forgotten(url: str, keep: Keep, limit: int, *, is_
 class TestHistoryByParts(HistoryContract):
     @pytest.fixture(autouse=True)
     def _short_parts(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(prune, "MOST_WALKED", 100)
+        monkeypatch.setattr(look, "MOST_WALKED", 100)
 
     @pytest.fixture
     def sharing(self, url: str) -> Sharing:

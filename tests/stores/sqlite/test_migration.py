@@ -97,7 +97,7 @@ def test_what_an_older_program_has_written_is_read_as_it_is(tmp_path: Path) -> N
                 DROP TABLE remains; DROP INDEX states_ripe; DROP INDEX states_old;
                 ALTER TABLE attempts DROP COLUMN seq; ALTER TABLE states DROP COLUMN opened;
                 ALTER TABLE states DROP COLUMN skipped; ALTER TABLE states DROP COLUMN trim_at;
-                ALTER TABLE states DROP COLUMN look_at;
+                ALTER TABLE states DROP COLUMN look_at; ALTER TABLE states DROP COLUMN cut_at;
                 PRAGMA user_version = {steps()[0].number};
                 INSERT INTO attempts (scheduled_for, job_no, request, number, ordinal, trigger, state, token,
                     outcome, reason, retries, losses) VALUES (7, 1, '', 1, 0, 0, 3, 1, 2, 'due', 0, 0);

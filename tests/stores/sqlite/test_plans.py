@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from foliot.stores.sql import cut, look, prune
 from foliot.stores.sql import history as shared
-from foliot.stores.sql import prune
 from foliot.stores.sqlite import SqliteStore, history, life, question, run, statement
 from foliot.testing.clock import ManualClock
 
@@ -28,11 +28,15 @@ HOT = {
     "who holds anything": (statement.HOLDERS, ["attempts_held"]),
     "cancels": (life._CANCELS, ["attempts_held"]),
     "the history of a job": (shared.WALK, ["PRIMARY KEY"]),
+    "what is behind cuts": (
+        cut.BEHIND_CUTS.replace(":these", "(1, 2, 3)"),
+        ["states USING INTEGER PRIMARY KEY", "PRIMARY KEY"],
+    ),
     "instants of a job": (shared.KNOWN.replace(":these", "(1, 2, 3)"), ["PRIMARY KEY"]),
     "the newest of a job": (history.NEWEST_FIRST, ["attempts_rise", "PRIMARY KEY"]),
     "the last success of a job": (history.SUCCESS_FAR, ["states USING INTEGER PRIMARY KEY", "PRIMARY KEY"]),
     "problems of a job": (question.PROBLEMS_OF_JOB, ["attempts_trouble"]),
-    "the first skips": (prune.SKIPS, ["PRIMARY KEY"]),
+    "the first skips": (look.SKIPS, ["PRIMARY KEY"]),
     "a history worth a look": (
         prune.RIPE.format(ripe="INDEXED BY states_ripe", lock=""),
         ["states_ripe"],

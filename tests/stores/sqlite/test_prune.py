@@ -13,7 +13,7 @@ import pytest
 from foliot.model.attempt import Outcome
 from foliot.model.policy import Keep
 from foliot.protocols import RunQuery
-from foliot.stores.sql import prune
+from foliot.stores.sql import look
 from foliot.stores.sql.codes import whole
 from foliot.testing.clock import ManualClock
 from foliot.testing.contract import HistoryContract, Sharing
@@ -25,7 +25,7 @@ from stores.sqlite.opening import open_sqlite
 
 @pytest.fixture(autouse=True)
 def _short_parts(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(prune, "MOST_WALKED", long_past.MOST)
+    monkeypatch.setattr(look, "MOST_WALKED", long_past.MOST)
 
 
 @pytest.mark.parametrize("keep", long_past.KEEPS.values(), ids=long_past.KEEPS)
@@ -77,7 +77,7 @@ def test_a_time_that_cannot_be_read_is_no_age(tmp_path: Path) -> None:
 class TestHistoryByParts(HistoryContract):
     @pytest.fixture(autouse=True)
     def _short_parts(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(prune, "MOST_WALKED", 100)
+        monkeypatch.setattr(look, "MOST_WALKED", 100)
 
     @pytest.fixture
     def sharing(self, tmp_path: Path) -> Sharing:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from heapq import heappop, heappush
 
-from foliot.model.attempt import Attempt, Outcome
+from foliot.model.attempt import Attempt, AttemptState, Outcome, Trigger
 from foliot.model.decision import Decision
 from foliot.model.job import Job
 from foliot.model.policy import Keep
@@ -18,12 +18,21 @@ _END = datetime.max.replace(tzinfo=UTC)
 _SOON = timedelta(minutes=10)  # what is open may be superfluous when it has ended
 
 
+# An attempt that ended, as plain values. The garbage collector looks again and again at every object that
+# could be part of a cycle: an Attempt is such an object, a tuple of texts, numbers and times is not.
+Packed = tuple[str | int | datetime | None, ...]
+_TRIGGER, _STATE, _FINISHED_AT, _OUTCOME = map(
+    Attempt._fields.index, ("trigger", "state", "finished_at", "outcome")
+)
+_SUCCEEDED = Outcome.SUCCEEDED.value
+
+
 class Past:
     """The history of one job. `opened` numbers its attempts in the order in which they were opened."""
 
     def __init__(self, keep: Keep) -> None:
         self.keep = keep
-        self.attempts: dict[Key, Attempt] = {}
+        self.attempts: dict[Key, Packed] = {}
         self.skips: dict[tuple[datetime, datetime], Skip] = {}
         self.orders: dict[Key, int] = {}
         self.opened = 0
@@ -31,6 +40,16 @@ class Past:
         self.trim_at = first_look(keep)
         self.look_at: datetime | None = None
         self.last_success_at: datetime | None = None
+
+    def ended(self) -> Iterator[Attempt]:
+        """The attempts that ended."""
+        return map(_unpacked, self.attempts.values())
+
+    def _end_of(self, key: Key) -> tuple[datetime | None, bool]:
+        """When an attempt ended, and whether it succeeded."""
+        packed = self.attempts[key]
+        at = packed[_FINISHED_AT]
+        return at if isinstance(at, datetime) else None, packed[_OUTCOME] == _SUCCEEDED
 
     def note(self, decision: Decision) -> None:
         """Take over what a decision has opened, ended and skipped."""
@@ -40,7 +59,7 @@ class Past:
                 self.entries += 1
                 self.orders[attempt.key] = self.opened
             if not attempt.is_open:
-                self.attempts[attempt.key] = attempt
+                self.attempts[attempt.key] = _packed(attempt)
                 self._note_end(attempt)
         for skip in decision.skips:
             self.entries += 1
@@ -67,14 +86,14 @@ class Past:
         """Forget as much as there is room for; the keys of attempts, and how many skips."""
         keep = self.keep
         since = None if keep.days is None else now - timedelta(days=keep.days)
-        by_order = {self.orders[key]: attempt for key, attempt in self.attempts.items()}
-        ended = [(n, a.finished_at, a.outcome is Outcome.SUCCEEDED) for n, a in by_order.items()]
+        by_order = {self.orders[key]: key for key in self.attempts}
+        ended = [(n, *self._end_of(key)) for n, key in by_order.items()]
         gone = sorted(superfluous(ended, self.opened, keep, since))
         ordered = sorted(self.skips.values(), key=lambda skip: (skip.first, skip.last))
         places = superfluous_skips([skip.last for skip in ordered], keep, since)
         skips = [ordered[place] for place in places]
         is_all = len(gone) + len(skips) <= room
-        keys = [by_order[order].key for order in gone[:room]]
+        keys = [by_order[order] for order in gone[:room]]
         for key in keys:
             del self.attempts[key], self.orders[key]
         skips = skips[: room - len(keys)]
@@ -86,7 +105,7 @@ class Past:
 
     def _set_next(self, now: datetime) -> None:
         self.trim_at = self.entries + next_look(self.keep, len(self.attempts) + len(self.skips))
-        ends = [a.finished_at for a in self.attempts.values() if a.finished_at]
+        ends = [at for at, _ in map(self._end_of, self.attempts) if at is not None]
         ends += [skip.last for skip in self.skips.values()]
         cut = self.opened - (self.keep.last or 0)
         is_open = any(n <= cut for key, n in self.orders.items() if key not in self.attempts)
@@ -96,6 +115,19 @@ class Past:
             kept_for = timedelta(days=self.keep.days)
             later = max(_later(min(ends), kept_for), _later(now, kept_for / SLACK))
             self.look_at = later if soon is None else min(soon, later)
+
+
+def _packed(attempt: Attempt) -> Packed:
+    values = list(attempt)
+    values[_TRIGGER], values[_STATE] = attempt.trigger.value, attempt.state.value
+    values[_OUTCOME] = None if attempt.outcome is None else attempt.outcome.value
+    return tuple(values)
+
+
+def _unpacked(packed: Packed) -> Attempt:
+    attempt = Attempt._make(packed)
+    outcome = None if attempt.outcome is None else Outcome(attempt.outcome)
+    return attempt._replace(trigger=Trigger(attempt.trigger), state=AttemptState.ENDED, outcome=outcome)
 
 
 def _later(at: datetime, span: timedelta) -> datetime:

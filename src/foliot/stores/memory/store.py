@@ -287,7 +287,7 @@ class MemoryStore:
                 attempt
                 for key, record in self._records.items()
                 if query.job in (None, key)
-                for attempt in (*record.attempts, *self._past.of(key).attempts.values())
+                for attempt in (*record.attempts, *self._past.of(key).ended())
                 if query.outcome in (None, attempt.outcome)
                 and query.is_open in (None, attempt.is_open)
                 and (query.since is None or attempt.scheduled_for >= query.since)

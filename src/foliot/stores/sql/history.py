@@ -32,7 +32,7 @@ NEAR = 32
 FAR = 20_000
 AT_ONCE = 1000  # attempts, and skips, that are forgotten together with their job
 ALL = 2**31
-_KEY = "scheduled_for, job_no, request, number"
+KEY = "scheduled_for, job_no, request, number"
 
 # ruff: noqa: S608 - made of constants only
 
@@ -173,7 +173,7 @@ def relink(dialect: Dialect, job_no: int, at: int, link: int | None) -> None:
     """Write the link of an instant that is there: one of its attempts carries it."""
     (carrier, *others) = dialect.run(_AT, job=job_no, at=at).fetchall()
     rows = [(link, at, job_no, *carrier), *((None, at, job_no, *other) for other in others)]
-    dialect.set_column("attempts", "previous_at", _KEY, rows)
+    dialect.set_column("attempts", "previous_at", KEY, rows)
 
 
 # -- forgetting ------------------------------------------------------------------------------------
@@ -187,7 +187,7 @@ def forget(dialect: Dialect, job_no: int, walked: Walked, gone: Collection[Past]
 
 def delete(dialect: Dialect, keys: Iterable[Row]) -> None:
     """Delete attempts by their keys: those of one instant together, for they share pages."""
-    dialect.delete("attempts", _KEY, sorted(keys, key=lambda key: (_in_time(key[0]), key[1])))
+    dialect.delete("attempts", KEY, sorted(keys, key=lambda key: (_in_time(key[0]), key[1])))
 
 
 def link_what_is_left(dialect: Dialect, job_no: int, walked: Walked, gone: Collection[Past]) -> int | None:
@@ -195,7 +195,7 @@ def link_what_is_left(dialect: Dialect, job_no: int, walked: Walked, gone: Colle
     keys = {row[:3] for row in gone}
     newest, links = _mended([row for row in walked.rows if row[:3] not in keys], walked.beyond)
     rows = [(link, at, job_no, request, number) for link, (at, request, number) in links]
-    dialect.set_column("attempts", "previous_at", _KEY, rows)
+    dialect.set_column("attempts", "previous_at", KEY, rows)
     return newest
 
 
@@ -230,13 +230,13 @@ def ask_for_outputs(dialect: Dialect, key: str) -> Answer:
     return dialect.run(HAS_OUTPUTS, first=f"{key}!", last=f"{key}A")
 
 
-def output_keys(key: str, gone: Iterable[Past]) -> list[Row]:
-    """Under which keys the outputs of some attempts of a job are kept."""
+def output_keys(key: str, gone: Iterable[Row]) -> list[Row]:
+    """Under which keys the outputs of attempts are kept: rows that begin with instant, request and number."""
     found = []
     for row in gone:
         with suppress(*UNREADABLE):
-            name = f"{key}{row.request}" if row.request else run_key(key, an_instant(row.at), None)
-            found.append((name, row.number))
+            at, request, number = row[:3]
+            found.append((f"{key}{request}" if request else run_key(key, an_instant(at), None), number))
     return found
 
 

@@ -3,10 +3,11 @@
 A look reads a history to forget a part of it, so it must forget enough to be worth the reading. Two values of
 a job's state say when that is so, and an index of each has only the jobs for which it is:
 
-    trim_at   when the job has had so many attempts and skips: twice as many as it keeps
+    trim_at   when the job has had so many attempts and skips: more than twice as many as it keeps
     look_at   when its oldest attempt or skip is too old
 
-So a node reads no history in vain. Without anything to forget, a call asks two indexes and is done.
+So a node reads no history in vain. Without anything to forget, a call asks two indexes and is done. The usual
+history is cut off at a place that its state remembers (see `cut`); others are walked through.
 Neighbours that will soon be due are looked at together: attempts are stored by time, so the attempts of
 neighbours that run at the same time share pages, and one write of a page deletes many of them.
 """
@@ -14,27 +15,27 @@ neighbours that run at the same time share pages, and one write of a page delete
 from __future__ import annotations
 
 from datetime import datetime
-from typing import NamedTuple
 
 from foliot.errors import DamagedRecordError
 from foliot.model.policy import Keep
 from foliot.model.policy_codec import read_policy
 from foliot.protocols import Pruned
-from foliot.stores.retention import NEVER, SLACK, next_look, superfluous, superfluous_skips
-from foliot.stores.sql import history
+from foliot.stores.retention import NEVER, SLACK, early, next_look, superfluous_skips
+from foliot.stores.sql import cut, history
 from foliot.stores.sql.codes import DAY, UNREADABLE, whole
+from foliot.stores.sql.cut import Cut, Rest
 from foliot.stores.sql.dialect import Dialect
 from foliot.stores.sql.entry import Shelf
-from foliot.stores.sql.history import Past, Walked
+from foliot.stores.sql.erasure import Erasure
+from foliot.stores.sql.history import Past
+from foliot.stores.sql.look import ENDED, Counted, Look, is_linked_through
 from foliot.stores.sql.rows import ABSURD, Row
 
-MOST_WALKED = 20_000  # attempts that a look reads, beyond those that are kept
 _NEIGHBOURS = 256
 _TOGETHER = 8  # looks whose answers are awaited together, where they are short
 _SHORT = 1000  # attempts: a look at a job that keeps no more than that is short
 _MOST_READ = 40_000  # attempts that a call reads: others wait for it
 _SOON = 600_000_000  # microseconds: an open attempt may have ended by then, and be superfluous
-_ENDED, _SUCCEEDED = 3, 1  # see codes
 
 RIPE = """
     SELECT s.job_no FROM states AS s {ripe} WHERE s.trim_at <= s.opened + s.skipped
@@ -50,7 +51,7 @@ NEIGHBOURS = """
     WHERE s.job_no >= :first ORDER BY s.job_no LIMIT :most
 """
 THESE = """
-    SELECT s.job_no, j.key, j.policy_no, s.newest_at, s.opened, s.skipped
+    SELECT s.job_no, j.key, j.policy_no, s.newest_at, s.opened, s.skipped, s.trim_at, s.look_at, s.cut_at
     FROM states AS s JOIN jobs AS j ON j.job_no = s.job_no WHERE s.job_no IN :these ORDER BY s.job_no {lock}
 """
 # The oldest of a history that is too long to be read: what is older than that is read, of all jobs. They are
@@ -65,35 +66,6 @@ OLDEST = """
     )
     ORDER BY a.scheduled_for LIMIT :most
 """
-SKIPS = "SELECT first_at, last_at FROM skips WHERE job_no = :job ORDER BY first_at, last_at LIMIT :most"
-
-
-class _Job(NamedTuple):
-    number: int
-    key: str
-    policy_no: int
-    newest_at: int | None
-    opened: int
-    skipped: int
-
-
-class _Look:
-    """A look at the history of one job: what was asked, until it is answered."""
-
-    def __init__(self, dialect: Dialect, job: _Job, keep: Keep, since: int | None) -> None:
-        self.job = job
-        self.keep = keep
-        self.since = since
-        most = min(keep.last or 0, NEVER) + MOST_WALKED
-        self._walk = history.Walk(dialect, job.number, job.newest_at, most)
-        self._skips = dialect.run(SKIPS, job=job.number, most=most)
-        self._outputs = history.ask_for_outputs(dialect, job.key)
-
-    def end(self) -> None:
-        """Take the answers."""
-        self.walked = self._walk.end()
-        self.skips = self._skips.fetchall()
-        self.has_outputs = bool(self._outputs.fetchall())
 
 
 class Pruner:
@@ -103,13 +75,9 @@ class Pruner:
         self._dialect = dialect
         self._shelf = shelf
         self._now = whole(now)
-        self._room = limit
         self._limit = limit
         self._to_read = _MOST_READ
-        self._attempts: list[Row] = []
-        self._skips: list[Row] = []
-        self._outputs: list[Row] = []
-        self._nexts: list[Row] = []
+        self._erasure = Erasure(limit)
         self.looked_at: list[str] = []
 
     def prune(self) -> Pruned:
@@ -122,28 +90,73 @@ class Pruner:
         first = self._first()
         if first is None:
             return Pruned()
-        numbers = self._worth_a_look(first)
-        while numbers and self._room > 0 and self._to_read > 0:
-            self._look_at(numbers[:_TOGETHER])
-            numbers = numbers[_TOGETHER:]
-        self._write()
-        return Pruned(self._limit - self._room, more=True)
+        jobs = self._locked(self._worth_a_look(first))
+        if not any(job.number == first for job in jobs):  # it was found, and has no job
+            self._erasure.trim_at(first, NEVER)
+            self._erasure.look_at(first, None)
+        jobs = self._cut(jobs)
+        while jobs and self._has_room:
+            self._look_at(jobs[:_TOGETHER])
+            jobs = jobs[_TOGETHER:]
+        self._erasure.write(self._dialect)
+        return Pruned(self._limit - self._erasure.room, more=True)
 
-    def _look_at(self, numbers: list[int]) -> None:
+    @property
+    def _has_room(self) -> bool:
+        return self._erasure.room > 0 and self._to_read > 0
+
+    # -- cutting -----------------------------------------------------------------------------------
+
+    def _cut(self, jobs: list[Counted]) -> list[Counted]:
+        """Cut the histories of jobs that can be cut; the jobs that must be looked at."""
+        places = {job.number: place for job in jobs if (place := self._cut_of(job)) is not None}
+        cuts: dict[int, Cut] = {}
+        room = self._erasure.room
+        for number, place in places.items():
+            if (room := room - place.most) >= 0 or not cuts:
+                cuts[number] = place
+        rests = cut.behind(self._dialect, cuts, self._erasure.room) if cuts else {}
+        done = [job for job in jobs if job.number in rests]
+        asked = [history.ask_for_outputs(self._dialect, job.key) for job in done]
+        for job, outputs in zip(done, asked, strict=True):
+            self._erasure.attempts(job, rests[job.number].behind, has_outputs=bool(outputs.fetchall()))
+            self._cut_off(job, rests[job.number], cuts[job.number])
+        later = places.keys() - cuts.keys()  # for these there is no room in this call
+        return [job for job in jobs if job.number not in rests and job.number not in later]
+
+    def _cut_of(self, job: Counted) -> Cut | None:
+        """Where a job's history may be cut, if it may be."""
+        keep = keep_of(self._shelf, job.policy_no)
+        if keep is None or keep.last is None or keep.problems_only:
+            return None
+        if job.cut_at is None or not (_is_count(job.opened) and _is_count(job.trim_at)):
+            return None
+        is_old = _is_count(job.look_at) and (job.look_at or 0) <= self._now
+        if is_old or job.skipped or job.opened < job.trim_at - early(keep):
+            return None
+        return Cut(job.cut_at, job.opened, keep.last, next_look(keep))
+
+    def _cut_off(self, job: Counted, rest: Rest, place: Cut) -> None:
+        self.looked_at.append(job.key)
+        self._to_read -= len(rest.behind)
+        self._erasure.end_at(rest.cut)
+        self._erasure.trim_at(job.number, job.opened + place.next_look)
+        self._erasure.cut_at(job, job.newest_at)
+
+    # -- looking -----------------------------------------------------------------------------------
+
+    def _look_at(self, jobs: list[Counted]) -> None:
         """Short looks are asked for together, because each answer is a journey; long ones each alone."""
-        jobs = self._locked(numbers)
-        strays = set(numbers[:1]) - {job.number for job in jobs}  # the first was found, and has no job
-        self._nexts += [(NEVER, None, number) for number in strays]
-        begun: list[_Look] = []
+        begun: list[Look] = []
         for job in jobs:
-            look = self._begin(job) if self._room > 0 and self._to_read > 0 else None
+            look = self._begin(job) if self._has_room else None
             if look is not None:
                 begun.append(look)
             if look is not None and (look.keep.last is None or look.keep.last > _SHORT):
                 self._end(begun)
         self._end(begun)
 
-    def _end(self, begun: list[_Look]) -> None:
+    def _end(self, begun: list[Look]) -> None:
         for look in begun:
             self._forget_what_can_be_read(look)
         begun.clear()
@@ -176,18 +189,17 @@ class Pruner:
         keep = keep_of(self._shelf, policy_no)
         if keep is None:
             return 0
-        step = next_look(keep)
-        if over >= -(step // 4):
-            return int(step + over)
+        if over >= -early(keep):
+            return int(next_look(keep) + over)
         return int(isinstance(look_at, int) and look_at <= self._now)
 
-    def _locked(self, numbers: list[int]) -> list[_Job]:
+    def _locked(self, numbers: list[int]) -> list[Counted]:
         asked = THESE.format(lock=self._dialect.lock)
-        return list(map(_Job._make, self._dialect.select_among(asked, numbers)))
+        return list(map(Counted._make, self._dialect.select_among(asked, numbers)))
 
     # -- one job -----------------------------------------------------------------------------------
 
-    def _begin(self, job: _Job) -> _Look | None:
+    def _begin(self, job: Counted) -> Look | None:
         self.looked_at.append(job.key)
         if not _is_count(job.opened) or not _is_count(job.skipped):  # with a count so large it is always due
             for column in ("opened", "skipped"):
@@ -198,9 +210,9 @@ class Pruner:
             keeps_all = keep is not None
             self._set_next(job, NEVER, None if keeps_all else self._now + DAY)  # another node may read it
             return None
-        return _Look(self._dialect, job, keep, None if keep.days is None else self._now - keep.days * DAY)
+        return Look(self._dialect, job, keep, None if keep.days is None else self._now - keep.days * DAY)
 
-    def _forget_what_can_be_read(self, look: _Look) -> None:
+    def _forget_what_can_be_read(self, look: Look) -> None:
         """A history that is damaged stays as it is, and is not in the way of others."""
         try:
             look.end()
@@ -209,40 +221,36 @@ class Pruner:
         except UNREADABLE:
             self._set_next(look.job, NEVER, self._now + DAY)
 
-    def _forget(self, look: _Look) -> None:
+    def _forget(self, look: Look) -> None:
         job, keep, walked, since = look.job, look.keep, look.walked, look.since
-        gone = _surplus(walked, job.opened, keep, since)
+        gone = look.surplus()
         is_cut = walked.beyond is not None
         if is_cut and since is not None:
-            asked = self._dialect.run(OLDEST, job=job.number, since=since, most=self._room)
+            asked = self._dialect.run(OLDEST, job=job.number, since=since, most=self._erasure.room)
             gone = list({*gone, *map(Past._make, asked.fetchall())})
         places = superfluous_skips([last for _, last in look.skips], keep, since)
         old_skips = [look.skips[place] for place in places]
-        is_all = len(gone) + len(old_skips) <= self._room and not (gone and is_cut)
-        gone = sorted(gone, key=lambda row: row.seq)[: self._room]
-        self._room -= len(gone)
-        skips = old_skips[: self._room]
-        self._room -= len(skips)
-        self._attempts += [(row.at, job.number, row.request, row.number) for row in gone]
-        self._skips += [(job.number, *skip) for skip in skips]
-        if look.has_outputs:
-            self._outputs += history.output_keys(job.key, gone)
-        if walked.is_parted or (gone and (is_cut or _is_linked_through(walked, gone, job.newest_at))):
+        is_all = len(gone) + len(old_skips) <= self._erasure.room and not (gone and is_cut)
+        gone = sorted(gone, key=lambda row: row.seq)[: self._erasure.room]
+        self._erasure.attempts(job, gone, has_outputs=look.has_outputs)
+        skips = old_skips[: self._erasure.room]
+        self._erasure.skips(job, skips)
+        newest = job.newest_at
+        if walked.is_parted or (gone and (is_cut or is_linked_through(walked, gone, job.newest_at))):
             newest = history.link_what_is_left(self._dialect, job.number, walked, gone)
             if newest != job.newest_at:
                 self._dialect.set_column("states", "newest_at", "job_no", [(newest, job.number)])
         if is_all:
-            cut = job.opened - (keep.last or 0)
-            is_open = any(row[3] != _ENDED and row[6] <= cut for row in walked.rows)
             left: list[int | None] = []
             if keep.days is not None or keep.problems_only:
-                left = [row.finished_at for row in set(walked.rows).difference(gone) if row.state == _ENDED]
+                left = [row.finished_at for row in set(walked.rows).difference(gone) if row.state == ENDED]
                 left += [skip[1] for skip in set(look.skips).difference(skips)]
             self._set_next(
                 job,
                 job.opened + job.skipped + next_look(keep, len(left)),
-                self._next_look_at(keep, left, is_cut=is_cut, is_open=is_open),
+                self._next_look_at(keep, left, is_cut=is_cut, is_open=look.has_superfluous_open),
             )
+            self._erasure.cut_at(job, newest)
 
     def _next_look_at(self, keep: Keep, left: list[int | None], *, is_cut: bool, is_open: bool) -> int | None:
         """When the oldest that is left is too old. What is open may be superfluous when it has ended."""
@@ -258,61 +266,13 @@ class Pruner:
             return soon
         return later if soon is None else min(soon, later)
 
-    def _set_next(self, job: _Job, trim_at: int, look_at: int | None) -> None:
-        self._nexts.append((min(trim_at, NEVER), look_at, job.number))
-
-    def _write(self) -> None:
-        dialect = self._dialect
-        dialect.delete("outputs", "run_key, number", self._outputs)
-        history.delete(dialect, self._attempts)
-        dialect.delete("skips", "job_no, first_at, last_at", self._skips)
-        dialect.set_column("states", "trim_at", "job_no", [(trim, job) for trim, _, job in self._nexts])
-        dialect.set_column("states", "look_at", "job_no", [(look, job) for _, look, job in self._nexts])
-
-
-def _surplus(walked: Walked, opened: int, keep: Keep, since: int | None) -> list[Past]:
-    """The attempts that are not kept."""
-    orders = _orders(walked.rows, opened)
-    ended = {order: row for order, row in orders.items() if row[3] == _ENDED}
-    found = superfluous(
-        [(order, _instant(row[5]), row[4] == _SUCCEEDED) for order, row in ended.items()],
-        max(orders, default=opened),
-        keep,
-        since,
-    )
-    return [ended[order] for order in found]
-
-
-def _orders(rows: list[Past], opened: int) -> dict[int, Past]:
-    """Attempts in the order of their opening. Older programs do not number theirs: there time decides."""
-    found = {row[6]: row for row in rows}
-    if 0 not in found:
-        return found
-    unnumbered = [row for row in rows if not row.seq]
-    found = {row.seq: row for row in rows if row.seq}
-    unnumbered.sort(key=lambda row: (_instant(row.at) or 0, row.number))
-    newest = max((_instant(row.at) or 0 for row in found.values()), default=0)
-    later = [row for row in unnumbered if found and (_instant(row.at) or 0) > newest]
-    earlier = unnumbered[: len(unnumbered) - len(later)]
-    found |= {opened + place: row for place, row in enumerate(later, start=1)}
-    found |= {-place: row for place, row in enumerate(reversed(earlier))}
-    return found
-
-
-def _is_linked_through(walked: Walked, gone: list[Past], newest_at: int | None) -> bool:
-    """Whether something that stays is found by a link of something that goes."""
-    ids = set(map(id, gone))
-    left = {row[0] for row in walked.rows if id(row) not in ids}
-    return newest_at not in left or not left.isdisjoint([row[7] for row in gone])
+    def _set_next(self, job: Counted, trim_at: int, look_at: int | None) -> None:
+        self._erasure.trim_at(job.number, trim_at)
+        self._erasure.look_at(job.number, look_at)
 
 
 def _is_count(value: object) -> bool:
     return type(value) is int and 0 <= value < ABSURD
-
-
-def _instant(value: object) -> int | None:
-    """A number; what is damaged has no age."""
-    return value if isinstance(value, int) else None
 
 
 def keep_of(shelf: Shelf, policy_no: int) -> Keep | None:

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime, timedelta
+from random import Random
 
 import pytest
 
@@ -38,6 +39,11 @@ def ended(at: datetime, outcome: Outcome = Outcome.SUCCEEDED, number: int = 1) -
         KEY, number, Trigger.SCHEDULE, AttemptState.ENDED, at,
         node="a", token=number, claimed_at=at, started_at=at, finished_at=at, outcome=outcome,
     )  # fmt: skip
+
+
+def _at_its_end(attempt: Attempt) -> Attempt:
+    at = attempt.scheduled_for
+    return attempt._replace(state=AttemptState.ENDED, outcome=Outcome.SUCCEEDED, finished_at=at)
 
 
 async def remember(stage: Stage, attempts: Sequence[Attempt], keep: Keep, last: int | None = -1) -> None:
@@ -262,6 +268,35 @@ class HistoryContract(Contract):
         await stage.store.update(KEY, write_down([ended(stage.now - 81 * MINUTE)]))
         assert await prune_all(stage) == 10
         assert len(await stage.runs()) == 10
+
+    @pytest.mark.parametrize("seed", range(3))
+    @scenario
+    async def test_of_a_life_of_many_cuts_the_last_so_many_are_found(self, stage: Stage, seed: int) -> None:
+        """With backfills, second tries and attempts that are open for long, in any order."""
+        chance, keep = Random(seed), 5  # noqa: S311 - not for secrets
+        await remember(stage, [ended(stage.now)], Keep(last=keep, days=30))
+        opened = [ended(stage.now)]
+        for step in range(1, 90):
+            outcome = Outcome.SUCCEEDED if chance.random() < (0.8 if step < 45 else 0.05) else Outcome.FAILED
+            at, number = stage.now + step * MINUTE, 1
+            if (kind := chance.random()) < 0.1:
+                at = stage.now - step * MINUTE
+            elif kind < 0.2:
+                at, number = opened[-1].scheduled_for, opened[-1].number + 1
+            new = [ended(at, outcome, number)]
+            if chance.random() < 0.1:
+                new = [new[0]._replace(state=AttemptState.PENDING, outcome=None, finished_at=None)]
+            elif chance.random() < 0.3:
+                new += [_at_its_end(attempt) for attempt in opened if attempt.is_open]
+            await stage.store.update(KEY, write_down(new))
+            opened = [next((n for n in new if n.key == old.key), old) for old in opened] + new[:1]
+            await prune_all(stage)
+            found = await stage.runs(job=KEY)
+            assert found == await stage.runs()
+            successes = [attempt for attempt in opened if attempt.outcome is Outcome.SUCCEEDED]
+            due = {*opened[-keep:], *successes[-1:], *(attempt for attempt in opened if attempt.is_open)}
+            assert due <= set(found) <= set(opened)
+            assert len(found) <= 2 * keep + len(due)
 
     @scenario
     async def test_a_policy_that_keeps_less_counts_for_what_is_there(self, stage: Stage) -> None:
