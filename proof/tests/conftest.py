@@ -1,0 +1,5 @@
+"""What the tests of the test tools share."""
+
+from untraced import untraced
+
+__all__ = ["untraced"]
