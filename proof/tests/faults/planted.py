@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from foliot_proof.faults.deed import Kind
+from foliot_proof.faults.fault import Kind
 from foliot_proof.history.report import Code
 
 

@@ -9,11 +9,11 @@ from pathlib import Path
 
 from foliot.clock import SystemClock
 from foliot_proof.faults.database import file_problems
-from foliot_proof.faults.diary import Note, Times, read_diary
 from foliot_proof.faults.evidence import Evidence, read_ledger
 from foliot_proof.faults.host import Host
 from foliot_proof.faults.node import Orders
 from foliot_proof.faults.trial import Plan
+from foliot_proof.faults.witness_log import Note, Times, read_witness_log
 from foliot_proof.history.check import check
 from foliot_proof.history.facts import Fault, History
 from foliot_proof.history.report import Report
@@ -43,7 +43,7 @@ class Stage:
 
     async def start(self) -> None:
         for host in self.hosts:
-            orders = Orders(url=self.url, host=host.name, diary=str(self.folder / "diary.jsonl"))
+            orders = Orders(url=self.url, host=host.name, witness_log=str(self.folder / "witness_log.jsonl"))
             await host.start(orders)
 
     async def stop(self) -> None:
@@ -56,7 +56,11 @@ class Stage:
         await CLOCK.wait(timedelta(seconds=seconds))
 
     def notes(self, what: str) -> list[Note]:
-        return [note for note in read_diary(self.folder / "diary.jsonl", self.times) if note.what == what]
+        return [
+            note
+            for note in read_witness_log(self.folder / "witness_log.jsonl", self.times)
+            if note.what == what
+        ]
 
     async def until(self, is_so: Callable[[], bool], seconds: float) -> float:
         """Wait until something is so; how long that took."""
@@ -68,7 +72,7 @@ class Stage:
 
     async def judge(self) -> tuple[Report, History]:
         """The checker's report; what it does not look at must be well."""
-        notes = read_diary(self.folder / "diary.jsonl", self.times)
+        notes = read_witness_log(self.folder / "witness_log.jsonl", self.times)
         evidence = Evidence(self.hosts, notes, await read_ledger(self.url), self.times)
         assert [*evidence.problems(), *file_problems(self.url)] == [], self.log[-2000:]
         history = evidence.history(self.times.now(), PLAN.bounds, self.faults)

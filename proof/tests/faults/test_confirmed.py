@@ -10,7 +10,7 @@ import pytest
 from foliot.model.attempt import Attempt, AttemptState, Outcome, Trigger
 from foliot_proof.faults import workload
 from foliot_proof.faults.confirmed import lost_endings
-from foliot_proof.faults.diary import Note
+from foliot_proof.faults.witness_log import Note
 
 AT = datetime(2026, 3, 1, 12, tzinfo=UTC)
 ROW = Attempt("app/tick", 1, Trigger.SCHEDULE, AttemptState.ENDED, AT, token=7, outcome=Outcome.SUCCEEDED)

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from foliot_proof.faults.diary import Note, Times
 from foliot_proof.faults.evidence import Evidence, Ledger
 from foliot_proof.faults.host import Host, Life
 from foliot_proof.faults.node import Orders
+from foliot_proof.faults.witness_log import Note, Times
 
 START = datetime(2026, 3, 1, 12, tzinfo=UTC)
 
@@ -21,7 +21,7 @@ def note(what: str, seconds: float, revision: str = "new", host: str = "host-0")
 
 
 DECLARING = note("declaring", 10)
-ORDERS = Orders(url="", host="", diary="")
+ORDERS = Orders(url="", host="", witness_log="")
 
 
 def hosts() -> list[Host]:

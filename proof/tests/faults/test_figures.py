@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from foliot.model.attempt import Attempt, AttemptState, Outcome, Trigger
-from foliot_proof.faults.deed import Deed, Kind
-from foliot_proof.faults.diary import Note, Times
+from foliot_proof.faults.fault import InjectedFault, Kind
 from foliot_proof.faults.figures import Figures, measure
+from foliot_proof.faults.witness_log import Note, Times
 from foliot_proof.history.facts import Bounds, Fault, History, Host, Identity, Mark, Trouble, Witness
 
 TIMES = Times()
@@ -27,10 +27,10 @@ def note(what: str, seconds: float, host: str = "a", since: float = 0.0, **facts
     return Note(what, host, at(seconds), {"since": reading, **facts})
 
 
-def deed(
+def injury(
     kind: Kind, begin: float, end: float, host: str | None = "a", *, words: str = "", bites: int = 1
-) -> Deed:
-    return Deed(kind, host, at(begin), at(end), words, bites)
+) -> InjectedFault:
+    return InjectedFault(kind, host, at(begin), at(end), words, bites)
 
 
 def attempt(claimed: float, finished: float | None, number: int = 1, **facts: Any) -> Attempt:
@@ -50,21 +50,21 @@ def history(*attempts: Attempt, faults: tuple[Fault, ...] = (), witness: tuple[W
 
 
 def test_who_was_cut_off_is_back_with_the_first_claim() -> None:
-    deeds = [deed(Kind.CUT, 10, 12), deed(Kind.RESTART, 20, 22, host=None)]
+    injected = [injury(Kind.CUT, 10, 12), injury(Kind.RESTART, 20, 22, host=None)]
     notes = [note("trouble", 11), note("back", 12.5), note("back", 23), note("back", 24, host="b")]
-    found = measure(history(), deeds, notes, TIMES)
+    found = measure(history(), injected, notes, TIMES)
     assert found.felt == {Kind.CUT: 1, Kind.RESTART: 0}
     assert found.back == {Kind.CUT: [0.5], Kind.RESTART: [1.0, 2.0]}
 
 
-@pytest.mark.parametrize("other", [deed(Kind.KILL, 12.2, 12.2), deed(Kind.RESTART, 11, 13, host=None)])
-def test_where_two_faults_meet_nothing_is_measured(other: Deed) -> None:
-    found = measure(history(), [deed(Kind.CUT, 10, 12), other], [note("back", 12.5)], TIMES)
+@pytest.mark.parametrize("other", [injury(Kind.KILL, 12.2, 12.2), injury(Kind.RESTART, 11, 13, host=None)])
+def test_where_two_faults_meet_nothing_is_measured(other: InjectedFault) -> None:
+    found = measure(history(), [injury(Kind.CUT, 10, 12), other], [note("back", 12.5)], TIMES)
     assert Kind.CUT not in found.back
 
 
 def test_a_fault_that_hurt_nobody_is_none() -> None:
-    found = measure(history(), [deed(Kind.CUT, 10, 12, bites=0)], [note("back", 13)], TIMES)
+    found = measure(history(), [injury(Kind.CUT, 10, 12, bites=0)], [note("back", 13)], TIMES)
     assert (found.felt, found.back) == ({}, {})
 
 
@@ -75,7 +75,7 @@ def test_a_run_that_was_lost_is_taken_over(troubled: str | None, found: dict[Kin
     lost = attempt(9, 14, node="n-a", outcome=Outcome.LOST)
     again = attempt(14.5, 15, number=2, node="n-b", outcome=Outcome.SUCCEEDED)
     faults = (Fault(Trouble.PARTITIONED, at(11), at(12), troubled),) if troubled else ()
-    measured = measure(history(lost, again, faults=faults), [deed(Kind.KILL, 10, 10)], [], TIMES)
+    measured = measure(history(lost, again, faults=faults), [injury(Kind.KILL, 10, 10)], [], TIMES)
     assert measured.recovered == found
 
 
@@ -83,29 +83,29 @@ def test_who_has_to_wait_its_turn_is_not_measured() -> None:
     lost = attempt(9, 14, node="n-a", outcome=Outcome.LOST)
     again = attempt(18, 19, number=2, node="n-b", outcome=Outcome.SUCCEEDED)
     other = attempt(13, 17, node="n-b", outcome=Outcome.SUCCEEDED)._replace(scheduled_for=at(12))
-    found = measure(history(lost, again, other), [deed(Kind.KILL, 10, 10)], [], TIMES)
+    found = measure(history(lost, again, other), [injury(Kind.KILL, 10, 10)], [], TIMES)
     assert found.recovered == {}
 
 
-OUTAGE = deed(Kind.RESTART, 10, 14, host=None)
+OUTAGE = injury(Kind.RESTART, 10, 14, host=None)
 
 
 @pytest.mark.parametrize(
-    ("deeds", "fault", "is_robbed"),
+    ("injected", "fault", "is_robbed"),
     [
         ([OUTAGE], Trouble.PARTITIONED, True),
         ([OUTAGE], Trouble.PAUSED, False),
         ([OUTAGE], Trouble.DOWN, False),
-        ([OUTAGE, deed(Kind.CUT, 11, 12)], Trouble.PARTITIONED, False),
-        ([OUTAGE, deed(Kind.CUT, 11, 12, host="b")], Trouble.PARTITIONED, True),
-        ([deed(Kind.RESTART, 20, 24, host=None)], Trouble.PARTITIONED, False),
+        ([OUTAGE, injury(Kind.CUT, 11, 12)], Trouble.PARTITIONED, False),
+        ([OUTAGE, injury(Kind.CUT, 11, 12, host="b")], Trouble.PARTITIONED, True),
+        ([injury(Kind.RESTART, 20, 24, host=None)], Trouble.PARTITIONED, False),
     ],
 )
 def test_an_outage_of_the_store_takes_nothing_from_a_node_that_lives(
-    deeds: list[Deed], fault: Trouble, *, is_robbed: bool
+    injected: list[InjectedFault], fault: Trouble, *, is_robbed: bool
 ) -> None:
     lost = attempt(9, 15, node="n-a", outcome=Outcome.LOST)
-    found = measure(history(lost, faults=(Fault(fault, at(11), at(12), "a"),)), deeds, [], TIMES)
+    found = measure(history(lost, faults=(Fault(fault, at(11), at(12), "a"),)), injected, [], TIMES)
     assert bool(found.robbed) == is_robbed
     assert any("by an outage" in problem for problem in found.problems(is_server=True)) == is_robbed
 
@@ -132,32 +132,32 @@ def test_who_does_not_renew_in_the_time_that_it_has_is_rightly_buried_and_too_sl
 
 
 @pytest.mark.parametrize(
-    ("lost", "deeds", "faults"),
+    ("lost", "injected", "faults"),
     [
         ((9, 20, "n-a"), [OUTAGE], (Fault(Trouble.PAUSED, at(15), at(16), "a"),)),
-        ((9, 20, "n-a"), [OUTAGE, deed(Kind.CUT, 16, 17)], ()),
+        ((9, 20, "n-a"), [OUTAGE, injury(Kind.CUT, 16, 17)], ()),
         ((15, 20, "n-a"), [OUTAGE], ()),
-        ((9, 20, "n-a"), [deed(Kind.RESTART, 21, 24, host=None)], ()),
+        ((9, 20, "n-a"), [injury(Kind.RESTART, 21, 24, host=None)], ()),
     ],
     ids=["it stood still", "it was cut off", "claimed after the outage", "lost before the outage"],
 )
 def test_what_something_else_may_have_cost_is_not_laid_to_slowness(
-    lost: tuple[float, float, str], deeds: list[Deed], faults: tuple[Fault, ...]
+    lost: tuple[float, float, str], injected: list[InjectedFault], faults: tuple[Fault, ...]
 ) -> None:
     claimed, finished, node = lost
     told = history(attempt(claimed, finished, node=node, outcome=Outcome.LOST), faults=faults)
-    assert measure(told, deeds, [], TIMES).unrenewed == {}
+    assert measure(told, injected, [], TIMES).unrenewed == {}
 
 
 def test_slowness_is_counted_from_the_last_outage() -> None:
-    again = deed(Kind.RESTART, 30, 34, host=None)
+    again = injury(Kind.RESTART, 30, 34, host=None)
     lost = attempt(9, 37, node="n-a", outcome=Outcome.LOST)
     (seconds,) = measure(history(lost), [OUTAGE, again], [], TIMES).unrenewed.values()
     assert seconds == pytest.approx(3)
 
 
 def test_a_claim_whose_answer_was_lost_is_settled_when_it_starts_or_ends() -> None:
-    cut = deed(Kind.CUTCOMMIT, 10, 10, words="COMMIT of a claim: its answer")
+    cut = injury(Kind.CUTCOMMIT, 10, 10, words="COMMIT of a claim: its answer")
     started = attempt(9.9, 20, node="n-a", outcome=Outcome.SUCCEEDED)
     seen = Witness(Mark.START, "app/x", started.run_key, 1, 1, "n-a", at(11.25))
     assert measure(history(started, witness=(seen,)), [cut], [], TIMES).settled == (1.25,)
@@ -176,9 +176,9 @@ def test_the_slowest_call_is_one_in_which_the_process_did_not_stand_still() -> N
 
 
 def test_failed_calls_are_explained_by_somebodys_fault_or_by_none() -> None:
-    deeds = [deed(Kind.CUT, 10, 12), deed(Kind.STOP, 30, 36, host="b")]
+    injected = [injury(Kind.CUT, 10, 12), injury(Kind.STOP, 30, 36, host="b")]
     notes = [note("trouble", 11), note("trouble", 31), note("trouble", 50)]
-    assert measure(history(), deeds, notes, TIMES).blame == {"own": 1, "of others": 1, "none known": 1}
+    assert measure(history(), injected, notes, TIMES).blame == {"own": 1, "of others": 1, "none known": 1}
 
 
 @pytest.mark.parametrize(

@@ -26,7 +26,7 @@ def test_a_first_start_that_is_killed_leaves_nothing_in_the_way(tmp_path: Path) 
 
 
 async def _be_born(stage: Stage, url: str, chance: Random) -> None:
-    orders = Orders(url=url, host="host-0", diary=str(stage.folder / "diary.jsonl"))
+    orders = Orders(url=url, host="host-0", witness_log=str(stage.folder / "witness_log.jsonl"))
     for _ in range(KILLS):
         await stage.host.start(orders)
         await stage.wait(chance.uniform(0, 0.06))

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from foliot_proof.faults import trap
-from foliot_proof.faults.nemesis import Kind
+from foliot_proof.faults.fault_injector import Kind
 from foliot_proof.faults.trial import Plan, Verdict, run_trial
 
 KILL, FAILPOINT, STOP, TERM, CLOCK = Kind.KILL, Kind.FAILPOINT, Kind.STOP, Kind.TERM, Kind.CLOCK
@@ -59,7 +59,7 @@ def test_nothing_is_lost_and_nothing_runs_twice(plans: list[Plan], tmp_path: Pat
         assert verdict.is_clean, str(verdict)
         assert verdict.kills >= plan.kills or verdict.seconds >= plan.seconds, str(verdict)
         assert CLOCK in plan.kinds or verdict.report.measures.excused < 0.5, str(verdict)
-        assert all(verdict.deeds[kind] > 0 for kind in plan.kinds), str(verdict)
+        assert all(verdict.injected[kind] > 0 for kind in plan.kinds), str(verdict)
         assert verdict.notes["start"] > 30, str(verdict)
 
 

@@ -12,12 +12,12 @@ from rich.console import Console
 from foliot.testing.servers import binaries
 from foliot_proof.faults.__main__ import main
 from foliot_proof.faults.database import Database, reach
-from foliot_proof.faults.deed import Deed, Kind
-from foliot_proof.faults.diary import Diary, Times
 from foliot_proof.faults.display import _Picture
+from foliot_proof.faults.fault import InjectedFault, Kind
+from foliot_proof.faults.fault_injector import FaultInjector
 from foliot_proof.faults.host import Host
-from foliot_proof.faults.nemesis import Nemesis
 from foliot_proof.faults.node import Orders
+from foliot_proof.faults.witness_log import Times, WitnessLog
 
 
 def test_a_trial_tells_its_verdict_and_writes_its_figures(
@@ -33,7 +33,7 @@ def test_a_trial_tells_its_verdict_and_writes_its_figures(
     assert told["attempts"] > 0
     assert {"start_lag", "recovered", "slowest_of_deadline", "unknown_outcomes"} <= told.keys()
     kept = {file.name for file in (tmp_path / "evidence").iterdir()}
-    assert {"diary.jsonl", "history.jsonl", "nodes.log", "store.db"} <= kept
+    assert {"witness_log.jsonl", "history.jsonl", "nodes.log", "store.db"} <= kept
 
 
 @pytest.mark.parametrize(
@@ -73,19 +73,21 @@ def test_faults_that_there_are_not_are_answered_with_those_that_there_are(
 
 
 def test_the_picture_tells_what_is_up_and_what_is_done(tmp_path: Path) -> None:
-    times, file = Times(), tmp_path / "diary.jsonl"
-    orders = Orders(url="", host="", diary=str(file))
-    nemesis = Nemesis(
+    times, file = Times(), tmp_path / "witness_log.jsonl"
+    orders = Orders(url="", host="", witness_log=str(file))
+    injector = FaultInjector(
         orders, times, Database("sqlite:///x"), kinds=(Kind.KILL,), kills=10, seconds=60, steps=()
     )
-    nemesis.hosts = [Host("host-0", times, tmp_path / "log"), Host("host-1", times, tmp_path / "log")]
-    nemesis.now_doing["host-1"] = Kind.CUT
-    nemesis.hosts[1].cut_off()
-    nemesis.deeds.append(Deed(Kind.BLACKHOLE, "host-0", times.now(), times.now(), "both ways", bites=0))
-    nemesis.counts["kill"] = 3
-    Diary(str(file), "host-0").note("trouble")
+    injector.hosts = [Host("host-0", times, tmp_path / "log"), Host("host-1", times, tmp_path / "log")]
+    injector.now_doing["host-1"] = Kind.CUT
+    injector.hosts[1].cut_off()
+    injector.injected.append(
+        InjectedFault(Kind.BLACKHOLE, "host-0", times.now(), times.now(), "both ways", bites=0)
+    )
+    injector.counts["kill"] = 3
+    WitnessLog(str(file), "host-0").note("trouble")
     console = Console(file=io.StringIO(), width=100)
-    console.print(_Picture().draw("injuring", nemesis))
+    console.print(_Picture().draw("injuring", injector))
     assert isinstance(console.file, io.StringIO)
     shown = console.file.getvalue()
     for part in ("injuring", "host-1", "partitioned", "cut", "3 kills", "failed: 1", "both ways, in vain"):

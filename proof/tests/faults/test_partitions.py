@@ -13,7 +13,7 @@ from uuid import uuid4
 import pytest
 
 from foliot_proof.faults import trap
-from foliot_proof.faults.nemesis import Kind
+from foliot_proof.faults.fault_injector import Kind
 from foliot_proof.faults.trial import Plan, Verdict, run_trial
 
 KILL, FAILPOINT, STOP, TERM = Kind.KILL, Kind.FAILPOINT, Kind.STOP, Kind.TERM
@@ -49,7 +49,7 @@ def try_all(folder: Path, *plans: Plan) -> list[Verdict]:
         assert verdict.is_clean, str(verdict)
         assert verdict.report.measures.excused < 0.5, str(verdict)
         assert verdict.notes["start"] > 20, str(verdict)
-        assert any(verdict.deeds[kind] for kind in plan.kinds), f"nothing bit\n{verdict}"
+        assert any(verdict.injected[kind] for kind in plan.kinds), f"nothing bit\n{verdict}"
     return verdicts
 
 
@@ -81,7 +81,7 @@ def test_a_network_that_fails_costs_no_run(server_url: str, tmp_path: Path) -> N
 
 def check_lost_answers(plan: Plan, verdict: Verdict) -> None:
     """A commit was carried out, and its node never told: its runs start all the same, and the node lives."""
-    assert verdict.deeds["start"] == plan.nodes, "no node has died"
+    assert verdict.injected["start"] == plan.nodes, "no node has died"
     assert verdict.figures.settled, f"no claim was hit\n{verdict}"
     assert max(verdict.figures.settled) < plan.lease + 5
     # Who stands still for longer than a lease, on a busy machine, is buried all the same.
@@ -98,7 +98,7 @@ def test_deaths_standstills_and_a_server_that_crashes_cost_no_run(server_url: st
     )
     assert crashed.figures.felt[RESTART] > 0, str(crashed)
     assert crashed.figures.back[RESTART], "everybody was back, without being started again"
-    assert stopped.notes["identity"] > stopped.deeds["start"], "who stood still was buried, and rose again"
+    assert stopped.notes["identity"] > stopped.injected["start"], "who stood still was buried, and rose again"
     assert len(trapped.trapped) >= 7, str(trapped)
     assert killed.kills > 0
 
@@ -108,6 +108,6 @@ def test_what_cannot_be_had_is_refused(tmp_path: Path) -> None:
         asyncio.run(run_trial(Plan(kinds=(CUT,)), tmp_path))
     with pytest.raises(ValueError, match="only a server of the harness's own"):
         asyncio.run(run_trial(Plan(store="postgresql://127.0.0.1:1/x", kinds=(RESTART,)), tmp_path))
-    (tmp_path / "diary.jsonl").touch()
+    (tmp_path / "witness_log.jsonl").touch()
     with pytest.raises(ValueError, match="another trial"):
         asyncio.run(run_trial(Plan(), tmp_path))

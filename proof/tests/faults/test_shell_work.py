@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from foliot_proof.faults import shell_work
-from foliot_proof.faults.diary import Note
+from foliot_proof.faults.witness_log import Note
 
 START = datetime(2026, 3, 1, 12, tzinfo=UTC)
 

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from foliot.model.attempt import Outcome, Trigger
 from foliot.model.policy import Misfire, MisfireMode, OnLost, Overlap, OverlapMode, Policy, Retry
 from foliot_proof.history import History, Operation, Trouble
-from history.tale import BOUNDS, DAY, Tale
+from history.case_builder import BOUNDS, DAY, CaseBuilder
 
 RULES = {"* * * * *": 60, "*/5 * * * *": 300, "*/15 * * * *": 900, "@every 90s": 90, "@every 7m": 420}
 HOSTS = ("a", "b", "c")
@@ -82,14 +82,14 @@ class Perfect:
         self.is_stormy = is_stormy
         self.begin = DAY + timedelta(hours=8)
         self.end = self.begin + timedelta(hours=hours or self.rng.choice([1, 2, 4]))
-        self.tale = Tale(self.end + timedelta(minutes=30), HOSTS)
+        self.case = CaseBuilder(self.end + timedelta(minutes=30), HOSTS)
         self.down: dict[str, list[Span]] = {host: [] for host in HOSTS}
 
     def tell(self) -> History:
         self._break_things()
         for number in range(self.rng.randint(1, 3)):
             self._tell_job(f"s/job{number}")
-        return self.tale.history()
+        return self.case.history()
 
     # -- faults ------------------------------------------------------------------------------------
 
@@ -108,7 +108,7 @@ class Perfect:
         span, gap = Span(at, min(at + seconds(length), self.end)), seconds(10)
         if all(span.end + gap < other.begin or span.begin - gap > other.end for other in self.down[host]):
             self.down[host] = sorted([*self.down[host], span])
-            self.tale.fault(Trouble.DOWN, span.begin, span.end, host)
+            self.case.fault(Trouble.DOWN, span.begin, span.end, host)
 
     def _up(self, since: datetime) -> tuple[datetime, str]:
         """The first moment at which a host can take something and has a while to do so."""
@@ -142,19 +142,19 @@ class Perfect:
         rule = self.rng.choice(rules)
         declared = self.begin + seconds(self.rng.uniform(0, 300))
         told = {field: getattr(policy, field) for field in ("misfire", "overlap", "retry", "on_lost")}
-        self.tale.declare(declared, rule, name, **told)
+        self.case.declare(declared, rule, name, **told)
         life = Life(name, policy, _grid(rule, declared, self.end), declared, self.end)
         if self.rng.random() < 0.4:
             self._live_with_a_pause(life, declared)
         self._live(life)
-        self.tale.change(Operation.REMOVE, self.end, name)
+        self.case.change(Operation.REMOVE, self.end, name)
         self._pass_over(life, self.end, "the job was removed")
 
     def _live_with_a_pause(self, life: Life, declared: datetime) -> None:
         begin = declared + (self.end - declared) * self.rng.uniform(0.1, 0.6)
         end = begin + (self.end - begin) * self.rng.uniform(0.1, 0.8)
-        self.tale.change(Operation.PAUSE, begin, life.name)
-        self.tale.change(Operation.RESUME, end, life.name)
+        self.case.change(Operation.PAUSE, begin, life.name)
+        self.case.change(Operation.RESUME, end, life.name)
         life.until = begin
         self._live(life)
         self._pass_over(life, end, "the job was paused")
@@ -166,7 +166,7 @@ class Perfect:
 
     def _skip(self, life: Life, slots: list[datetime], reason: str) -> None:
         if slots:
-            self.tale.skip(slots[0], slots[-1], reason, life.name)
+            self.case.skip(slots[0], slots[-1], reason, life.name)
 
     def _live(self, life: Life) -> None:
         """Take occurrence after occurrence, until time is up."""
@@ -227,7 +227,7 @@ class Perfect:
     def _drop(self, life: Life, start: Start, at: datetime) -> None:
         """What was to begin never does."""
         slot, trigger, covers, number = start.slot, start.trigger, start.covers, start.number
-        self.tale.drop(slot, at, number=number, job=life.name, trigger=trigger, covers=covers)
+        self.case.drop(slot, at, number=number, job=life.name, trigger=trigger, covers=covers)
 
     def _attempt(self, life: Life, start: Start) -> tuple[Outcome, datetime]:
         takes = self.rng.choice([2, 20, 45, 100, 400]) * self.rng.uniform(0.5, 1)
@@ -241,10 +241,10 @@ class Perfect:
         }  # fmt: skip
         crash = self._crash(start.host, start.at, end)
         if crash is None:
-            self.tale.run(start.slot, outcome=outcome, end=end, **facts)
+            self.case.run(start.slot, outcome=outcome, end=end, **facts)
             return outcome, end
         lost_at, _ = self._up(crash + BOUNDS.lease + seconds(self.rng.uniform(0.5, 8)))
-        self.tale.run(start.slot, outcome=Outcome.LOST, lost_at=lost_at, **facts)
+        self.case.run(start.slot, outcome=Outcome.LOST, lost_at=lost_at, **facts)
         return Outcome.LOST, lost_at
 
     def _is_replaced(self, life: Life, end: datetime) -> bool:

@@ -23,8 +23,8 @@ from foliot_proof.history import (
     to_json,
     to_lines,
 )
+from history.case_builder import JOB, CaseBuilder, clock
 from history.legal import draw_history
-from history.tale import JOB, Tale, clock
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -42,16 +42,16 @@ def test_a_history_comes_back_as_it_was(seed: int) -> None:
 
 
 def test_policies_keep_what_is_not_their_default() -> None:
-    tale = Tale().declare(
+    case = CaseBuilder().declare(
         retry=Retry(max=None, delay="90s", backoff=2, jitter=0.5, is_preempted=True),
         keep=Keep(last=None, days=None),
         misfire=Misfire(mode=MisfireMode.ALL, limit=7, grace=timedelta(0)),
         overlap=parallel(),
         timeout=timedelta(minutes=1),
     )
-    tale.change(Operation.CANCEL, "10:00", subject="x", verdict=Verdict.UNKNOWN, answered_at=clock("10:01"))
-    tale.fault(Trouble.CLOCK, "10:00", None, None, offset=timedelta(hours=-1), slack=timedelta(seconds=1))
-    assert from_lines(to_lines(tale.history())) == tale.history()
+    case.change(Operation.CANCEL, "10:00", subject="x", verdict=Verdict.UNKNOWN, answered_at=clock("10:01"))
+    case.fault(Trouble.CLOCK, "10:00", None, None, offset=timedelta(hours=-1), slack=timedelta(seconds=1))
+    assert from_lines(to_lines(case.history())) == case.history()
 
 
 def test_a_fact_is_one_line_of_plain_json() -> None:
@@ -62,5 +62,5 @@ def test_a_fact_is_one_line_of_plain_json() -> None:
 
 
 def test_lines_without_bounds_are_judged_by_the_usual_ones() -> None:
-    lines = [line for line in to_lines(Tale().history()) if "Bounds" not in line]
+    lines = [line for line in to_lines(CaseBuilder().history()) if "Bounds" not in line]
     assert from_lines(lines).bounds == Bounds()

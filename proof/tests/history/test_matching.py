@@ -11,7 +11,7 @@ from foliot.model.attempt import Outcome
 from foliot_proof.history import Mark, Trouble
 from foliot_proof.history.check import open_cases
 from foliot_proof.history.matching import count_matches, unmatched
-from history.tale import Tale, clock
+from history.case_builder import CaseBuilder, clock
 from history.twins import codes
 
 
@@ -58,37 +58,37 @@ def test_a_hundred_thousand_targets_are_no_matter() -> None:
     assert count_matches(targets, range(100_000)) == 100_000
 
 
-def blind(tale: Tale) -> list[str]:
+def blind(built: CaseBuilder) -> list[str]:
     """What the blind check says on its own; in a report it speaks only where no other rule has."""
-    (case,) = open_cases(tale.history())
+    (case,) = open_cases(built.history())
     return [finding.text for finding in unmatched(case)]
 
 
 def test_seen_starts_match_what_was_owed() -> None:
-    tale = Tale().declare().outage("10:05", "10:12").runs("10:00").run("10:10", start="10:12:05")
-    tale.run("10:20", outcome=Outcome.FAILED).run(
+    case = CaseBuilder().declare().outage("10:05", "10:12").runs("10:00").run("10:10", start="10:12:05")
+    case.run("10:20", outcome=Outcome.FAILED).run(
         "10:30", outcome=Outcome.LOST, lost_at="10:30:50", seen=False
     )
-    assert blind(tale) == []
+    assert blind(case) == []
 
 
 @pytest.mark.parametrize("missing", [0, 1, 3])
 def test_a_start_that_nobody_saw_is_missed(missing: int) -> None:
-    tale = Tale().declare().runs("10:00", "10:10", "10:20", "10:30")
-    del tale.witness[missing * 2]
-    assert blind(tale) == ["blind: of 4 occurrences that were to start, 3 can have been seen to"]
+    case = CaseBuilder().declare().runs("10:00", "10:10", "10:20", "10:30")
+    del case.witness[missing * 2]
+    assert blind(case) == ["blind: of 4 occurrences that were to start, 3 can have been seen to"]
 
 
 def test_a_start_at_another_time_is_not_that_of_the_occurrence() -> None:
-    tale = Tale().declare().runs("10:00", "10:10", "10:20", "10:30")
-    tale.witness[2] = tale.witness[2]._replace(at=clock("10:15"))
-    assert blind(tale) == ["blind: of 4 occurrences that were to start, 3 can have been seen to"]
+    case = CaseBuilder().declare().runs("10:00", "10:10", "10:20", "10:30")
+    case.witness[2] = case.witness[2]._replace(at=clock("10:15"))
+    assert blind(case) == ["blind: of 4 occurrences that were to start, 3 can have been seen to"]
 
 
 def test_who_claimed_in_time_may_have_been_held_up() -> None:
-    tale = Tale().declare().runs("10:00").fault(Trouble.PAUSED, "10:10:00.5", "10:10:18")
-    tale.run("10:10", seen=False).runs("10:20", "10:30")
-    late = tale.attempts[1]
-    tale.see(Mark.START, late, "10:10:18.1").see(Mark.END, late, "10:10:30")
-    assert codes(tale) == set()
-    assert blind(tale) == []
+    case = CaseBuilder().declare().runs("10:00").fault(Trouble.PAUSED, "10:10:00.5", "10:10:18")
+    case.run("10:10", seen=False).runs("10:20", "10:30")
+    late = case.attempts[1]
+    case.see(Mark.START, late, "10:10:18.1").see(Mark.END, late, "10:10:30")
+    assert codes(case) == set()
+    assert blind(case) == []

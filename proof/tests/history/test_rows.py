@@ -6,7 +6,7 @@ import pytest
 
 from foliot.model.attempt import Attempt, AttemptState, Outcome, Trigger
 from foliot_proof.history.rows import Row, Run
-from history.tale import clock
+from history.case_builder import clock
 
 LOST, FAILED, OK = Outcome.LOST, Outcome.FAILED, Outcome.SUCCEEDED
 FIRST, RETRY, AGAIN, ASKED = Trigger.SCHEDULE, Trigger.RETRY, Trigger.LOST, Trigger.BACKFILL

@@ -18,7 +18,7 @@ from foliot_proof.history.spans import (
     shared,
     touches,
 )
-from history.tale import clock
+from history.case_builder import clock
 
 Minutes = list[tuple[int, int]]
 SPANS = st.lists(st.tuples(st.integers(0, 59), st.integers(0, 59)).map(lambda pair: (min(pair), max(pair))))

@@ -7,7 +7,7 @@ import pytest
 from foliot.model.policy import Policy
 from foliot_proof.history import Change, Definition, Operation, Rule, Verdict
 from foliot_proof.history.worlds import World, stretches
-from history.tale import JOB, clock
+from history.case_builder import JOB, clock
 
 OLD = Definition(Rule("*/10 * * * *"))
 NEW = Definition(Rule("*/7 * * * *"))

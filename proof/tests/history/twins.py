@@ -6,9 +6,9 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from foliot_proof.history import Code, History, check
-from history.tale import Tale
+from history.case_builder import CaseBuilder
 
-Tell = Callable[..., Tale | History]  # takes is_legal by its name
+Tell = Callable[..., CaseBuilder | History]  # takes is_legal by its name
 
 
 class Twin(NamedTuple):
@@ -36,5 +36,5 @@ class Twins(list[Twin]):
         return note
 
 
-def codes(told: Tale | History) -> set[Code]:
-    return set(check(told.history() if isinstance(told, Tale) else told).codes)
+def codes(told: CaseBuilder | History) -> set[Code]:
+    return set(check(told.history() if isinstance(told, CaseBuilder) else told).codes)

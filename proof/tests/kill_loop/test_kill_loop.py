@@ -18,7 +18,7 @@ from foliot_proof.kill_loop.life import BEGIN, STEP, STEPS, jobs
 from real_postgres import shared_url
 
 
-def mill(folder: Path, *options: str) -> tuple[int, dict[str, Any], str]:
+def kill_loop(folder: Path, *options: str) -> tuple[int, dict[str, Any], str]:
     told = folder / "told.json"
     command = [
         sys.executable,
@@ -36,7 +36,7 @@ def mill(folder: Path, *options: str) -> tuple[int, dict[str, Any], str]:
 
 
 def test_killed_at_every_step_a_file_keeps_its_promises(tmp_path: Path) -> None:
-    code, facts, said = mill(tmp_path, "--kills", "200")
+    code, facts, said = kill_loop(tmp_path, "--kills", "200")
     assert (code, facts["problems"]) == (0, 0), said
     assert facts["steps"].keys() >= set(STEPS), "each step was died at"
     assert facts["lost"] > 50, "and deaths were felt"
@@ -44,14 +44,14 @@ def test_killed_at_every_step_a_file_keeps_its_promises(tmp_path: Path) -> None:
 
 def test_killed_at_every_step_a_server_keeps_its_promises(tmp_path: Path) -> None:
     shared_url()  # who has no server, skips
-    code, facts, said = mill(tmp_path, "--kills", "60", "--store", "postgres")
+    code, facts, said = kill_loop(tmp_path, "--kills", "60", "--store", "postgres")
     assert (code, facts["problems"]) == (0, 0), said
     assert facts["steps"].keys() >= set(STEPS)
 
 
 @pytest.mark.parametrize("bug", ["answer_before_commit", "start_twice"])
 def test_a_planted_bug_is_found(tmp_path: Path, bug: str) -> None:
-    code, _, said = mill(tmp_path, "--kills", "20", "--bug", bug)
+    code, _, said = kill_loop(tmp_path, "--kills", "20", "--bug", bug)
     assert code == 1, said
     assert "EFFECT" in said
 

@@ -11,9 +11,9 @@ from pathlib import Path
 from foliot.testing.servers import MissingServerError
 from foliot_proof.faults.bug import BUGS
 from foliot_proof.faults.database import CannotTryError
-from foliot_proof.faults.deed import ON_THE_WAY
 from foliot_proof.faults.display import display
-from foliot_proof.faults.nemesis import Kind
+from foliot_proof.faults.fault import ON_THE_WAY
+from foliot_proof.faults.fault_injector import Kind
 from foliot_proof.faults.trial import Plan, Verdict, run_trial
 
 _USUAL = (Kind.KILL, Kind.FAILPOINT, Kind.STOP, Kind.TERM)

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from foliot.model.attempt import Attempt
 from foliot_proof.faults import workload
-from foliot_proof.faults.diary import Note
+from foliot_proof.faults.witness_log import Note
 
 
 def lost_endings(notes: Iterable[Note], attempts: Sequence[Attempt]) -> Iterator[str]:

@@ -13,7 +13,7 @@ from foliot.errors import FoliotError
 from foliot.testing.servers import PostgresServer, postgres_server
 from foliot.wiring import check_url, flaws_of, schema_of, sqlite_path
 from foliot_proof.faults import disk
-from foliot_proof.faults.deed import ON_THE_WAY, Kind
+from foliot_proof.faults.fault import ON_THE_WAY, Kind
 from foliot_proof.faults.proxy import Proxy
 
 POSTGRES = "postgres"  # instead of a URL: a server of the harness's own

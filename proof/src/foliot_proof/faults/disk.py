@@ -1,6 +1,6 @@
 """A disk that fails for a while under a node that runs: strace has the kernel answer with errors.
 
-Only calls about the store's own files fail, and only those of one process: the diary is still written.
+Only calls about the store's own files fail, and only those of one process: the witness log is still written.
 """
 
 from __future__ import annotations

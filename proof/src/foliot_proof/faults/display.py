@@ -13,9 +13,9 @@ from rich.table import Table
 from rich.text import Text
 
 from foliot.clock import SystemClock
-from foliot_proof.faults.deed import Deed
+from foliot_proof.faults.fault import InjectedFault
+from foliot_proof.faults.fault_injector import FaultInjector
 from foliot_proof.faults.host import Host
-from foliot_proof.faults.nemesis import Nemesis
 from foliot_proof.faults.trial import Show
 from foliot_proof.history.facts import Trouble
 
@@ -34,7 +34,7 @@ def display() -> Iterator[Show]:
         return
     with Live(console=console, refresh_per_second=5, transient=True) as live:
         picture = _Picture()
-        yield lambda phase, nemesis: live.update(picture.draw(phase, nemesis))
+        yield lambda phase, injector: live.update(picture.draw(phase, injector))
 
 
 class _Lines:
@@ -44,11 +44,11 @@ class _Lines:
         self._begin = _CLOCK.monotonic()
         self._next = _BETWEEN_LINES
 
-    def show(self, phase: str, nemesis: Nemesis) -> None:
+    def show(self, phase: str, injector: FaultInjector) -> None:
         elapsed = _CLOCK.monotonic() - self._begin
         if elapsed >= self._next:
             self._next += _BETWEEN_LINES
-            sys.stderr.write(f"{elapsed:4.0f} s  {phase}: {_counts(nemesis)}\n")
+            sys.stderr.write(f"{elapsed:4.0f} s  {phase}: {_counts(injector)}\n")
             sys.stderr.flush()
 
 
@@ -58,25 +58,25 @@ class _Picture:
     def __init__(self) -> None:
         self._begin = _CLOCK.monotonic()
 
-    def draw(self, phase: str, nemesis: Nemesis) -> Group:
+    def draw(self, phase: str, injector: FaultInjector) -> Group:
         """Everything, as it is now."""
         table = Table.grid(padding=(0, 3))
-        is_up = nemesis.database.is_up
+        is_up = injector.database.is_up
         table.add_row("store", _state("up" if is_up else "down", "green" if is_up else "red"), "")
-        for host in nemesis.hosts:
-            table.add_row(host.name, _health(host), nemesis.now_doing.get(host.name, ""))
+        for host in injector.hosts:
+            table.add_row(host.name, _health(host), injector.now_doing.get(host.name, ""))
         elapsed = Text(f"{phase}, {_CLOCK.monotonic() - self._begin:.0f} s")
-        bar = ProgressBar(total=1.0, completed=nemesis.progress, width=60)
-        done = [Text(_deed(deed), style="dim") for deed in nemesis.deeds[-_LATEST:]]
-        return Group(elapsed, bar, table, Text(_counts(nemesis)), *done)
+        bar = ProgressBar(total=1.0, completed=injector.progress, width=60)
+        done = [Text(_fault(fault), style="dim") for fault in injector.injected[-_LATEST:]]
+        return Group(elapsed, bar, table, Text(_counts(injector)), *done)
 
 
-def _counts(nemesis: Nemesis) -> str:
-    nemesis.tail.read_on()
-    noted, done = nemesis.tail.counts, nemesis.counts
-    injuries = sum(n for kind, n in done.items() if kind != "start") - nemesis.kills
+def _counts(injector: FaultInjector) -> str:
+    injector.tail.read_on()
+    noted, done = injector.tail.counts, injector.counts
+    injuries = sum(n for kind, n in done.items() if kind != "start") - injector.kills
     return (
-        f"{nemesis.kills} kills, {injuries} other faults, {done['start']} starts; "
+        f"{injector.kills} kills, {injuries} other faults, {done['start']} starts; "
         f"jobs: {noted['start']} starts, {noted['end']} ends; calls that failed: {noted['trouble']}"
     )
 
@@ -92,7 +92,9 @@ def _state(words: str, colour: str) -> Text:
     return Text(words, style=colour)
 
 
-def _deed(deed: Deed) -> str:
-    seconds = (deed.end - deed.begin).total_seconds()
-    vain = "" if deed.bites else ", in vain"
-    return f"{deed.begin:%H:%M:%S}  {deed.kind} {deed.host or 'store'} {seconds:.1f} s  {deed.words}{vain}"
+def _fault(fault: InjectedFault) -> str:
+    seconds = (fault.end - fault.begin).total_seconds()
+    vain = "" if fault.bites else ", in vain"
+    return (
+        f"{fault.begin:%H:%M:%S}  {fault.kind} {fault.host or 'store'} {seconds:.1f} s  {fault.words}{vain}"
+    )

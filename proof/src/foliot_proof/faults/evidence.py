@@ -13,8 +13,8 @@ from foliot.model.state import Skip
 from foliot.protocols import JobQuery, JobView, RunQuery
 from foliot.wiring import open_store
 from foliot_proof.faults import confirmed, shell_work, workload
-from foliot_proof.faults.diary import Note, Times
 from foliot_proof.faults.host import SLACK, Host, Life
+from foliot_proof.faults.witness_log import Note, Times
 from foliot_proof.history.facts import (
     Bounds,
     Change,

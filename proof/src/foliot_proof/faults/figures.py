@@ -15,8 +15,8 @@ from typing import Any
 
 from foliot.engine.settings import Settings
 from foliot.model.attempt import Attempt, Outcome
-from foliot_proof.faults.deed import ON_THE_WAY, Deed, Kind
-from foliot_proof.faults.diary import Note, Times
+from foliot_proof.faults.fault import ON_THE_WAY, InjectedFault, Kind
+from foliot_proof.faults.witness_log import Note, Times
 from foliot_proof.history.facts import History, Mark, Trouble
 from foliot_proof.history.hosts import Hosts
 
@@ -127,9 +127,11 @@ def _middle(times: Sequence[float]) -> float:
     return sorted(times)[len(times) // 2]
 
 
-def measure(history: History, deeds: Sequence[Deed], notes: Sequence[Note], times: Times) -> Figures:
+def measure(
+    history: History, injected: Sequence[InjectedFault], notes: Sequence[Note], times: Times
+) -> Figures:
     """Measure a trial that is over."""
-    looker = _Looker(history, deeds, notes, times)
+    looker = _Looker(history, injected, notes, times)
     robbed, unrenewed = looker.lost_by_outages()
     return Figures(
         lease=history.bounds.lease.total_seconds(),
@@ -147,11 +149,13 @@ def measure(history: History, deeds: Sequence[Deed], notes: Sequence[Note], time
 class _Looker:
     """Looks for one thing after another in what a trial has left."""
 
-    def __init__(self, history: History, deeds: Sequence[Deed], notes: Sequence[Note], times: Times) -> None:
+    def __init__(
+        self, history: History, injected: Sequence[InjectedFault], notes: Sequence[Note], times: Times
+    ) -> None:
         self._history = history
         self._times = times
         self._hosts = Hosts(history)
-        self._deeds = [deed for deed in sorted(deeds, key=lambda deed: deed.begin) if deed.bites]
+        self._injected = [fault for fault in sorted(injected, key=lambda fault: fault.begin) if fault.bites]
         self._notes: dict[tuple[str, str], list[Note]] = defaultdict(list)
         for note in notes:
             self._notes[note.what, note.host].append(note)
@@ -159,35 +163,35 @@ class _Looker:
     def _of(self, what: str) -> Iterator[Note]:
         return (note for (kind, _), notes in self._notes.items() if kind == what for note in notes)
 
-    def _concerned(self, deed: Deed) -> list[str]:
-        return [deed.host] if deed.host is not None else self._hosts.names
+    def _concerned(self, fault: InjectedFault) -> list[str]:
+        return [fault.host] if fault.host is not None else self._hosts.names
 
     def felt(self) -> Counter[str]:
         """Faults on the way, or of the store, by which a call failed."""
         found: Counter[str] = Counter()
-        for deed in self._deeds:
-            if deed.kind in (*ON_THE_WAY, Kind.RESTART):
-                ends = deed.end + _AFTERMATH
-                notes = [n for host in self._concerned(deed) for n in self._notes["trouble", host]]
-                found[deed.kind] += any(deed.begin <= note.at <= ends for note in notes)
+        for fault in self._injected:
+            if fault.kind in (*ON_THE_WAY, Kind.RESTART):
+                ends = fault.end + _AFTERMATH
+                notes = [n for host in self._concerned(fault) for n in self._notes["trouble", host]]
+                found[fault.kind] += any(fault.begin <= note.at <= ends for note in notes)
         return found
 
     def back(self) -> Seconds:
         """Until the first claim after a fault, if nothing else has happened to that host meanwhile."""
         found: Seconds = defaultdict(list)
-        for deed in self._deeds:
-            if deed.kind not in (*ON_THE_WAY, Kind.RESTART):
+        for fault in self._injected:
+            if fault.kind not in (*ON_THE_WAY, Kind.RESTART):
                 continue
-            for host in self._concerned(deed):
+            for host in self._concerned(fault):
                 notes = self._notes["back", host]
-                index = bisect_left(notes, deed.end, key=lambda note: note.at)
-                if index < len(notes) and not self._is_disturbed(host, deed, notes[index].at):
-                    found[deed.kind].append((notes[index].at - deed.end).total_seconds())
+                index = bisect_left(notes, fault.end, key=lambda note: note.at)
+                if index < len(notes) and not self._is_disturbed(host, fault, notes[index].at):
+                    found[fault.kind].append((notes[index].at - fault.end).total_seconds())
         return dict(found)
 
-    def _is_disturbed(self, host: str, deed: Deed, until: datetime) -> bool:
-        others = (d for d in self._deeds if d is not deed and d.host in (host, None))
-        return any(other.begin <= until and other.end >= deed.begin for other in others)
+    def _is_disturbed(self, host: str, fault: InjectedFault, until: datetime) -> bool:
+        others = (d for d in self._injected if d is not fault and d.host in (host, None))
+        return any(other.begin <= until and other.end >= fault.begin for other in others)
 
     def recovered(self) -> Seconds:
         """Until a run that was lost is tried again, if somebody else was well and the job free."""
@@ -211,14 +215,18 @@ class _Looker:
         others = (a for a in self._history.attempts if a.job == lost.job and a.run_key != lost.run_key)
         return any((a.claimed_at or final) < end and (a.finished_at or final) > begin for a in others)
 
-    def _cause(self, lost: Attempt) -> Deed | None:
+    def _cause(self, lost: Attempt) -> InjectedFault | None:
         """The last fault of its host that was early enough to end its lease."""
         bounds, home = self._history.bounds, self._hosts.home(lost.node)
         if lost.claimed_at is None or lost.finished_at is None:
             return None
         latest = lost.finished_at - bounds.lease + bounds.beat + _LITTLE
-        own = [deed for deed in self._deeds if deed.host in (home, None) and deed.kind is not Kind.CUTCOMMIT]
-        found = [deed for deed in own if lost.claimed_at - _LITTLE <= deed.begin <= latest]
+        own = [
+            fault
+            for fault in self._injected
+            if fault.host in (home, None) and fault.kind is not Kind.CUTCOMMIT
+        ]
+        found = [fault for fault in own if lost.claimed_at - _LITTLE <= fault.begin <= latest]
         return found[-1] if found else None
 
     def lost_by_outages(self) -> tuple[tuple[str, ...], dict[str, float]]:
@@ -233,12 +241,12 @@ class _Looker:
 
     def _after_outages(self) -> Iterator[tuple[str, timedelta]]:
         """The attempts that such nodes held in an outage and then lost, and how long after its end."""
-        outages = [deed for deed in self._deeds if deed.kind is Kind.RESTART]
+        outages = [fault for fault in self._injected if fault.kind is Kind.RESTART]
         for lost in self._history.attempts:
             begin, end, home = lost.claimed_at, lost.finished_at, self._hosts.home(lost.node)
             if lost.outcome is not Outcome.LOST or begin is None or end is None:
                 continue
-            ends = [deed.end for deed in outages if deed.begin <= end and deed.end >= begin]
+            ends = [fault.end for fault in outages if fault.begin <= end and fault.end >= begin]
             if ends and not self._had_trouble(home, begin - self._history.bounds.lease, end):
                 yield f"{lost.run_key} #{lost.number} of {home}", end - max(ends)
 
@@ -246,27 +254,27 @@ class _Looker:
         """Whether anything was done to a host, or it stood still, apart from calls that failed."""
         faults = [f for f in self._history.faults if f.host == host and f.kind is not Trouble.PARTITIONED]
         spans = [(fault.begin, fault.end or until) for fault in faults]
-        spans += [(deed.begin, deed.end) for deed in self._deeds if deed.host == host]
+        spans += [(fault.begin, fault.end) for fault in self._injected if fault.host == host]
         return any(begin <= until and end + _AFTERMATH >= since for begin, end in spans)
 
-    def _somebody_was_well(self, deed: Deed, until: datetime) -> bool:
-        others = (spans for name, spans in self._hosts.able.items() if name != deed.host)
-        return any(begin <= deed.begin and until <= end for spans in others for begin, end in spans)
+    def _somebody_was_well(self, fault: InjectedFault, until: datetime) -> bool:
+        others = (spans for name, spans in self._hosts.able.items() if name != fault.host)
+        return any(begin <= fault.begin and until <= end for spans in others for begin, end in spans)
 
     def settled(self) -> Iterator[float]:
         """What became of claims that were carried out while their node was not told."""
         starts = {
             (line.run_key, line.number): line.at for line in self._history.witness if line.what is Mark.START
         }
-        for deed in self._deeds:
-            if deed.kind is not Kind.CUTCOMMIT or "claim" not in deed.words:
+        for fault in self._injected:
+            if fault.kind is not Kind.CUTCOMMIT or "claim" not in fault.words:
                 continue
             for attempt in self._history.attempts:
-                is_of_it = attempt.claimed_at is not None and abs(attempt.claimed_at - deed.end) <= _LITTLE
-                if is_of_it and self._hosts.home(attempt.node) == deed.host:
+                is_of_it = attempt.claimed_at is not None and abs(attempt.claimed_at - fault.end) <= _LITTLE
+                if is_of_it and self._hosts.home(attempt.node) == fault.host:
                     known = [starts.get(attempt.key), attempt.finished_at]
                     at = min((at for at in known if at is not None), default=None)
-                    yield max(0.0, (at - deed.end).total_seconds()) if at is not None else math.inf
+                    yield max(0.0, (at - fault.end).total_seconds()) if at is not None else math.inf
 
     def slowest(self) -> dict[str, float]:
         """The slowest call of each verb, of those during which the process itself did not stand still."""
@@ -288,9 +296,9 @@ class _Looker:
         found: Counter[str] = Counter()
         for note in self._of("trouble"):
             near = {
-                "own" if deed.host in (note.host, None) else "of others"
-                for deed in self._deeds
-                if deed.begin - _LITTLE <= note.at <= deed.end + _AFTERMATH
+                "own" if fault.host in (note.host, None) else "of others"
+                for fault in self._injected
+                if fault.begin - _LITTLE <= note.at <= fault.end + _AFTERMATH
             }
             found["own" if "own" in near else min(near, default="none known")] += 1
         return found

@@ -13,8 +13,8 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from foliot_proof.faults.diary import Times
 from foliot_proof.faults.node import Orders
+from foliot_proof.faults.witness_log import Times
 from foliot_proof.history.facts import Fault, Trouble
 
 SLACK = timedelta(milliseconds=100)
@@ -50,19 +50,19 @@ class Host:
         self._log = log
         self._extra = extra or {}
         self._since: dict[Trouble, datetime] = {}
-        self._nursery: asyncio.subprocess.Process | None = None
+        self._spawner: asyncio.subprocess.Process | None = None
         self._listening: asyncio.Task[None] | None = None
         self._born: asyncio.Future[tuple[int, datetime]] | None = None
         self._is_expected = False
 
-    # -- the nursery -------------------------------------------------------------------------------
+    # -- the spawner -------------------------------------------------------------------------------
 
     async def open(self) -> None:
-        """Have a nursery ready."""
+        """Have a spawner ready."""
         environment = {key: os.environ[key] for key in _KEPT if key in os.environ} | self._extra
         with self._log.open("ab") as log:
-            self._nursery = await asyncio.create_subprocess_exec(
-                sys.executable, "-m", "foliot_proof.faults.nursery",
+            self._spawner = await asyncio.create_subprocess_exec(
+                sys.executable, "-m", "foliot_proof.faults.spawner",
                 stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE, stderr=log, env=environment,
             )  # fmt: skip
         self._begin(Trouble.DOWN, self._times.now() - timedelta(days=1))
@@ -70,18 +70,18 @@ class Host:
 
     async def close(self) -> None:
         """Nothing of this host is left."""
-        if self._nursery is None or self._nursery.stdin is None or self._listening is None:
+        if self._spawner is None or self._spawner.stdin is None or self._listening is None:
             return
         self._is_expected = True
         self.signal(signal.SIGCONT)
-        self._nursery.stdin.close()
-        await self._nursery.wait()
+        self._spawner.stdin.close()
+        await self._spawner.wait()
         await self._listening
 
     async def _listen(self) -> None:
-        assert self._nursery is not None  # noqa: S101 - `open` has made it
-        assert self._nursery.stdout is not None  # noqa: S101 - a pipe was asked for
-        async for line in self._nursery.stdout:
+        assert self._spawner is not None  # noqa: S101 - `open` has made it
+        assert self._spawner.stdout is not None  # noqa: S101 - a pipe was asked for
+        async for line in self._spawner.stdout:
             told = json.loads(line)
             at = self._times.instant(told["at"])
             if "born" in told and self._born is not None:
@@ -89,7 +89,7 @@ class Host:
             elif "died" in told:
                 self._bury(told, at)
         if self._born is not None and not self._born.done():
-            self._born.set_exception(RuntimeError(f"the nursery has ended\n{self._log.read_text()[-2000:]}"))
+            self._born.set_exception(RuntimeError(f"the spawner has ended\n{self._log.read_text()[-2000:]}"))
 
     def _bury(self, told: dict[str, Any], at: datetime) -> None:
         self._over(Trouble.PAUSED, at)
@@ -111,12 +111,12 @@ class Host:
         return self.lives[-1] if self.lives and not self.lives[-1].ended.done() else None
 
     async def start(self, orders: Orders) -> Life:
-        """Start a node, by a nursery that is ready."""
-        if self._nursery is None or self._nursery.stdin is None or not self._is_open:
+        """Start a node, by a spawner that is ready."""
+        if self._spawner is None or self._spawner.stdin is None or not self._is_open:
             raise RuntimeError(f"{self.name} is not open")
         loop = asyncio.get_running_loop()
         self._born, self._is_expected, asked_at = loop.create_future(), bool(orders.die_at), self._times.now()
-        self._nursery.stdin.write(json.dumps(asdict(orders)).encode() + b"\n")
+        self._spawner.stdin.write(json.dumps(asdict(orders)).encode() + b"\n")
         pid, _ = await self._born
         life = Life(orders, pid, asked_at, loop.create_future())
         self.lives.append(life)
@@ -138,7 +138,7 @@ class Host:
     def signal(self, number: int) -> None:
         """Send a signal to the node, if there is one."""
         if self.life is not None:
-            with suppress(ProcessLookupError):  # it has just ended, and the nursery is about to say so
+            with suppress(ProcessLookupError):  # it has just ended, and the spawner is about to say so
                 os.kill(self.life.pid, number)
 
     async def kill(self) -> None:

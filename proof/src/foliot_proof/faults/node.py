@@ -1,6 +1,6 @@
 """One node: the production application on a store, with jobs that write down what they see.
 
-python -m foliot_proof.faults.node '{"url": "sqlite:///x.db", "host": "a", "diary": "d.jsonl"}'
+python -m foliot_proof.faults.node '{"url": "sqlite:///x.db", "host": "a", "witness_log": "log.jsonl"}'
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ from foliot.app import Foliot
 from foliot.clock import SystemClock
 from foliot.errors import FoliotError, JobNotFoundError, StoreUnavailableError
 from foliot_proof.faults import bug, workload
-from foliot_proof.faults.diary import Diary
 from foliot_proof.faults.shell_work import Families
 from foliot_proof.faults.spy import look_into
 from foliot_proof.faults.trap import Trap
+from foliot_proof.faults.witness_log import WitnessLog
 
 _STALL = 0.5  # seconds by which a thread that only waits may be late before it is noted
 _TICK = 0.1
@@ -36,7 +36,7 @@ class Orders:
 
     url: str
     host: str
-    diary: str
+    witness_log: str
     lease: float = 3.0
     release: int = 0
     die_at: str = ""
@@ -60,16 +60,16 @@ class WrongClock(SystemClock):
 def main(text: str) -> int:
     """Live until asked to stop, or killed."""
     orders = Orders(**json.loads(text))
-    diary = Diary(orders.diary, orders.host)
-    look_into(diary, Trap(diary, orders.die_at, orders.passes, stands=orders.stands), orders.url)
+    witness_log = WitnessLog(orders.witness_log, orders.host)
+    look_into(witness_log, Trap(witness_log, orders.die_at, orders.passes, stands=orders.stands), orders.url)
     bug.plant(orders.bug)
-    threading.Thread(target=_watch, args=(diary,), daemon=True).start()
-    while not _has_lived(diary, orders):
+    threading.Thread(target=_watch, args=(witness_log,), daemon=True).start()
+    while not _has_lived(witness_log, orders):
         SystemClock().sleep(_PAUSE)
     return 0
 
 
-def _has_lived(diary: Diary, orders: Orders) -> bool:
+def _has_lived(witness_log: WitnessLog, orders: Orders) -> bool:
     """One start, as a supervisor does it: who finds no store is started again; nobody else may end so."""
     app = Foliot(
         orders.url,
@@ -79,19 +79,19 @@ def _has_lived(diary: Diary, orders: Orders) -> bool:
         poll="500ms",
         drain="2s",
     )
-    workload.declare(app, diary, orders.release)
-    app.attach(Families(orders.diary))
+    workload.declare(app, witness_log, orders.release)
+    app.attach(Families(orders.witness_log))
     try:
-        asyncio.run(_live(app, diary, orders))
+        asyncio.run(_live(app, witness_log, orders))
     except StoreUnavailableError as error:
-        if "ready" in diary.noted:
+        if "ready" in witness_log.noted:
             raise
-        diary.note("away", error=str(error))
+        witness_log.note("away", error=str(error))
         return False
     return True
 
 
-def _watch(diary: Diary) -> None:
+def _watch(witness_log: WitnessLog) -> None:
     """Notice when this process, or the whole machine, has stood still."""
     clock = SystemClock()
     before = clock.monotonic()
@@ -99,12 +99,12 @@ def _watch(diary: Diary) -> None:
         clock.sleep(_TICK)
         now = clock.monotonic()
         if now - before > _TICK + _STALL:
-            diary.note("stall", since=before)
+            witness_log.note("stall", since=before)
         before = now
 
 
-async def _live(app: Foliot, diary: Diary, orders: Orders) -> None:
-    people = asyncio.ensure_future(_ask(app, diary, orders))
+async def _live(app: Foliot, witness_log: WitnessLog, orders: Orders) -> None:
+    people = asyncio.ensure_future(_ask(app, witness_log, orders))
     try:
         await app.run()
     finally:
@@ -112,7 +112,7 @@ async def _live(app: Foliot, diary: Diary, orders: Orders) -> None:
         await asyncio.gather(people, return_exceptions=True)
 
 
-async def _ask(app: Foliot, diary: Diary, orders: Orders) -> None:
+async def _ask(app: Foliot, witness_log: WitnessLog, orders: Orders) -> None:
     """People who use the application while it runs: they schedule jobs, and ask for runs."""
     clock, chance = SystemClock(), Random(f"{orders.seed} {os.getpid()}")  # noqa: S311 - no secret
     count = 0
@@ -120,17 +120,17 @@ async def _ask(app: Foliot, diary: Diary, orders: Orders) -> None:
         count += 1
         name, batch = f"{orders.host}-{os.getpid()}-{count}", f"{orders.host}-{count % workload.BATCHES}"
         try:
-            diary.note("batch", batch=batch, version=name)
+            witness_log.note("batch", batch=batch, version=name)
             await app.schedule_many(workload.future(batch, name))
-            diary.note("batched", batch=batch, version=name)
+            witness_log.note("batched", batch=batch, version=name)
             await clock.wait(timedelta(seconds=chance.uniform(0.05, 0.4)))
-            diary.note("ask", request=name)
+            witness_log.note("ask", request=name)
             await app.trigger(workload.ASKED_FOR, request=name)
-            diary.note("told", request=name)
+            witness_log.note("told", request=name)
         except JobNotFoundError:
-            diary.note("refused", request=name)
+            witness_log.note("refused", request=name)
         except FoliotError as error:
-            diary.note("unsure", error=str(error))
+            witness_log.note("unsure", error=str(error))
         await clock.wait(timedelta(seconds=chance.uniform(0.5, 2.0)))
 
 

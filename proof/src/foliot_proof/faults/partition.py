@@ -15,10 +15,10 @@ from random import Random
 
 from foliot.clock import SystemClock
 from foliot_proof.faults.database import Database
-from foliot_proof.faults.deed import Deed, Kind
-from foliot_proof.faults.diary import Times
+from foliot_proof.faults.fault import InjectedFault, Kind
 from foliot_proof.faults.host import SLACK, Host
 from foliot_proof.faults.proxy import BOTH, Proxy, Way, Weather
+from foliot_proof.faults.witness_log import Times
 from foliot_proof.history.facts import Fault, Trouble
 
 _CLOCK = SystemClock()
@@ -42,7 +42,9 @@ class Partition:
         self._outages = cycle(((0.3, 2.0), (1.1 * lease, 1.4 * lease), (0.3, 2.0), (0.7 * lease, lease)))
         self._turn = asyncio.Lock()  # a server is restarted by one at a time
 
-    async def injure(self, kind: Kind, host: Host, in_the_middle: Callable[[], Awaitable[None]]) -> Deed:
+    async def injure(
+        self, kind: Kind, host: Host, in_the_middle: Callable[[], Awaitable[None]]
+    ) -> InjectedFault:
         """Do it; when this returns, it is over. `in_the_middle` may add to it."""
         if kind is Kind.RESTART:
             return await self._restart()
@@ -58,7 +60,7 @@ class Partition:
         await self._wait_half(kind)
         proxy.clear_up()
         host.reconnect()
-        return Deed(kind, host.name, begin, self._times.now(), words, proxy.bites.total() - bites)
+        return InjectedFault(kind, host.name, begin, self._times.now(), words, proxy.bites.total() - bites)
 
     def _disturb(self, kind: Kind, proxy: Proxy) -> tuple[str, bool]:
         """Make it so; in words, and whether no call can succeed meanwhile."""
@@ -96,7 +98,7 @@ class Partition:
 
     # -- a commit whose answer is lost -------------------------------------------------------------
 
-    async def _cut_commit(self, host: Host, proxy: Proxy) -> Deed:
+    async def _cut_commit(self, host: Host, proxy: Proxy) -> InjectedFault:
         """The server has carried it out, and the node is not told; right afterwards all is well."""
         words = next(self._commits)
         proxy.cut_commit(words)
@@ -110,11 +112,11 @@ class Partition:
             host.cut_off()
             host.reconnect()
         what = "of a claim" if words == _CLAIM else "of whatever came"
-        return Deed(Kind.CUTCOMMIT, host.name, begin, now, f"COMMIT {what}: its answer", int(is_cut))
+        return InjectedFault(Kind.CUTCOMMIT, host.name, begin, now, f"COMMIT {what}: its answer", int(is_cut))
 
     # -- the server --------------------------------------------------------------------------------
 
-    async def _restart(self) -> Deed:
+    async def _restart(self) -> InjectedFault:
         """It crashes, is away for less than a lease or more, and comes back."""
         async with self._turn:
             begin = self._times.now()
@@ -124,4 +126,4 @@ class Partition:
             end = self._times.now()
             self.faults.append(Fault(Trouble.PARTITIONED, begin, end, None, SLACK))
             await self._wait(self._lease, 1.5 * self._lease)  # time to be at work again
-        return Deed(Kind.RESTART, None, begin, end, "the server is stopped at once")
+        return InjectedFault(Kind.RESTART, None, begin, end, "the server is stopped at once")

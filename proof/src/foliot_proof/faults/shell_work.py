@@ -24,7 +24,7 @@ from foliot.executors.shell.warden import kin
 from foliot.model.job import Action, Job
 from foliot.protocols import Executor, Run, Snapshot
 from foliot_proof.faults import workload
-from foliot_proof.faults.diary import Note
+from foliot_proof.faults.witness_log import Note
 
 # What a dead or silent node's trees may take to end, while another node may have begun the next run.
 _TO_END = timedelta(seconds=1)
@@ -42,8 +42,8 @@ class Spot(NamedTuple):
 class Families:
     """A part of the application: declares the shell jobs, and brings the executor for them."""
 
-    def __init__(self, diary: str) -> None:
-        self._diary = diary
+    def __init__(self, witness_log: str) -> None:
+        self._witness_log = witness_log
         self._executor: ShellExecutor | None = None
 
     async def begin(self, host: Host) -> Mapping[str, Executor]:
@@ -63,7 +63,7 @@ class Families:
 
     def _job(self, work: workload.Work) -> Job:
         job = work.job(0)
-        data = {**job.action.data, "env": {"DIARY": self._diary}}
+        data = {**job.action.data, "env": {"WITNESS_LOG": self._witness_log}}
         return replace(job, action=Action(kind=job.action.kind, data=data))
 
     async def live(self) -> None:

@@ -17,7 +17,7 @@ from foliot.model.attempt import Ending
 from foliot.protocols import Changes, Clock
 from foliot.stores.sqlite import SqliteStore
 from foliot_proof.faults.database import is_server
-from foliot_proof.faults.diary import Diary
+from foliot_proof.faults.witness_log import WitnessLog
 from foliot_proof.faults.workload import SOURCES
 
 Failpoint = Callable[[str], None]
@@ -33,11 +33,11 @@ _AT_ONCE = 1.0  # seconds between two calls that belong together, on a busy mach
 _CLOCK = SystemClock()
 
 
-def look_into(diary: Diary, failpoint: Failpoint, url: str = "") -> None:
+def look_into(witness_log: WitnessLog, failpoint: Failpoint, url: str = "") -> None:
     """Have this process' engine and store call the failpoint, and note what they are told."""
 
     def make_engine(*args: Any, **options: Any) -> Engine:
-        diary.note("ready")  # what the code declares is in the store: that comes before
+        witness_log.note("ready")  # what the code declares is in the store: that comes before
         return Engine(*args, failpoint=failpoint, **options)
 
     _swap(wiring, "SqliteStore", partial(SqliteStore, failpoint=failpoint))
@@ -46,7 +46,7 @@ def look_into(diary: Diary, failpoint: Failpoint, url: str = "") -> None:
 
         _swap(postgres, "PostgresStore", partial(postgres.PostgresStore, failpoint=failpoint))
     _swap(runtime, "Engine", make_engine)
-    _swap(core, "open_store", partial(_open_store, diary, wiring.open_store))
+    _swap(core, "open_store", partial(_open_store, witness_log, wiring.open_store))
 
 
 def _swap(module: Any, name: str, value: object) -> None:
@@ -57,9 +57,9 @@ def _swap(module: Any, name: str, value: object) -> None:
 
 @asynccontextmanager
 async def _open_store(
-    diary: Diary, real: OpenStore, url: str, clock: Clock, *, lease: timedelta
+    witness_log: WitnessLog, real: OpenStore, url: str, clock: Clock, *, lease: timedelta
 ) -> AsyncIterator[wiring.FullStore]:
-    watch = Watch(diary)
+    watch = Watch(witness_log)
     async with real(url, clock, lease=lease) as store:
         for verb in VERBS:
             setattr(store, verb, partial(watch.call, verb, getattr(store, verb)))
@@ -69,8 +69,8 @@ async def _open_store(
 class Watch:
     """Notes what there is to note of the calls of a store."""
 
-    def __init__(self, diary: Diary) -> None:
-        self._diary = diary
+    def __init__(self, witness_log: WitnessLog) -> None:
+        self._witness_log = witness_log
         self._is_troubled = False
         self._asked: dict[str, float] = {}  # when whoever declares had read the store's clock, by source
         self._clock_read = 0.0, 0.0  # when that was last asked for, and answered
@@ -79,21 +79,21 @@ class Watch:
     async def call(self, verb: str, real: Callable[..., Awaitable[Any]], *args: Any, **options: Any) -> Any:
         """One call of a verb."""
         if verb == "join":
-            self._diary.note("identity", node=args[0].id)
+            self._witness_log.note("identity", node=args[0].id)
         begin = _CLOCK.monotonic()
         if verb == "revision":
             self._asked[args[0]] = self._clock_read_before(begin)
         if verb == "reconcile":
             since = self._asked.get(args[0], begin)
-            _note_changes(self._diary, begin, since, args[0], args[2], args[3])
+            _note_changes(self._witness_log, begin, since, args[0], args[2], args[3])
         try:
             answer = await real(*args, **options)
         except StaleRevisionError:
-            self._diary.note("undeclared", call=begin)
+            self._witness_log.note("undeclared", call=begin)
             raise
         except StoreUnavailableError as error:
             self._is_troubled = True
-            self._diary.note("trouble", verb=verb, call=begin, since=begin, error=str(error))
+            self._witness_log.note("trouble", verb=verb, call=begin, since=begin, error=str(error))
             raise
         finally:
             self._note_time(verb, begin)
@@ -109,37 +109,39 @@ class Watch:
 
     def _note_answer(self, verb: str, begin: float, args: Sequence[Any], answer: Any) -> None:
         if _CLOCK.monotonic() - begin > SLOW:
-            self._diary.note("slow", verb=verb, since=begin)
+            self._witness_log.note("slow", verb=verb, since=begin)
         if verb == "claim" and self._is_troubled:
             self._is_troubled = False
-            self._diary.note("back")
+            self._witness_log.note("back")
         if verb == "revision":
             self._note_revision(args[0], answer)
         if verb == "reconcile":
-            self._diary.note("declared", call=begin)
+            self._witness_log.note("declared", call=begin)
         if verb == "finish":
-            _note_endings(self._diary, args[0], args[1], {refusal.ending for refusal in answer.refused})
+            _note_endings(self._witness_log, args[0], args[1], {refusal.ending for refusal in answer.refused})
 
     def _note_revision(self, source: str, found: str | None) -> None:
         """It proves what became of a declaration whose answer was lost."""
         if source in SOURCES and self._found.get(source, "") != found:
             self._found[source] = found
-            self._diary.note("revision", source=source, revision=found)
+            self._witness_log.note("revision", source=source, revision=found)
 
     def _note_time(self, verb: str, begin: float) -> None:
         if _CLOCK.monotonic() - begin > _WORTH_NOTING:
-            self._diary.note("took", verb=verb, since=begin)
+            self._witness_log.note("took", verb=verb, since=begin)
 
 
 def _note_changes(  # noqa: PLR0913, PLR0917 - all that is known of a declaration
-    diary: Diary, call: float, since: float, source: str, revision: str, changes: Changes
+    witness_log: WitnessLog, call: float, since: float, source: str, revision: str, changes: Changes
 ) -> None:
     if source in SOURCES:
         names = {"declared": [job.name for job in changes.declared], "removed": list(changes.removed)}
-        diary.note("declaring", call=call, since=since, source=source, revision=revision, **names)
+        witness_log.note("declaring", call=call, since=since, source=source, revision=revision, **names)
 
 
-def _note_endings(diary: Diary, node: str, endings: Sequence[Ending], refused: set[Ending]) -> None:
+def _note_endings(
+    witness_log: WitnessLog, node: str, endings: Sequence[Ending], refused: set[Ending]
+) -> None:
     for e in endings:
         facts = {"job": e.job, "run": e.run_key, "number": e.number, "token": e.token, "node": node}
-        diary.note("finish", **facts, outcome=e.outcome, taken=e not in refused)
+        witness_log.note("finish", **facts, outcome=e.outcome, taken=e not in refused)

@@ -6,7 +6,7 @@ import os
 import signal
 
 from foliot.clock import SystemClock
-from foliot_proof.faults.diary import Diary
+from foliot_proof.faults.witness_log import WitnessLog
 
 _TIME_TO_HEAR = 0.1  # seconds: it may be another thread that hears a signal first
 ENGINE = ("claimed", "before_start", "before_finish", "finished")
@@ -26,8 +26,8 @@ ON_A_SERVER = (*BIRTH, *ENGINE, *PREPARING, *COMMITS[2:], *PARTING)  # where ope
 class Trap:
     """Kills its own process, or stops it, when it comes to a step for the nth time; without a step, not."""
 
-    def __init__(self, diary: Diary, step: str, passes: int, *, stands: bool = False) -> None:
-        self._diary = diary
+    def __init__(self, witness_log: WitnessLog, step: str, passes: int, *, stands: bool = False) -> None:
+        self._witness_log = witness_log
         self._step = step
         self._left = passes
         self._stands = stands
@@ -38,9 +38,9 @@ class Trap:
             return
         self._left -= 1
         if self._left == 0 and self._stands:
-            self._diary.note("stands", step=step)
+            self._witness_log.note("stands", step=step)
             os.kill(os.getpid(), signal.SIGSTOP)
             SystemClock().sleep(_TIME_TO_HEAR)
         elif self._left <= 0 and not self._stands:
-            self._diary.note("trapped", step=step)
+            self._witness_log.note("trapped", step=step)
             os.kill(os.getpid(), signal.SIGKILL)

@@ -22,13 +22,13 @@ from foliot_proof.faults.database import (
     open_database,
     reach,
 )
-from foliot_proof.faults.deed import ON_THE_WAY
-from foliot_proof.faults.diary import Times, read_diary
 from foliot_proof.faults.evidence import Evidence, read_ledger
+from foliot_proof.faults.fault import ON_THE_WAY
+from foliot_proof.faults.fault_injector import JUMP, FaultInjector, Kind
 from foliot_proof.faults.figures import Figures, measure
 from foliot_proof.faults.host import Host
-from foliot_proof.faults.nemesis import JUMP, Kind, Nemesis
 from foliot_proof.faults.node import Orders
+from foliot_proof.faults.witness_log import Times, read_witness_log
 from foliot_proof.history.check import check
 from foliot_proof.history.facts import Bounds
 from foliot_proof.history.lines import to_lines
@@ -37,7 +37,7 @@ from foliot_proof.history.report import Report
 _CLOCK = SystemClock()
 _A_DAY = 86_400.0
 _MOST_SHOWN = 10
-_DIARY = "diary.jsonl"
+_WITNESS_LOG = "witness_log.jsonl"
 _HISTORY = "history.jsonl"  # all that the checker was given, to be looked at again
 # A node takes the store's time to be what its last heartbeat was told, however long the answer took.
 _SKEW = timedelta(milliseconds=300)
@@ -98,7 +98,7 @@ class Verdict:
 
     report: Report
     problems: tuple[str, ...]
-    deeds: Mapping[str, int]
+    injected: Mapping[str, int]
     trapped: Mapping[str, int]
     notes: Mapping[str, int]
     attempts: int
@@ -114,7 +114,7 @@ class Verdict:
     @property
     def kills(self) -> int:
         """How many nodes were killed, or killed themselves at a failpoint."""
-        return self.deeds.get("kill", 0) + self.deeds.get("failpoint", 0)
+        return self.injected.get("kill", 0) + self.injected.get("failpoint", 0)
 
     def as_json(self) -> dict[str, Any]:
         """All figures, for programs."""
@@ -125,7 +125,7 @@ class Verdict:
             "problems": list(self.problems),
             "zombies": len(self.report.zombies),
             "kills": self.kills,
-            "deeds": dict(self.deeds),
+            "injected": dict(self.injected),
             "failpoints": dict(self.trapped),
             "notes": dict(self.notes),
             "attempts": self.attempts,
@@ -144,12 +144,12 @@ class Verdict:
         return "\n".join(self._lines())
 
     def _lines(self) -> Iterator[str]:
-        deeds, notes = Counter(self.deeds), Counter(self.notes)
+        injected, notes = Counter(self.injected), Counter(self.notes)
         yield str(self.report)
-        yield f"{self.kills} kills in {self.seconds:.0f} s, {deeds['failpoint']} of them at a failpoint"
-        yield f"{deeds['start']} starts, {deeds['stop']} freezes, {deeds['term']} orderly stops"
+        yield f"{self.kills} kills in {self.seconds:.0f} s, {injected['failpoint']} of them at a failpoint"
+        yield f"{injected['start']} starts, {injected['stop']} freezes, {injected['term']} orderly stops"
         others = (*ON_THE_WAY, Kind.RESTART, Kind.CLOCK, Kind.SERVERCLOCK)
-        if found := [f"{deeds[kind]} {kind}" for kind in others if deeds[kind]]:
+        if found := [f"{injected[kind]} {kind}" for kind in others if injected[kind]]:
             yield "between nodes and store, and to it: " + ", ".join(found)
         yield f"{self.attempts} attempts; jobs saw {notes['start']} starts and {notes['end']} ends"
         yield f"confirmed: {notes['finish']} endings, {notes['batched']} batches, {notes['told']} requests"
@@ -162,7 +162,7 @@ class Verdict:
             yield f"{len(self.problems)} problems in all; the end of the log:\n{self.log[-3000:]}"
 
 
-Show = Callable[[str, "Nemesis"], None]
+Show = Callable[[str, "FaultInjector"], None]
 
 
 @dataclass(slots=True)
@@ -175,8 +175,8 @@ class _Scene:
     hosts: list[Host] = field(default_factory=list)
 
     @property
-    def diary(self) -> Path:
-        return self.folder / _DIARY
+    def witness_log(self) -> Path:
+        return self.folder / _WITNESS_LOG
 
     @property
     def log(self) -> Path:
@@ -189,7 +189,7 @@ class _Scene:
         return Orders(
             url=self.database.url,
             host="",
-            diary=str(self.diary),
+            witness_log=str(self.witness_log),
             lease=plan.lease,
             bug=plan.bug,
             offset=str(offset) if Kind.CLOCK in plan.kinds else "",
@@ -201,7 +201,7 @@ async def run_trial(plan: Plan, folder: Path | None = None, show: Show = lambda 
     """Carry out a plan; the folder keeps the evidence, if one is given."""
     with TemporaryDirectory(prefix="foliot-faults-") as temporary:
         place = Path(temporary) if folder is None else folder
-        if (place / _DIARY).exists():
+        if (place / _WITNESS_LOG).exists():
             raise CannotTryError(f"{place} holds the evidence of another trial: name an empty folder")
         has_clock = Kind.SERVERCLOCK in plan.kinds
         async with open_database(plan.store, place, has_clock=has_clock) as database:
@@ -213,7 +213,7 @@ async def run_trial(plan: Plan, folder: Path | None = None, show: Show = lambda 
 
 async def _run(plan: Plan, scene: _Scene, show: Show) -> Verdict:
     times, begin = scene.times, _CLOCK.monotonic()
-    nemesis = Nemesis(
+    injector = FaultInjector(
         scene.orders(plan),
         times,
         scene.database,
@@ -222,58 +222,58 @@ async def _run(plan: Plan, scene: _Scene, show: Show) -> Verdict:
         seconds=plan.seconds,
         steps=plan.known_steps,
     )
-    scene.hosts = nemesis.hosts = [Host(f"host-{n}", times, scene.log) for n in range(plan.nodes)]
-    watching = asyncio.ensure_future(_watch(nemesis, show))
+    scene.hosts = injector.hosts = [Host(f"host-{n}", times, scene.log) for n in range(plan.nodes)]
+    watching = asyncio.ensure_future(_watch(injector, show))
     try:
         await scene.database.open([host.name for host in scene.hosts])
         for host in scene.hosts:
             await host.open()
-        await nemesis.be_born(scene.hosts[0])
+        await injector.be_born(scene.hosts[0])
         for host in scene.hosts[plan.nodes - plan.spared :]:
-            await nemesis.start(host)
-        await asyncio.gather(*map(nemesis.torment, scene.hosts[: plan.nodes - plan.spared]))
-        await _calm_down(plan, scene, nemesis)
+            await injector.start(host)
+        await asyncio.gather(*map(injector.torment, scene.hosts[: plan.nodes - plan.spared]))
+        await _calm_down(plan, scene, injector)
     finally:
         watching.cancel()
         for host in scene.hosts:
             await host.close()
         await scene.database.close()
-    return await _judge(plan, scene, nemesis, begin)
+    return await _judge(plan, scene, injector, begin)
 
 
-async def _watch(nemesis: Nemesis, show: Show) -> None:
+async def _watch(injector: FaultInjector, show: Show) -> None:
     while True:
-        show("injuring" if not nemesis.is_done else "quiet", nemesis)
+        show("injuring" if not injector.is_done else "quiet", injector)
         await _CLOCK.wait(timedelta(seconds=0.2))
 
 
-async def _calm_down(plan: Plan, scene: _Scene, nemesis: Nemesis) -> None:
+async def _calm_down(plan: Plan, scene: _Scene, injector: FaultInjector) -> None:
     """All faults are over; what is owed has time to be served; then everybody stops in order."""
     for host in scene.hosts:
-        await nemesis.start(host)
+        await injector.start(host)
     await _CLOCK.wait(timedelta(seconds=plan.quiet))
     for host in scene.hosts:
         host.ask_to_stop()
     for host in scene.hosts:
         if not await host.until_gone(20):
-            nemesis.counts["deaf to SIGTERM"] += 1
+            injector.counts["deaf to SIGTERM"] += 1
 
 
-async def _judge(plan: Plan, scene: _Scene, nemesis: Nemesis, begin: float) -> Verdict:
+async def _judge(plan: Plan, scene: _Scene, injector: FaultInjector, begin: float) -> Verdict:
     final, url = scene.times.now(), scene.database.url
     ledger = await read_ledger(url)
-    evidence = Evidence(scene.hosts, read_diary(scene.diary, scene.times), ledger, scene.times)
-    history = evidence.history(final, plan.bounds, nemesis.common_faults, is_strict=plan.is_strict)
+    evidence = Evidence(scene.hosts, read_witness_log(scene.witness_log, scene.times), ledger, scene.times)
+    history = evidence.history(final, plan.bounds, injector.common_faults, is_strict=plan.is_strict)
     (scene.folder / _HISTORY).write_text("\n".join(to_lines(history)) + "\n", encoding="utf-8")
-    figures = measure(history, nemesis.deeds, evidence.notes, scene.times)
+    figures = measure(history, injector.injected, evidence.notes, scene.times)
     problems = [*evidence.problems(), *file_problems(url)]
     problems += figures.problems(is_server=scene.database.is_server, is_strict=plan.is_strict)
-    if deaf := nemesis.counts["deaf to SIGTERM"]:
+    if deaf := injector.counts["deaf to SIGTERM"]:
         problems.append(f"{deaf} nodes did not stop when asked to")
     return Verdict(
         report=check(history),
         problems=tuple(problems),
-        deeds=nemesis.counts,
+        injected=injector.counts,
         trapped=Counter(note.facts["step"] for note in evidence.notes if note.what == "trapped"),
         notes=evidence.counts,
         attempts=len(ledger.attempts),

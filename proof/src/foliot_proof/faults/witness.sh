@@ -1,11 +1,11 @@
 # A shell job that is a family: the shell starts a child in a session of its own, which outlives it if nobody
-# ends both. Whoever is alive says so in the diary. The first word is how the shell behaves, the second for
+# ends both. Whoever is alive says so in the witness log. The first word is how the shell behaves, the second for
 # how many fifths of a second the child lives. FOLIOT_REVISION is the node: the workplace says so.
 say() {
     read -r up _ </proc/uptime
     echo "{\"what\": \"$1\", \"host\": \"\", \"uptime\": $up, \"job\": \"shell/$FOLIOT_JOB\"," \
         "\"run\": \"$FOLIOT_KEY\", \"number\": $FOLIOT_ATTEMPT, \"token\": $FOLIOT_TOKEN," \
-        "\"node\": \"$FOLIOT_REVISION\"}" >>"$DIARY"
+        "\"node\": \"$FOLIOT_REVISION\"}" >>"$WITNESS_LOG"
 }
 
 case $1 in

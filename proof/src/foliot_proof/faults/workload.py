@@ -1,6 +1,6 @@
 """What the nodes run: a handful of jobs that are quick, slow, flaky and broken, under different policies.
 
-Each writes its own start and end into the diary. The same tables give the nodes their jobs, and the
+Each writes its own start and end into the witness log. The same tables give the nodes their jobs, and the
 checker its definitions. Most jobs are Python's; `FAMILIES` are shell commands (`shell_work`).
 """
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from foliot.app import Foliot
     from foliot.executors.python import JobRun
-    from foliot_proof.faults.diary import Diary
+    from foliot_proof.faults.witness_log import WitnessLog
 
 NAME = "app"
 SHELL = "shell"  # the source of the shell jobs
@@ -104,10 +104,10 @@ class Failure(Exception):  # noqa: N818 - what a job raises on purpose is no err
     """A job was told to fail."""
 
 
-def declare(app: Foliot, diary: Diary, release: int) -> None:
+def declare(app: Foliot, witness_log: WitnessLog, release: int) -> None:
     """Declare the jobs of a release. Every release can carry out every action."""
     for work in WORK:
-        function = _function(work, diary)
+        function = _function(work, witness_log)
         if rule := work.rule_of(release):
             options: JobOptions = {"keep": _ALL, **work.options}
             app.job(rule, name=work.name, **options)(function)
@@ -125,14 +125,14 @@ def _never(version: str) -> None:
     raise AssertionError(version)
 
 
-def _function(work: Work, diary: Diary) -> Callable[..., Any]:
+def _function(work: Work, witness_log: WitnessLog) -> Callable[..., Any]:
     def act(run: JobRun) -> None:
-        with _witnessed(run, diary):
+        with _witnessed(run, witness_log):
             _CLOCK.sleep(work.seconds)
             _end(run, work)
 
     async def act_async(run: JobRun) -> None:
-        with _witnessed(run, diary):
+        with _witnessed(run, witness_log):
             if work.seconds:
                 await _CLOCK.wait(timedelta(seconds=work.seconds))
             _end(run, work)
@@ -141,16 +141,16 @@ def _function(work: Work, diary: Diary) -> Callable[..., Any]:
 
 
 @contextmanager
-def _witnessed(run: JobRun, diary: Diary) -> Iterator[None]:
+def _witnessed(run: JobRun, witness_log: WitnessLog) -> Iterator[None]:
     attempt = run._run.attempt  # noqa: SLF001 - users need not know which node they are on; the checker must
     facts = {
         "job": attempt.job, "run": run.key, "number": run.attempt, "token": run.token, "node": attempt.node,
     }  # fmt: skip
-    diary.note("start", **facts)
+    witness_log.note("start", **facts)
     try:
         yield
     finally:
-        diary.note("end", **facts)
+        witness_log.note("end", **facts)
 
 
 def _end(run: JobRun, work: Work) -> None:

@@ -183,7 +183,7 @@ class Bounds:
     """What the system under test promises. Every tolerance of the checker is derived from these.
 
     `eps`: who can start an occurrence, undisturbed, starts it within this time.
-    `skew`: how far two clocks that should agree may read apart, and a note may be behind its deed.
+    `skew`: how far two clocks that should agree may read apart, and a note may be behind what it tells.
     `lease`, `beat`, `recover`: a node's lease, the time between heartbeats, and between recoveries.
     `poll`: how long a node may take to notice what another one, or a person, has changed.
     `heal`: how long a node may take to be at work again when a fault of its has ended.

@@ -61,7 +61,7 @@ def _targets(case: Case) -> Iterator[tuple[datetime, datetime]]:
         is_calm = is_free and case.all_were_well(slot.due - bounds.skew, soon)
         is_first_lost = any(run.first.outcome not in _RAN for run in own)
         until = soon if is_calm and not is_first_lost else case.final
-        # Of a declaration that owes the past, only the answer's time is known, not that of the deed.
+        # Of a declaration that owes the past, only the answer's time is known, not that of the change.
         since = slot.at if slot.is_backdated else slot.due
         yield since - bounds.skew, until + bounds.skew
 

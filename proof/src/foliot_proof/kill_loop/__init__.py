@@ -1,6 +1,6 @@
 """Thousands of short lives: the production engine on a real store, killed at a named step, again and again.
 
-    mill ──fork──▶ life ── Engine and store; dies by SIGKILL before or after a step, or at any moment
+    loop ──fork──▶ life ── Engine and store; dies by SIGKILL before or after a step, or at any moment
       ▲              │ its jobs write a line each before they end (one write(); what is written stays)
       └── the next life begins ten seconds later, by the clock that lives are given
                                                           … at the end: judge

@@ -32,18 +32,18 @@ def main(arguments: list[str] | None = None) -> int:
     """Lead so many lives, and print what came of them; 1 if anything is wrong."""
     options = _parser().parse_args(arguments)
     with ExitStack() as stack:
-        folder = Path(stack.enter_context(TemporaryDirectory(prefix="foliot-mill-", dir=options.folder)))
+        folder = Path(stack.enter_context(TemporaryDirectory(prefix="foliot-kill-loop-", dir=options.folder)))
         if options.store == "postgres":
             import foliot.stores.postgres  # noqa: F401, PLC0415 - once, for all that are born from here on
 
             url = store = stack.enter_context(postgres_server()).url
         else:
-            url, store = f"sqlite:///{folder}/mill.db", f"{folder}/mill.db"
+            url, store = f"sqlite:///{folder}/kill_loop.db", f"{folder}/kill_loop.db"
         witness = folder / "witness"
         bug.plant(options.bug)
         gc.freeze()
         begin = _CLOCK.monotonic()
-        deaths = _mill(options.kills, options.seed, Orders(0, store, str(witness)))
+        deaths = _kill_again_and_again(options.kills, options.seed, Orders(0, store, str(witness)))
         seconds = _CLOCK.monotonic() - begin
         finding = judge(url, witness, options.kills + 1)
     return _tell(options, deaths, seconds, finding)
@@ -63,7 +63,7 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _mill(kills: int, seed: int, orders: Orders) -> Counter[str]:
+def _kill_again_and_again(kills: int, seed: int, orders: Orders) -> Counter[str]:
     """The first life declares the jobs; the last one ends in peace, when all is served."""
     chance = Random(seed)  # noqa: S311 - chance that can be repeated
     deaths: Counter[str] = Counter()
@@ -87,7 +87,7 @@ def _lead(orders: Orders, patience: float | None) -> bool:
         try:
             live(orders)
             code = 0
-        except BaseException:  # noqa: BLE001 - whatever it was is told, and must not return into the mill
+        except BaseException:  # noqa: BLE001 - whatever it was is told, and must not return into the loop
             traceback.print_exc()
         finally:
             sys.stderr.flush()

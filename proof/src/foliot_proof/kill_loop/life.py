@@ -23,7 +23,7 @@ from foliot.schedules import Every
 from foliot.stores.sqlite import SqliteStore
 from foliot.wiring import FullStore
 
-SOURCE = "mill"
+SOURCE = "kill-loop"
 BEGIN = datetime(2026, 1, 1, tzinfo=UTC)
 STEP = timedelta(seconds=10)  # from one life to the next, and from one occurrence to the next
 LEASE = timedelta(seconds=3)
@@ -35,7 +35,7 @@ STEPS = (
         for side in ("before", "after")
     ),
 )  # fmt: skip
-_KIND = "mill"
+_KIND = "kill-loop"
 _QUIET = timedelta(milliseconds=200)
 _MOST_WAITS = 25
 _SECOND = timedelta(seconds=1)
@@ -126,7 +126,7 @@ async def _opened(orders: Orders, clock: LifeClock, failpoint: _Failpoint) -> As
         from foliot.stores.postgres import PostgresStore  # noqa: PLC0415 - its driver may not be there
 
         async with PostgresStore(orders.url, lease=LEASE, time=clock, failpoint=failpoint) as server:
-            server.proves_deaths = True  # in the mill: whoever lived before is dead
+            server.proves_deaths = True  # in the kill loop every earlier life is dead
             yield server
     else:
         async with SqliteStore(orders.url, clock, lease=LEASE, failpoint=failpoint) as file:

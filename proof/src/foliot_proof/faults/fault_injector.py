@@ -17,14 +17,14 @@ from random import Random
 from foliot.clock import SystemClock
 from foliot_proof.faults import disk, trap, workload
 from foliot_proof.faults.database import Database
-from foliot_proof.faults.deed import ON_THE_WAY, Deed, Kind
-from foliot_proof.faults.diary import Tail, Times
+from foliot_proof.faults.fault import ON_THE_WAY, InjectedFault, Kind
 from foliot_proof.faults.host import SLACK, Host
 from foliot_proof.faults.node import Orders
 from foliot_proof.faults.partition import Partition
+from foliot_proof.faults.witness_log import Tail, Times
 from foliot_proof.history.facts import Fault, Trouble
 
-__all__ = ["AN_HOUR", "JUMP", "Kind", "Nemesis"]
+__all__ = ["AN_HOUR", "JUMP", "FaultInjector", "Kind"]
 
 _CLOCK = SystemClock()
 _PATIENCE = 4.0  # seconds for a node to come to its failpoint
@@ -36,7 +36,7 @@ JUMP = 5.0  # seconds by which the clock of the store is set, if it is the machi
 AN_HOUR = 3600.0  # by which that of a host is set, if the store has a clock of its own
 
 
-class Nemesis:
+class FaultInjector:
     """Torments hosts until it has killed often enough, or for long enough."""
 
     def __init__(  # noqa: PLR0913 - what it may do, to whom, and how much of it
@@ -52,17 +52,17 @@ class Nemesis:
     ) -> None:
         self.counts: Counter[str] = Counter()
         self.clock_faults: list[Fault] = []
-        self.deeds: list[Deed] = []
+        self.injected: list[InjectedFault] = []
         self.hosts: list[Host] = []
         self.now_doing: dict[str, str] = {}  # by host
         self.database = database
-        self.tail = Tail(Path(orders.diary), times)
+        self.tail = Tail(Path(orders.witness_log), times)
         self._orders = orders
         self._times = times
         self._kinds = kinds
         self._kills = kills
         self._since, self._seconds = _CLOCK.monotonic(), seconds
-        self._chance = Random(f"nemesis {orders.seed}")  # noqa: S311 - chance that can be repeated
+        self._chance = Random(f"fault injector {orders.seed}")  # noqa: S311 - chance that can be repeated
         self._first = deque(self._chance.sample(kinds, len(kinds)))  # each has its turn; then chance decides
         self._steps = deque(steps)
         self._release = 0
@@ -97,7 +97,7 @@ class Nemesis:
 
     async def torment(self, host: Host) -> None:
         """Do one thing after another to a host."""
-        deeds: dict[Kind, Callable[[Host], Awaitable[None]]] = {
+        actions: dict[Kind, Callable[[Host], Awaitable[None]]] = {
             Kind.KILL: self._kill,
             Kind.FAILPOINT: self._trap,
             Kind.STOP: self._freeze,
@@ -110,14 +110,14 @@ class Nemesis:
         while not self.is_done:
             kind = self._first.popleft() if self._first else self._chance.choice(self._kinds)
             self.now_doing[host.name] = kind
-            await deeds[kind](host)
+            await actions[kind](host)
         self.now_doing[host.name] = ""
 
     def _note(self, kind: Kind, host: Host, begin: datetime | None = None, words: str = "") -> None:
         """Something was done, and is over."""
         now = self._times.now()
         self.counts[kind] += 1
-        self.deeds.append(Deed(kind, host.name, begin or now, now, words))
+        self.injected.append(InjectedFault(kind, host.name, begin or now, now, words))
 
     async def be_born(self, host: Host) -> None:
         """The very first starts: the file is made, and nobody else is there."""
@@ -155,7 +155,7 @@ class Nemesis:
     async def _wait(self, least: float, most: float) -> None:
         await _CLOCK.wait(timedelta(seconds=self._chance.uniform(least, most)))
 
-    # -- deeds -------------------------------------------------------------------------------------
+    # -- faults ---------------------------------------------------------------------------------------
 
     async def _kill(self, host: Host) -> None:
         """At once, while it is young, or after it has lived for a while."""
@@ -286,9 +286,9 @@ class Nemesis:
         begin, failure = self._times.now(), self._chance.choice(disk.FAILURES)
         async with disk.failing_disk(host.life.pid, self.database.file, failure) as bites:
             await self._wait(0.2, 2.0)
-        deed = Deed(Kind.DISK, host.name, begin, self._times.now(), failure.words, bites.count)
-        self.deeds.append(deed)
-        self.counts[Kind.DISK if deed.bites else "disk in vain"] += 1
+        fault = InjectedFault(Kind.DISK, host.name, begin, self._times.now(), failure.words, bites.count)
+        self.injected.append(fault)
+        self.counts[Kind.DISK if fault.bites else "disk in vain"] += 1
         await self._wait(0.5, 2.5)
 
     async def _disturb(self, kind: Kind, host: Host) -> None:
@@ -302,7 +302,7 @@ class Nemesis:
                 await self._end(host)
                 await self.start(host)
 
-        deed = await self._partition.injure(kind, host, in_the_middle)
-        self.deeds.append(deed)
-        self.counts[kind if deed.bites else f"{kind} in vain"] += 1
+        fault = await self._partition.injure(kind, host, in_the_middle)
+        self.injected.append(fault)
+        self.counts[kind if fault.bites else f"{kind} in vain"] += 1
         await self._wait(0.5, 2.5)

@@ -1,4 +1,4 @@
-"""The diary: lines that nodes and their jobs write about themselves, one write() each.
+"""The witness log: lines that nodes and their jobs write about themselves, one write() each.
 
 What a process has written stays when it is killed; nothing is buffered, and nothing is changed later.
 """
@@ -17,7 +17,7 @@ from foliot.clock import SystemClock
 _CLOCK = SystemClock()
 
 
-class Diary:
+class WitnessLog:
     """Where a process writes."""
 
     def __init__(self, path: str, host: str) -> None:
@@ -52,7 +52,7 @@ class Times:
 
 
 class Note(NamedTuple):
-    """One line of the diary."""
+    """One line of the witness log."""
 
     what: str
     host: str
@@ -60,7 +60,7 @@ class Note(NamedTuple):
     facts: dict[str, Any]
 
 
-def read_diary(path: Path, times: Times) -> list[Note]:
+def read_witness_log(path: Path, times: Times) -> list[Note]:
     """All whole lines, in the order they were written."""
     if not path.exists():
         return []
@@ -74,7 +74,7 @@ def read_diary(path: Path, times: Times) -> list[Note]:
 
 
 class Tail:
-    """The diary while it is written: how often what was noted, and what each host noted last when."""
+    """The witness log while it is written: how often what was noted, and what each host noted last when."""
 
     def __init__(self, path: Path, times: Times) -> None:
         self.counts: Counter[str] = Counter()

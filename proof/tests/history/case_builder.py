@@ -42,7 +42,7 @@ def when(at: str | datetime) -> datetime:
     return clock(at) if isinstance(at, str) else at
 
 
-class Tale:
+class CaseBuilder:
     """Collects facts in the order they are told. Nodes are hosts by their own names."""
 
     def __init__(self, final: str | datetime = "10:35", hosts: tuple[str, ...] = ("a", "b")) -> None:
@@ -59,11 +59,11 @@ class Tale:
 
     def declare(
         self, at: str | datetime = "09:55", rule: str = "*/10 * * * *", job: str = JOB, **policy: Any
-    ) -> Tale:
+    ) -> CaseBuilder:
         definition = Definition(Rule(rule), Policy(**{"keep": Keep(last=None, days=None), **policy}))
         return self.change(Operation.DECLARE, at, job=job, definition=definition)
 
-    def change(self, what: Operation, at: str | datetime, job: str = JOB, **facts: Any) -> Tale:
+    def change(self, what: Operation, at: str | datetime, job: str = JOB, **facts: Any) -> CaseBuilder:
         self.changes.append(Change(what, job, when(at), **facts))
         return self
 
@@ -84,7 +84,7 @@ class Tale:
         seen: bool = True,
         job: str = JOB,
         request: str | None = None,
-    ) -> Tale:
+    ) -> CaseBuilder:
         """An attempt that was claimed, with its witness. `lost_at`: it never ended by itself."""
         began = when(start) if start is not None else when(slot)
         if token is None:
@@ -106,13 +106,13 @@ class Tale:
                 self.see(Mark.END, attempt, ended)
         return self
 
-    def runs(self, *slots: str) -> Tale:
+    def runs(self, *slots: str) -> CaseBuilder:
         """Plain runs, in time."""
         for slot in slots:
             self.run(slot)
         return self
 
-    def see(self, what: Mark, attempt: Attempt, at: str | datetime, **changes: Any) -> Tale:
+    def see(self, what: Mark, attempt: Attempt, at: str | datetime, **changes: Any) -> CaseBuilder:
         line = Witness(
             what, attempt.job, attempt.run_key, attempt.number, attempt.token, attempt.node or "", when(at)
         )
@@ -128,7 +128,7 @@ class Tale:
         job: str = JOB,
         trigger: Trigger = Trigger.SCHEDULE,
         covers: datetime | None = None,
-    ) -> Tale:
+    ) -> CaseBuilder:
         """An attempt that was pending, and never started."""
         self.attempts.append(
             Attempt(
@@ -140,7 +140,7 @@ class Tale:
 
     def skip(
         self, first: str | datetime, last: str | datetime | None = None, reason: str = "told", job: str = JOB
-    ) -> Tale:
+    ) -> CaseBuilder:
         self.skips.append(Skip(job, when(first), when(first if last is None else last), reason))
         return self
 
@@ -151,11 +151,11 @@ class Tale:
         end: str | datetime | None = None,
         host: str | None = "a",
         **facts: Any,
-    ) -> Tale:
+    ) -> CaseBuilder:
         self.faults.append(Fault(kind, when(begin), None if end is None else when(end), host, **facts))
         return self
 
-    def outage(self, begin: str | datetime, end: str | datetime) -> Tale:
+    def outage(self, begin: str | datetime, end: str | datetime) -> CaseBuilder:
         """Every host is down."""
         for host in self.hosts:
             self.fault(Trouble.DOWN, begin, end, host)

@@ -28,7 +28,7 @@ class Kind(StrEnum):
 ON_THE_WAY = (Kind.CUT, Kind.BLACKHOLE, Kind.SLOW, Kind.HALFCLOSE, Kind.CUTCOMMIT)  # they need a proxy
 
 
-class Deed(NamedTuple):
+class InjectedFault(NamedTuple):
     """One injury. `host` None: of the store. `bites`: how much it did; 0: it hurt nobody, and is none."""
 
     kind: Kind

@@ -1,6 +1,6 @@
 """Where nodes are born: a process that has everything loaded and forks at once when asked.
 
-Starting Python and importing takes longer than a node lives between two kills. The nursery reads orders
+Starting Python and importing takes longer than a node lives between two kills. The spawner reads orders
 from its standard input, a line each, and tells on its standard output who was born and who died. It has one
 thread and no event loop, so that a fork copies nothing half-done.
 """
@@ -69,7 +69,7 @@ def _be_a_node(order: str) -> None:
         os.dup2(os.open(os.devnull, os.O_RDWR), 0)
         os.dup2(2, 1)
         code = node.main(order)
-    except BaseException:  # noqa: BLE001 - whatever it was is told, and must not return into the nursery
+    except BaseException:  # noqa: BLE001 - whatever it was is told, and must not return into the spawner
         traceback.print_exc()
     finally:
         sys.stderr.flush()
