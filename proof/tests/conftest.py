@@ -1,4 +1,4 @@
-"""What the tests of the test tools share."""
+"""What the long proofs share."""
 
 from untraced import untraced
 

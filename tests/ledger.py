@@ -1,17 +1,13 @@
-"""What all tests share: the ledger of promises, and Hypothesis' settings."""
+"""The ledger of promises: which of them the tests that ran have proved. A plugin of pytest."""
 
 from __future__ import annotations
 
-import os
 import tomllib
 from collections import defaultdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from hypothesis import HealthCheck, settings
-
-from real_postgres import shared_url
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -20,16 +16,6 @@ LEDGER = Path(__file__).parent.parent / "ledger.toml"
 # Topics of the contract for stores. It is shipped, and those who write a store need not know our ledger.
 OF_CONTRACT = {"CrowdOfOneContract": ["OWN-14"]}
 
-settings.register_profile("default", deadline=None, suppress_health_check=[HealthCheck.too_slow])
-settings.register_profile("thorough", parent=settings.get_profile("default"), max_examples=5000)
-settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
-
-
-@pytest.fixture(scope="session")
-def server_url() -> str:
-    """The PostgreSQL that all tests share."""
-    return shared_url()
-
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--ledger", action="store_true", help="print which promises have a passing test")
@@ -37,7 +23,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     if not hasattr(config, "workerinput"):  # with xdist, the reports of all workers come together here
-        config.pluginmanager.register(Ledger(load_ledger()), "ledger")
+        config.pluginmanager.register(Ledger(load_ledger()), "promises")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -1,0 +1,5 @@
+"""A zone that is known, as in the door's own tests."""
+
+from doors.declarative.conftest import zone
+
+__all__ = ["zone"]
