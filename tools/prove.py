@@ -42,7 +42,7 @@ SUITES = {
     ),
     "prove": (
         Part("simulation", (*SPREAD, "proof/tests/simulation"), 8),
-        Part("declarative", (*SPREAD, "proof/tests/declarative"), 3),
+        Part("declarative", (*SPREAD, "proof/tests/declarative_door"), 3),
         Part("checker", (*SPREAD, "proof/tests/history"), 1),
         Part("kill loop", (*SPREAD, "proof/tests/kill_loop"), 2),
         Part("faults", (*SPREAD, "proof/tests/faults"), 10),

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from declarative.lives import live
-from declarative.theory import judge
+from declarative_door.lives import live
+from declarative_door.theory import judge
 from doors.declarative.scene import HOUR, MINUTE, SECOND, Stage, staged
 from foliot.doors.declarative import agreement
 from foliot.doors.declarative.polling import Polling

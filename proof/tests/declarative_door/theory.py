@@ -20,7 +20,7 @@ from datetime import UTC, datetime, timedelta
 from functools import cache
 from zoneinfo import ZoneInfo
 
-from declarative.lives import Entry, Life, Spec
+from declarative_door.lives import Entry, Life, Spec
 
 ZONE = ZoneInfo("Europe/Berlin")
 FIRST, DAYS = datetime(2026, 2, 27, tzinfo=UTC), 60
