@@ -1,4 +1,4 @@
-"""A zone that is known, as in the door's own tests."""
+"""The zone of the door's own tests."""
 
 from doors.declarative.conftest import zone
 

@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any
 
 import pytest
 
 from declarative_door.lives import live
 from declarative_door.theory import judge
-from doors.declarative.scene import HOUR, MINUTE, SECOND, Stage, staged
+from doors.declarative.scene import MINUTE
 from foliot.doors.declarative import agreement
 from foliot.doors.declarative.polling import Polling
 from foliot.engine import draft, plan_definition, planner
 from foliot.model.decision import Decision
-from untraced import untraced
-
-__all__ = ["untraced"]
 
 SEEDS = 120
 PART = 15
@@ -97,7 +93,7 @@ def never_retry(patch: pytest.MonkeyPatch) -> None:
 def run_beside_itself(patch: pytest.MonkeyPatch) -> None:
     """An occurrence starts whether the callback runs or not."""
     patch.setattr(draft.Draft, "is_busy", property(lambda _: False))
-    patch.setattr(draft.Draft, "is_free", property(lambda _: True))
+    patch.setattr(draft.Draft, "places", property(lambda _: None))
 
 
 def serve_a_minute_twice(patch: pytest.MonkeyPatch) -> None:
@@ -139,58 +135,3 @@ def test_the_properties_find_a_bug_that_is_planted(
         if any(code in violation for violation in judge(live(seed))):
             return
     pytest.fail(f"{plant.__name__} was not found in {MOST_SEEDS} lives")
-
-
-# -- the same, step by step ----------------------------------------------------------------------------
-
-
-@pytest.mark.req("DECL-42")
-@staged
-async def test_an_id_that_was_removed_and_added_again_forgets_its_debts(stage: Stage) -> None:
-    stage.failing.add("a")
-    scheduler = await stage.started(stage.task(cron="0 * * * *", delay=2 * MINUTE))
-    await scheduler.stop()
-    await scheduler.initialize([stage.task("b", "0 0 1 1 *")])
-    await stage.passes(MINUTE)
-    await scheduler.stop()
-    await scheduler.initialize([stage.task(cron="0 * * * *", delay=2 * MINUTE)])
-    task = await stage.stored()
-    assert (task.last_attempt_at, task.last_failure_at, task.pending_retry_until) == (None, None, None)
-    await stage.passes(10 * MINUTE)
-    assert len(stage.starts) == 1
-
-
-@pytest.mark.req("DECL-42")
-@staged
-async def test_a_change_of_cron_or_delay_keeps_its_debts(stage: Stage) -> None:
-    stage.failing.add("a")
-    scheduler = await stage.started(stage.task(cron="0 * * * *", delay=2 * MINUTE))
-    await scheduler.stop()
-    stage.failing.clear()
-    await scheduler.initialize([stage.task(cron="59 * * * *", delay=9 * MINUTE)])
-    await stage.passes(10 * MINUTE)
-    assert stage.times() == ["12:00", "12:02"]
-    # What the new rule has missed since the last attempt is owed as well, once.
-    await scheduler.stop()
-    await stage.passes(datetime(2026, 3, 10, 15, 30, tzinfo=UTC) - stage.clock.now())
-    await scheduler.initialize([stage.task(cron="20 * * * *")])
-    await stage.clock.settle()
-    assert stage.times() == ["12:00", "12:02", "15:30"]
-
-
-@pytest.mark.req("DECL-42")
-@staged
-async def test_a_failure_is_not_forgotten_with_the_rule_whose_occurrence_took_its_retrys_place(
-    stage: Stage,
-) -> None:
-    """Found by a life: the occurrence came during the run, so there is no retry; then its rule is gone."""
-    stage.failing.add("a")
-    stage.takes["a"] = 90 * SECOND
-    scheduler = await stage.started(stage.task(delay=HOUR))
-    stopping = asyncio.ensure_future(scheduler.stop())
-    await stage.passes(2 * MINUTE)
-    await stopping
-    stage.failing.clear()
-    await scheduler.initialize([stage.task(cron="0 0 1 1 *")])
-    await stage.passes(2 * MINUTE)
-    assert stage.times() == ["12:00", "12:02"]
