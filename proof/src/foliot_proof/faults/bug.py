@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
+from pathlib import Path
 from typing import Any
 
 from foliot.clock import SystemClock
@@ -21,7 +22,10 @@ from foliot_proof.faults import careless_warden
 _CLOCK = SystemClock()
 _FOR_EVER = 2**62
 _LATER = 0.2  # seconds: long enough to be killed in
-_WARDEN = "foliot.executors.shell.warden.guard "
+_WARDEN = "from foliot.executors.shell.warden.guard "
+_HOME = str(
+    Path(careless_warden.__file__).parents[2]
+)  # for a process without site-packages
 
 
 def answer_before_commit() -> None:
@@ -84,7 +88,8 @@ def start_twice() -> None:
 
 def end_groups_only() -> None:
     """Shell jobs are ended by `killpg`: whoever has called `setsid` does not hear of it."""
-    _break(link, "_CODE", link._CODE.replace(_WARDEN, f"{careless_warden.__name__} "))  # noqa: SLF001 - a bug breaks in
+    careless = f"sys.path.insert(0, {_HOME!r}); from {careless_warden.__name__} "
+    _break(link, "_CODE", link._CODE.replace(_WARDEN, careless))  # noqa: SLF001 - a bug breaks in
 
 
 # -- of PostgreSQL ---------------------------------------------------------------------------------
