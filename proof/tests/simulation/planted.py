@@ -153,7 +153,7 @@ def drop_the_lost(monkeypatch: pytest.MonkeyPatch) -> MakeStore:
 def ignore_open_runs(monkeypatch: pytest.MonkeyPatch) -> MakeStore:
     """An occurrence starts whether a run is open or not."""
     monkeypatch.setattr(draft.Draft, "is_busy", property(lambda _: False))
-    monkeypatch.setattr(draft.Draft, "is_free", property(lambda _: True))
+    monkeypatch.setattr(draft.Draft, "places", property(lambda _: None))
     return usual_store
 
 
