@@ -8,7 +8,7 @@ STAMP  := $(VENV)/.ready
 PYTEST := $(PYTHON) -m pytest -n auto --dist worksteal
 
 .DEFAULT_GOAL := help
-.PHONY: reference help run test coverage check lint types imports docs ledger bench million format lock clean
+.PHONY: reference help run test prove coverage check lint types imports docs ledger bench million format lock clean
 
 help: ## show this list
 	@echo "Foliot - a durable cron for Python people"
@@ -18,13 +18,15 @@ help: ## show this list
 run: $(STAMP) ## follow a small git repository and run its jobs (Ctrl-C ends it); says what to try
 	@$(PYTHON) examples/follow.py
 
-test: $(STAMP) ## run all tests
-	@$(PYTEST) -q tests
-	@$(PYTHON) -m pytest -q README.md docs
+test: $(STAMP) ## run the tests and the snippets of the documentation: at most ten minutes
+	@$(PYTHON) tools/prove.py --suite test
 
-coverage: $(STAMP) ## the same, with branch coverage of all processes that tests start: takes twice as long
+prove: $(STAMP) ## run the long proofs: simulation, kill loops, fault harness, planted bugs; about half an hour
+	@$(PYTHON) tools/prove.py
+
+coverage: $(STAMP) ## both, with branch coverage of all processes that tests start: takes twice as long
 	@$(PYTHON) -m coverage erase
-	@$(PYTHON) -m coverage run -m pytest -q -n auto --dist worksteal tests
+	@$(PYTHON) -m coverage run -m pytest -q -n auto --dist worksteal tests proof/tests
 	@$(PYTHON) -m coverage combine --quiet
 	@$(PYTHON) -m coverage report
 
@@ -36,7 +38,7 @@ lint: $(STAMP)
 	@$(PYTHON) tools/sizes.py
 
 types: $(STAMP)
-	@$(PYTHON) -m mypy src tests examples tools benchmarks
+	@$(PYTHON) -m mypy src proof tests examples tools benchmarks
 	@$(PYTHON) -m mypy conftest.py
 
 imports: $(STAMP)
@@ -45,8 +47,8 @@ imports: $(STAMP)
 docs: $(STAMP)
 	@$(PYTHON) -m pytest -q tests/docs README.md docs
 
-ledger: $(STAMP) ## run the tests and print which promises have a passing one
-	@$(PYTEST) -q --ledger tests
+ledger: $(STAMP) ## run the tests and the proofs, and print which promises have a passing one
+	@$(PYTEST) -q --ledger tests proof/tests
 
 bench: $(BENCH)/.ready $(BENCH4)/.ready ## measure us and the peers side by side; writes JSON and charts
 	@$(BENCH)/bin/python -m benchmarks.cron
@@ -89,8 +91,8 @@ lock: $(STAMP) ## renew the lock files (needs uv, from PyPI)
 clean: ## remove environments and caches
 	@rm -rf $(VENV) $(BENCH) .coverage* .hypothesis .mypy_cache .pytest_cache .ruff_cache .import_linter_cache
 
-$(STAMP): requirements/dev.lock pyproject.toml tools/bootstrap.sh
-	@tools/bootstrap.sh $(VENV) requirements/dev.lock
+$(STAMP): requirements/dev.lock pyproject.toml proof/pyproject.toml tools/bootstrap.sh
+	@tools/bootstrap.sh $(VENV) requirements/dev.lock ./proof
 	@touch $@
 
 $(BENCH)/.ready: requirements/bench.lock pyproject.toml tools/bootstrap.sh

@@ -1,14 +1,25 @@
-"""Every snippet in the documentation is run: Python blocks as code, console blocks as commands."""
+"""What all tests share: plugins, and Hypothesis' settings; and how the documentation is tested.
+
+Every snippet in the documentation is run: Python blocks as code, console blocks as commands.
+"""
 
 from __future__ import annotations
 
+import os
 import shlex
 import subprocess
 import sys
 from pathlib import Path
 
+from hypothesis import HealthCheck, settings
 from sybil import Example, Sybil
 from sybil.parsers.markdown import CodeBlockParser, PythonCodeBlockParser, SkipParser
+
+pytest_plugins = ["ledger", "real_postgres"]  # of the folder tests
+
+settings.register_profile("default", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile("thorough", parent=settings.get_profile("default"), max_examples=5000)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
 
 BIN = Path(sys.executable).parent
 

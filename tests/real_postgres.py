@@ -10,6 +10,12 @@ import pytest
 from foliot.testing.servers import MissingServerError, shared_postgres
 
 
+@pytest.fixture(scope="session")
+def server_url() -> str:
+    """The PostgreSQL that all tests share."""
+    return shared_url()
+
+
 def shared_url() -> str:
     """The server that all tests of a session share; a test makes a schema of its own there."""
     try:

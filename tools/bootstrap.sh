@@ -1,10 +1,11 @@
 #!/bin/sh
 # Make a virtual environment from a lock file on a bare Debian or Ubuntu with python3.
-# usage: tools/bootstrap.sh ENVIRONMENT LOCKFILE
+# usage: tools/bootstrap.sh ENVIRONMENT LOCKFILE [FOLDER …]; packages in the folders are installed, too, to be edited
 set -eu
 
 environment=$1
 lock=$2
+shift 2
 oldest='import sys; sys.exit(sys.version_info < (3, 11))'
 
 say() { printf '%s\n' "$*" >&2; }
@@ -46,3 +47,6 @@ say "setting up $environment with $python"
 "$environment/bin/python" -c "$oldest" 2>/dev/null || "$python" -m venv --clear "$environment"
 "$environment/bin/python" -m pip install --quiet --disable-pip-version-check --require-hashes -r "$lock"
 "$environment/bin/python" -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
+for folder; do
+    "$environment/bin/python" -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e "$folder"
+done

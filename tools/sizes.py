@@ -30,7 +30,7 @@ def main() -> int:
     root = Path(__file__).parent.parent
     files = [
         file
-        for folder in ("src", "tests", "benchmarks", "examples", "tools")
+        for folder in ("src", "proof", "tests", "benchmarks", "examples", "tools")
         for file in (root / folder).rglob("*.py")
     ]
     found = [line for file in sorted(files) for line in complaints(file)]

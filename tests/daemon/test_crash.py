@@ -13,6 +13,8 @@ from daemon.repositories import Repository, job
 from foliot.clock import SystemClock
 from foliot.protocols import RunQuery
 
+pytestmark = pytest.mark.prove
+
 KILLS = 10
 JOBS = 8
 SECOND = timedelta(seconds=1)

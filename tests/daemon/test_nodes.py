@@ -15,6 +15,8 @@ from foliot.clock import SystemClock
 from foliot.model.attempt import Attempt, Outcome, Trigger
 from sources.git.scene import git
 
+pytestmark = pytest.mark.prove
+
 clock = SystemClock()
 SECOND = timedelta(seconds=1)
 IN_TIME = LEASE.total_seconds() + 5

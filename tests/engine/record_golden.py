@@ -40,7 +40,7 @@ from foliot.model.job import Job
 from foliot.model.policy import Retry
 from foliot.model.presets import CODE, DECLARATIVE
 from foliot.model.state import Record
-from foliot.testing.simulation import simulate
+from foliot_proof.simulation import simulate
 
 TABLES = ("command", "declared", "due", "ended", "faults", "findings", "overlap", "schedules")
 PLANNER = ("planner", "plan_command", "plan_definition", "draft", "happy_path", "calendar", "retry")

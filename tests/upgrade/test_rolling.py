@@ -12,6 +12,8 @@ from foliot.wiring import schema_of
 from real_postgres import shared_url
 from upgrade.fleet import ROOT, Fleet, source_of
 
+pytestmark = pytest.mark.prove
+
 # Commits with the first schema of each store; steps were added since.
 OLDER = {"sqlite": "3c331c6", "postgres": "b879264"}
 FIRST = 1001

@@ -1,1 +1,1 @@
-"""What users and writers of stores need to test: clocks that are moved by hand, contracts, simulations."""
+"""What users and writers of stores need to test: clocks that are moved by hand, contracts, servers."""

@@ -18,7 +18,7 @@ from math import inf
 from typing import Any, TypeVar
 
 from foliot.errors import AppStateError
-from foliot.testing.simulation.virtual_loop import SimulationStuckError, VirtualLoop
+from foliot.testing.virtual_loop import SimulationStuckError, VirtualLoop
 
 T = TypeVar("T")
 

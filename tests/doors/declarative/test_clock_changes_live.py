@@ -14,6 +14,8 @@ from faketime import environment, library
 from foliot.clock import SystemClock
 from programs import Program
 
+pytestmark = pytest.mark.prove
+
 BERLIN = ZoneInfo("Europe/Berlin")
 PROGRAM = textwrap.dedent(
     """

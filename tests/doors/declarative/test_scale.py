@@ -11,6 +11,8 @@ from doors.declarative.scene import MINUTE
 from foliot.clock import SystemClock
 from foliot.doors.declarative import Scheduler
 
+pytestmark = pytest.mark.prove
+
 COUNT = 20_000
 
 

@@ -25,8 +25,8 @@ store, and where its jobs come from are seams of their own: `class TestMyStore(S
 NodeContract, SourceContract)`.
 
 Three ways to race are built in: claimers come alone, as four tasks, as four threads and as four processes
-(`crowd`); a meddler writes in the very middle of a decision (`meddler`); and a process is killed while it
-reconciles (`process`).
+(`crowd`); somebody else writes in the very middle of a decision (`concurrent_writer`); and a process is
+killed while it reconciles (`process`).
 
 Most cases decide with functions of a few lines (`sample`), some with the planner. What a store must
 never do is depend on which.
@@ -42,9 +42,9 @@ pytest.register_assert_rewrite(
     *(
         f"{__name__}.{module}"
         for module in (
-            "claim", "command", "crowd_of_one", "damage", "finish", "finish_race", "history", "lease",
-            "meddler", "node", "order", "output", "pass_over", "process", "query", "reconcile", "recovery",
-            "sample", "source", "stage",
+            "claim", "command", "concurrent_writer", "crowd_of_one", "damage", "finish", "finish_race",
+            "history", "lease", "node", "order", "output", "pass_over", "process", "query", "reconcile",
+            "recovery", "sample", "source", "stage",
         )
     )
 )  # fmt: skip

@@ -17,8 +17,8 @@ from foliot.model.policy import Overlap, OverlapMode, Policy
 from foliot.model.state import Skip
 from foliot.protocols import Changes, Store
 from foliot.schedules import Every
+from foliot.testing.contract.concurrent_writer import ConcurrentWriter
 from foliot.testing.contract.crowd import KINDS, Crowd
-from foliot.testing.contract.meddler import Meddler
 from foliot.testing.contract.order import Order
 from foliot.testing.contract.sample import (
     HOUR,
@@ -320,13 +320,13 @@ class ClaimContract(Contract):
 
         theirs: list[Attempt] = []
 
-        async def meddle(store: Store) -> None:
+        async def write(store: Store) -> None:
             claimed = await store.claim("b", stage.now, {"default": 1}, start_due, "b's")
             theirs.extend(attempt for _, attempt in claimed.attempts)
 
-        meddler = Meddler(stage, meddle)
-        ours = await stage.claim("a", decide=meddler.during(start_due))
-        await meddler.ended()
+        writer = ConcurrentWriter(stage, write)
+        ours = await stage.claim("a", decide=writer.during(start_due))
+        await writer.ended()
         assert [*ours, *theirs] == list(await stage.runs()), "what they were told is what is stored"
         assert len([*ours, *theirs]) == 1
 
@@ -335,9 +335,9 @@ class ClaimContract(Contract):
         await stage.join("a")
         await stage.declare(a_job())
         pause = change(paused_at=stage.now)
-        meddler = Meddler(stage, lambda store: store.update(f"{SOURCE}/job", pause))
-        started = await stage.claim("a", decide=meddler.during(start_due))
-        await meddler.ended()
+        writer = ConcurrentWriter(stage, lambda store: store.update(f"{SOURCE}/job", pause))
+        started = await stage.claim("a", decide=writer.during(start_due))
+        await writer.ended()
         record = await stage.record(f"{SOURCE}/job")
         assert record.state.paused_at == stage.now
         assert list(record.attempts) == started
@@ -347,14 +347,14 @@ class ClaimContract(Contract):
         lease = await stage.join("a")
         await stage.declare(a_job())
 
-        async def meddle(store: Store) -> None:
+        async def write(store: Store) -> None:
             await stage.outlive(lease)
             await store.recover(100, stage.now, lose)
 
-        meddler = Meddler(stage, meddle)
+        writer = ConcurrentWriter(stage, write)
         with suppress(NodeBuriedError):  # as good an answer as an attempt that is lost at once
-            await stage.claim("a", decide=meddler.during(start_due))
-        await meddler.ended()
+            await stage.claim("a", decide=writer.during(start_due))
+        await writer.ended()
         for _ in range(2):
             await stage.recover()
         assert await stage.runs(is_open=True) == (), "nobody alive holds it, so it must not stay open"

@@ -14,7 +14,7 @@ from foliot.errors import CommandRefusedError, JobNotFoundError
 from foliot.model.attempt import AttemptState, Outcome, Trigger
 from foliot.model.decision import Decision
 from foliot.model.state import Record
-from foliot.testing.contract.meddler import Meddler
+from foliot.testing.contract.concurrent_writer import ConcurrentWriter
 from foliot.testing.contract.sample import (
     HOUR,
     SECOND,
@@ -97,9 +97,9 @@ class CommandContract(Contract):
     @scenario
     async def test_a_command_in_the_middle_of_a_command_counts_as_well(self, stage: Stage) -> None:
         await stage.declare(a_job())
-        meddler = Meddler(stage, lambda store: store.update(KEY, count_one))
-        decision = await stage.store.update(KEY, meddler.during(count_one))
-        await meddler.ended()
+        writer = ConcurrentWriter(stage, lambda store: store.update(KEY, count_one))
+        decision = await stage.store.update(KEY, writer.during(count_one))
+        await writer.ended()
         state = (await stage.record(KEY)).state
         assert state.fired_count == 2
         assert decision.state.fired_count in (1, 2), "the decision that was written, not an earlier one"

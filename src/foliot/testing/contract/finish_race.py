@@ -20,7 +20,7 @@ from foliot.model.policy import Policy, parallel
 from foliot.model.state import Record
 from foliot.protocols import Store
 from foliot.schedules import Every, Once
-from foliot.testing.contract.meddler import Meddler
+from foliot.testing.contract.concurrent_writer import ConcurrentWriter
 from foliot.testing.contract.sample import (
     HOUR,
     MINUTE,
@@ -53,9 +53,9 @@ class FinishRaceContract(Contract):
         await stage.join("a")
         attempt = await stage.start_one("a", a_job())
         pause = change(paused_at=stage.now)
-        meddler = Meddler(stage, lambda store: store.update(KEY, pause))
-        finished = await stage.finish("a", attempt, decide=meddler.during(end_and_count))
-        await meddler.ended()
+        writer = ConcurrentWriter(stage, lambda store: store.update(KEY, pause))
+        finished = await stage.finish("a", attempt, decide=writer.during(end_and_count))
+        await writer.ended()
         state = (await stage.record(KEY)).state
         assert finished.refused == ()
         assert (state.paused_at, state.failures_in_row) == (stage.now, 1)
@@ -69,12 +69,12 @@ class FinishRaceContract(Contract):
         (attempt,) = await stage.claim("a", decide=plan_due)
         await stage.advance(MINUTE)
 
-        async def meddle(store: Store) -> None:
+        async def write(store: Store) -> None:
             await store.claim("b", stage.now, {"default": 1}, plan_due, "b's")
 
-        meddler = Meddler(stage, meddle)
-        await stage.finish("a", attempt, decide=meddler.during(plan_ended))
-        await meddler.ended()
+        writer = ConcurrentWriter(stage, write)
+        await stage.finish("a", attempt, decide=writer.during(plan_ended))
+        await writer.ended()
         await self._check_that_it_goes_on(stage, attempt)
 
     @scenario
@@ -88,12 +88,12 @@ class FinishRaceContract(Contract):
         (attempt,) = await stage.claim("a", decide=plan_due)
         await stage.advance(MINUTE)
 
-        async def meddle(store: Store) -> None:
+        async def write(store: Store) -> None:
             await store.finish("a", [stage.ending(attempt)], stage.now, plan_ended)
 
-        meddler = Meddler(stage, meddle)
-        await stage.claim("b", decide=meddler.during(plan_due))
-        await meddler.ended()
+        writer = ConcurrentWriter(stage, write)
+        await stage.claim("b", decide=writer.during(plan_due))
+        await writer.ended()
         await self._check_that_it_goes_on(stage, attempt)
 
     @scenario
@@ -106,15 +106,15 @@ class FinishRaceContract(Contract):
         await stage.advance(HOUR)
         (attempt,) = await stage.claim("a", decide=plan_due)
 
-        async def meddle(store: Store) -> None:
+        async def write(store: Store) -> None:
             await store.finish("a", [stage.ending(attempt)], stage.now, plan_ended)
 
         def ask(record: Record) -> Decision:
             return plan_command(record, RunNow("by hand"), stage.now)
 
-        meddler = Meddler(stage, meddle)
-        await stage.store.update(KEY, meddler.during(ask))
-        await meddler.ended()
+        writer = ConcurrentWriter(stage, write)
+        await stage.store.update(KEY, writer.during(ask))
+        await writer.ended()
         assert [a.request for a in await stage.claim_all("b", plan_due)] == ["by hand"]
 
     @scenario
@@ -123,18 +123,18 @@ class FinishRaceContract(Contract):
         lease = await stage.join("a")
         attempt = await stage.start_one("a", a_job())
 
-        async def meddle(store: Store) -> None:
+        async def write(store: Store) -> None:
             await stage.outlive(lease)
             await store.recover(100, stage.now, lose)
 
-        meddler = Meddler(stage, meddle)
+        writer = ConcurrentWriter(stage, write)
         try:
-            refused = (await stage.finish("a", attempt, decide=meddler.during(end))).refused
+            refused = (await stage.finish("a", attempt, decide=writer.during(end))).refused
         except NodeBuriedError:
             is_counted = False
         else:
             is_counted = not refused
-        await meddler.ended()
+        await writer.ended()
         await stage.recover()
         outcomes = [a.outcome for a in await stage.runs()]
         assert outcomes == [Outcome.SUCCEEDED if is_counted else Outcome.LOST]
@@ -151,12 +151,12 @@ class FinishRaceContract(Contract):
         await stage.join("a")
         first, second = await start_two(stage)
 
-        async def meddle(store: Store) -> None:
+        async def write(store: Store) -> None:
             await store.finish("a", [stage.ending(second)], stage.now, _end_and_forget_if_last)
 
-        meddler = Meddler(stage, meddle)
-        finished = await stage.finish("a", first, decide=meddler.during(_end_and_forget_if_last))
-        await meddler.ended()
+        writer = ConcurrentWriter(stage, write)
+        finished = await stage.finish("a", first, decide=writer.during(_end_and_forget_if_last))
+        await writer.ended()
         assert finished.refused == ()
         assert await stage.keys(with_removed=True) == []
 
@@ -170,12 +170,12 @@ class FinishRaceContract(Contract):
         await stage.store.update(KEY, lambda record: plan_command(record, RunNow("by hand"), stage.now))
         (second,) = await stage.claim("b", decide=plan_due)
 
-        async def meddle(store: Store) -> None:
+        async def write(store: Store) -> None:
             await store.finish("b", [stage.ending(second)], stage.now, plan_ended)
 
-        meddler = Meddler(stage, meddle)
-        await stage.finish("a", first, decide=meddler.during(plan_ended))
-        await meddler.ended()
+        writer = ConcurrentWriter(stage, write)
+        await stage.finish("a", first, decide=writer.during(plan_ended))
+        await writer.ended()
         assert await stage.keys(with_removed=True) == []
 
     @scenario
@@ -183,12 +183,12 @@ class FinishRaceContract(Contract):
         await stage.join("a")
         attempt = await stage.start_one("a", a_job())
 
-        async def meddle(store: Store) -> None:
+        async def write(store: Store) -> None:
             await store.finish("a", [stage.ending(attempt)], stage.now, end_and_count)
 
-        meddler = Meddler(stage, meddle)
-        await stage.finish("a", attempt, decide=meddler.during(end_and_count))
-        await meddler.ended()
+        writer = ConcurrentWriter(stage, write)
+        await stage.finish("a", attempt, decide=writer.during(end_and_count))
+        await writer.ended()
         assert (await stage.record(KEY)).state.failures_in_row == 1
         assert len(await stage.runs()) == 1
 

@@ -17,7 +17,7 @@ from foliot.model.job import Action, Job
 from foliot.model.state import Record, Skip
 from foliot.protocols import Changes, JobQuery, Store
 from foliot.schedules import Every
-from foliot.testing.contract.meddler import Meddler
+from foliot.testing.contract.concurrent_writer import ConcurrentWriter
 from foliot.testing.contract.process import kill_at_work
 from foliot.testing.contract.sample import (
     HOUR,
@@ -291,16 +291,16 @@ class ReconcileContract(Contract):
         await stage.declare(*some_jobs(5))
         claimed: list[str] = []
 
-        async def meddle(store: Store) -> None:
+        async def write(store: Store) -> None:
             answer = await store.claim("a", stage.now, {"default": 9, "new": 9}, start_due, "a's")
             claimed.extend(attempt.job for _, attempt in answer.attempts)
 
-        meddler = Meddler(stage, meddle)
-        declared = meddler.during(declare_at(stage.later(HOUR), stage.now))
+        writer = ConcurrentWriter(stage, write)
+        declared = writer.during(declare_at(stage.later(HOUR), stage.now))
         changes = Changes(some_jobs(5, queue="new"))
         base = await stage.store.revision(SOURCE)
         await stage.store.reconcile(SOURCE, base, "r2", changes, declared=declared, removed=untouched)
-        await meddler.ended()
+        await writer.ended()
         records = [await stage.record(job.key) for job in some_jobs(5)]
         assert {record.job.queue for record in records} == {"new"}
         running = [a.job for r in records for a in r.attempts if a.state is AttemptState.RUNNING]
@@ -312,21 +312,21 @@ class ReconcileContract(Contract):
         await to_revision(stage, None, "r1", *some_jobs(5))
         answers: list[str] = []
 
-        async def reconcile(store: Store, revision: str, meddler: Meddler | None) -> None:
+        async def reconcile(store: Store, revision: str, writer: ConcurrentWriter | None) -> None:
             declared = declare_at(stage.now, stage.now)
             changes = Changes(some_jobs(5, queue=revision))
             try:
                 await store.reconcile(
                     SOURCE, "r1", revision, changes,
-                    declared=meddler.during(declared) if meddler else declared, removed=untouched,
+                    declared=writer.during(declared) if writer else declared, removed=untouched,
                 )  # fmt: skip
                 answers.append(revision)
             except StaleRevisionError:
                 pass  # the other one won
 
-        meddler = Meddler(stage, lambda store: reconcile(store, "theirs", None))
-        await reconcile(stage.store, "ours", meddler)
-        await meddler.ended()
+        writer = ConcurrentWriter(stage, lambda store: reconcile(store, "theirs", None))
+        await reconcile(stage.store, "ours", writer)
+        await writer.ended()
         assert answers == [await stage.store.revision(SOURCE)]
         records = [await stage.record(job.key) for job in some_jobs(5)]
         assert {record.job.queue for record in records} == set(answers)

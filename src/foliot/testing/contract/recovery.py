@@ -17,7 +17,7 @@ from foliot.errors import NodeBuriedError
 from foliot.model.attempt import Attempt, AttemptState, Outcome, Trigger
 from foliot.model.policy import OnLost, Policy
 from foliot.protocols import Recovered, Store
-from foliot.testing.contract.meddler import Meddler
+from foliot.testing.contract.concurrent_writer import ConcurrentWriter
 from foliot.testing.contract.order import Order
 from foliot.testing.contract.process import kill_at_work
 from foliot.testing.contract.sample import (
@@ -246,12 +246,12 @@ class RecoveryContract(Contract):
         await stage.die("a")
         await stage.store.update(KEY, change(wake_at=stage.now))
 
-        async def meddle(store: Store) -> None:
+        async def write(store: Store) -> None:
             await store.claim("b", stage.now, {"default": 1}, start_due, "b's")
 
-        meddler = Meddler(stage, meddle)
-        await stage.recover(meddler.during(lose))
-        await meddler.ended()
+        writer = ConcurrentWriter(stage, write)
+        await stage.recover(writer.during(lose))
+        await writer.ended()
         (running,) = (await stage.record(KEY)).attempts
         assert running.node == "b"
         assert [a.key for a in await stage.runs(outcome=Outcome.LOST)] == [lost.key]
@@ -264,7 +264,7 @@ class RecoveryContract(Contract):
         await stage.die("a")
         answers: list[str] = []
 
-        async def meddle(store: Store) -> None:
+        async def write(store: Store) -> None:
             with suppress(NodeBuriedError):
                 await store.renew("a")
                 answers.append("renewed")
@@ -272,9 +272,9 @@ class RecoveryContract(Contract):
                 finished = await store.finish("a", [stage.ending(attempt)], stage.now, end)
                 answers.append("refused" if finished.refused else "finished")
 
-        meddler = Meddler(stage, meddle)
-        await stage.recover(meddler.during(lose))
-        await meddler.ended()
+        writer = ConcurrentWriter(stage, write)
+        await stage.recover(writer.during(lose))
+        await writer.ended()
         (ended,) = await stage.runs()
         assert (ended.outcome, answers) in (
             (Outcome.LOST, []),
@@ -287,9 +287,9 @@ class RecoveryContract(Contract):
         await stage.start_one("a", a_job())
         before = (await stage.record(KEY)).state.fired_count
         await stage.die("a")
-        meddler = Meddler(stage, lambda store: store.update(KEY, count_one))
-        await stage.recover(meddler.during(lose_and_restart))
-        await meddler.ended()
+        writer = ConcurrentWriter(stage, lambda store: store.update(KEY, count_one))
+        await stage.recover(writer.during(lose_and_restart))
+        await writer.ended()
         record = await stage.record(KEY)
         assert record.state.fired_count == before + 1
         assert [a.number for a in record.attempts] == [2]

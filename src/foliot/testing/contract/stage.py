@@ -226,7 +226,7 @@ def scenario(test: Callable[..., Coroutine[Any, Any, None]]) -> Callable[..., No
 class Contract:
     """What each topic needs of a back end: a subclass gives `open_store` or `sharing`, and `damage`.
 
-    `head_start` is how many seconds a meddler gets to write in the middle of a decision. A store that
+    `head_start` is how many seconds a concurrent writer gets in the middle of a decision. A store that
     decides under a lock makes it wait, so there it is time lost; one that never does may give more.
     """
 

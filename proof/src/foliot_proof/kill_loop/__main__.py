@@ -1,0 +1,132 @@
+"""Kill a node at every step, thousands of times: `python -m foliot_proof.kill_loop --kills 10000`."""
+
+from __future__ import annotations
+
+import argparse
+import gc
+import json
+import os
+import select
+import signal
+import sys
+import traceback
+from collections import Counter
+from contextlib import ExitStack
+from pathlib import Path
+from random import Random
+from tempfile import TemporaryDirectory
+
+from foliot.clock import SystemClock
+from foliot.testing.servers import postgres_server
+from foliot_proof.faults import bug
+from foliot_proof.kill_loop.judge import Finding, judge
+from foliot_proof.kill_loop.life import STEPS, Orders, live
+
+_CLOCK = SystemClock()
+_PATIENCE = 2.0  # seconds for a life to come to its step; then it is killed where it stands
+_AT_RANDOM = "at random"
+_MOST_SHOWN = 20
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Lead so many lives, and print what came of them; 1 if anything is wrong."""
+    options = _parser().parse_args(arguments)
+    with ExitStack() as stack:
+        folder = Path(stack.enter_context(TemporaryDirectory(prefix="foliot-kill-loop-", dir=options.folder)))
+        if options.store == "postgres":
+            import foliot.stores.postgres  # noqa: F401, PLC0415 - once, for all that are born from here on
+
+            url = store = stack.enter_context(postgres_server()).url
+        else:
+            url, store = f"sqlite:///{folder}/kill_loop.db", f"{folder}/kill_loop.db"
+        witness = folder / "witness"
+        bug.plant(options.bug)
+        gc.freeze()
+        begin = _CLOCK.monotonic()
+        deaths = _kill_again_and_again(options.kills, options.seed, Orders(0, store, str(witness)))
+        seconds = _CLOCK.monotonic() - begin
+        finding = judge(url, witness, options.kills + 1)
+    return _tell(options, deaths, seconds, finding)
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="python -m foliot_proof.kill_loop", description=__doc__)
+    parser.add_argument("--kills", type=int, default=1000)
+    parser.add_argument("--store", choices=("sqlite", "postgres"), default="sqlite")
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--folder", type=Path, help="where the file is to be, such as a memory file system")
+    parser.add_argument(
+        "--bug", choices=("", *bug.BUGS), default="", metavar="BUG",
+        help="plant a bug of the fault harness, to see that it is found",
+    )  # fmt: skip
+    parser.add_argument("--json", type=Path, help="write the figures here, too")
+    return parser
+
+
+def _kill_again_and_again(kills: int, seed: int, orders: Orders) -> Counter[str]:
+    """The first life declares the jobs; the last one ends in peace, when all is served."""
+    chance = Random(seed)  # noqa: S311 - chance that can be repeated
+    deaths: Counter[str] = Counter()
+    _lead(orders, None)
+    for number in range(1, kills + 1):
+        step = STEPS[number % len(STEPS)] if chance.random() < 0.8 else _AT_RANDOM  # noqa: PLR2004 - most
+        patience = chance.uniform(0.0, 0.06) if step is _AT_RANDOM else _PATIENCE
+        came_to_it = _lead(orders._replace(number=number, step=step), patience)
+        deaths[step if came_to_it else _AT_RANDOM] += 1
+        if sys.stderr.isatty() and number % 20 == 0:
+            sys.stderr.write(f"\r{number} of {kills} kills ")
+    _lead(orders._replace(number=kills + 1), None)
+    return deaths
+
+
+def _lead(orders: Orders, patience: float | None) -> bool:
+    """One life in a process of its own; whether it killed itself, at its step."""
+    pid = os.fork()
+    if pid == 0:
+        code = 1
+        try:
+            live(orders)
+            code = 0
+        except BaseException:  # noqa: BLE001 - whatever it was is told, and must not return into the loop
+            traceback.print_exc()
+        finally:
+            sys.stderr.flush()
+            os._exit(code)
+    handle = os.pidfd_open(pid)
+    try:
+        ready, _, _ = select.select([handle], [], [], patience)
+        if not ready:
+            os.kill(pid, signal.SIGKILL)
+        _, status = os.waitpid(pid, 0)
+    finally:
+        os.close(handle)
+    code = os.waitstatus_to_exitcode(status)
+    if code > 0:
+        raise SystemExit(f"life {orders.number}, which was to die at {orders.step!r}, ended with {code}")
+    return bool(ready) and code < 0
+
+
+def _tell(options: argparse.Namespace, deaths: Counter[str], seconds: float, finding: Finding) -> int:
+    at_steps = sum(n for step, n in deaths.items() if step != _AT_RANDOM)
+    facts = {
+        "store": options.store,
+        "kills": options.kills,
+        "at_named_steps": at_steps,
+        "steps": dict(sorted(deaths.items())),
+        "seconds": round(seconds, 1),
+        "kills_per_second": round(options.kills / seconds, 1),
+        "occurrences": finding.occurrences,
+        "attempts": finding.attempts,
+        "effects": finding.effects,
+        "lost": finding.lost,
+        "problems": len(finding.problems),
+    }
+    if options.json is not None:
+        options.json.write_text(json.dumps(facts, indent=2) + "\n")
+    sys.stdout.write("\n".join(f"{name}: {value}" for name, value in facts.items()) + "\n")
+    sys.stdout.write("".join(f"PROBLEM {problem}\n" for problem in finding.problems[:_MOST_SHOWN]))
+    return 1 if finding.problems else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

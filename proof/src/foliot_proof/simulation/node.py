@@ -1,0 +1,183 @@
+"""One simulated engine process, and everything that can happen to it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+from contextvars import ContextVar
+from datetime import timedelta
+from typing import Any
+
+from foliot.engine.engine import Engine
+from foliot.engine.settings import Settings
+from foliot.errors import StoreError
+from foliot.model.decision import Event
+from foliot.protocols import Store
+from foliot_proof.history.facts import Trouble
+from foliot_proof.simulation.executor import SimulatedExecutor
+from foliot_proof.simulation.faulty_store import FaultyStore, Weather
+from foliot_proof.simulation.logbook import Logbook
+from foliot_proof.simulation.world import Host, HostClock, KilledError, World
+
+_process: ContextVar[Process | None] = ContextVar("process", default=None)
+
+
+class Process:
+    """One start of an engine on a host. Its tasks carry it with them, so that all can be killed at once."""
+
+    def __init__(self, host: Host) -> None:
+        self.host = host
+        self.tasks: set[asyncio.Task[Any]] = set()
+
+
+def tag_tasks(loop: asyncio.AbstractEventLoop, coroutine: Any, **options: Any) -> asyncio.Task[Any]:
+    """A task factory: every task belongs to the process in whose context it was made."""
+    task: asyncio.Task[Any] = asyncio.Task(coroutine, loop=loop, **options)
+    process = _process.get()
+    if process is not None:
+        process.tasks.add(task)
+        task.add_done_callback(process.tasks.discard)
+    return task
+
+
+class SimulatedNode:
+    """A host with its engine, restarted as often as needed."""
+
+    def __init__(  # noqa: PLR0913 - what a node is made of
+        self,
+        name: str,
+        *,
+        world: World,
+        store: Store,
+        settings: Settings,
+        weather: Weather,
+        logbook: Logbook,
+        newest: Callable[[], int],
+    ) -> None:
+        self.name = name
+        self._world = world
+        self._store = store
+        self._settings = settings
+        self._weather = weather
+        self._logbook = logbook
+        self._newest = newest
+        self._begin(Trouble.DOWN)
+        self._process: Process | None = None
+        self._crash_at: str | None = None
+        self.host = Host(name)
+        self.engine: Engine | None = None
+        self._life: asyncio.Task[None] | None = None
+
+    @property
+    def is_up(self) -> bool:
+        return self._life is not None and not self._life.done()
+
+    def start(self) -> None:
+        """Start a new process on the host."""
+        if self.is_up:
+            return
+        self.host = Host(self.name, offset=self.host.offset)
+        self._process = Process(self.host)
+        token = _process.set(self._process)
+        try:
+            self.engine = self._make_engine(self.host)
+            self._life = asyncio.ensure_future(self.engine.run())
+        finally:
+            _process.reset(token)
+        self._over(Trouble.DOWN)
+        self._over(Trouble.DRAINING)
+        self._world.note(self.name, "start")
+
+    def _make_engine(self, host: Host) -> Engine:
+        return Engine(
+            self._reach_store(host),
+            {"simulated": SimulatedExecutor(self._world, host, self._logbook, self._newest)},
+            clock=HostClock(self._world, host),
+            settings=self._settings,
+            new_id=self._world.new_id,
+            name=self.name,
+            listeners=(_Silent(),),
+            failpoint=self._failpoint,
+        )
+
+    def _reach_store(self, host: Host) -> Store:
+        faulty: Any = FaultyStore(
+            self._store, world=self._world, host=host, weather=self._weather, logbook=self._logbook
+        )
+        store: Store = faulty  # its verbs are set when it is made
+        return store
+
+    def crash(self) -> None:
+        """SIGKILL: nothing of the process goes on, and nothing it did not yet write is ever written."""
+        if not self.is_up or self._process is None:
+            return
+        self._world.note(self.name, "crash")
+        self.host.is_dead = True
+        self.host.running.set()
+        self._begin(Trouble.DOWN)
+        self._over(Trouble.PAUSED)
+        self._over(Trouble.PARTITIONED)
+        for task in sorted(self._process.tasks, key=lambda task: task.get_name()):
+            task.cancel()
+
+    def crash_at(self, failpoint: str) -> None:
+        """Crash when the engine next comes to that point."""
+        self._crash_at = failpoint
+
+    def _failpoint(self, name: str) -> None:
+        if self._crash_at == name:
+            self._crash_at = None
+            self.crash()
+            raise KilledError
+
+    async def stop(self) -> None:
+        """SIGTERM: drain and leave. It is over when the process has ended."""
+        if self.is_up and self.engine is not None and self._life is not None:
+            self._world.note(self.name, "stop")
+            self._begin(Trouble.DRAINING)
+            self.engine.stop()
+            await asyncio.wait([self._life])
+            self._begin(Trouble.DOWN)
+
+    def pause(self) -> None:
+        """SIGSTOP."""
+        if self.is_up:
+            self.host.running.clear()
+            self._begin(Trouble.PAUSED)
+
+    def resume(self) -> None:
+        """SIGCONT."""
+        self.host.running.set()
+        self._over(Trouble.PAUSED)
+
+    def cut_off(self) -> None:
+        """The store cannot be reached from here."""
+        self.host.is_cut_off = True
+        self._begin(Trouble.PARTITIONED)
+
+    def heal(self) -> None:
+        """The store can be reached again."""
+        self.host.is_cut_off = False
+        self._over(Trouble.PARTITIONED)
+
+    def jump(self, by: timedelta) -> None:
+        """The wall clock is set."""
+        self._over(Trouble.CLOCK)
+        self.host.offset += by
+        if self.host.offset:
+            self._logbook.begin(self.name, Trouble.CLOCK, self._world.now, self.host.offset)
+
+    def _begin(self, what: Trouble) -> None:
+        self._logbook.begin(self.name, what, self._world.now)
+        self._world.note(self.name, what)
+
+    def _over(self, what: Trouble) -> None:
+        self._logbook.over(self.name, what, self._world.now)
+
+
+class _Silent:
+    def on_events(self, events: Sequence[Event]) -> None:
+        pass
+
+    def on_trouble(self, error: StoreError) -> None:
+        pass

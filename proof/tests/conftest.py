@@ -1,0 +1,5 @@
+"""What the long proofs share."""
+
+from untraced import untraced
+
+__all__ = ["untraced"]

@@ -1,0 +1,5 @@
+"""The zone of the door's own tests."""
+
+from doors.declarative.conftest import zone
+
+__all__ = ["zone"]

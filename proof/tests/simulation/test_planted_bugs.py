@@ -1,0 +1,25 @@
+"""Bugs planted into the engine, the planner and the store: each is found within a few seeds."""
+
+from __future__ import annotations
+
+import pytest
+
+from foliot_proof.history.check import check
+from foliot_proof.simulation.simulate import simulate
+from simulation.planted import BUGS, Bug
+
+MOST_SEEDS = 200
+
+
+@pytest.mark.usefixtures("untraced")
+@pytest.mark.parametrize("bug", BUGS, ids=lambda bug: bug.plant.__name__)
+def test_a_planted_bug_is_found(bug: Bug, monkeypatch: pytest.MonkeyPatch) -> None:
+    make_store = bug.plant(monkeypatch)
+
+    for seed in range(bug.first_seed, MOST_SEEDS):
+        history = simulate(seed, days=bug.days, make_store=make_store).history
+        found = {violation.code for violation in check(history).violations}
+        if found:
+            assert found & bug.codes
+            return
+    pytest.fail(f"{MOST_SEEDS} seeds did not show it")

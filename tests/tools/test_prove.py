@@ -1,0 +1,85 @@
+"""The runner of the suites: it runs parts, keeps them within their budgets, and misses no proof."""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+ROOT = Path(__file__).parent.parent.parent
+
+
+@pytest.fixture(scope="module")
+def prove() -> ModuleType:
+    spec = importlib.util.spec_from_file_location("prove", ROOT / "tools/prove.py")
+    assert spec is not None
+    assert spec.loader is not None
+    tool = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(tool)
+    return tool
+
+
+def main(prove: ModuleType, monkeypatch: pytest.MonkeyPatch, *options: str, **codes: str) -> int:
+    """Run the tool on parts that are small programs; they have budgets of a second, or of a minute."""
+    parts = tuple(
+        prove.Part(name, ("-c", code), 1 / 60 if "hang" in name else 1) for name, code in codes.items()
+    )
+    monkeypatch.setattr(prove, "SUITES", {"test": parts[:1], "prove": parts[1:]})
+    monkeypatch.setattr(sys, "argv", ["prove.py", *options])
+    return int(prove.main())
+
+
+def test_a_suite_tells_how_long_each_part_took(
+    prove: ModuleType, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    assert main(prove, monkeypatch, tests="print('T')", one="print('A')", two="print('B')") == 0
+    said = capfd.readouterr().out
+    assert [line for line in said.splitlines() if line in "TAB" and line] == ["A", "B"]
+    *parts, together = said.splitlines()[-3:]
+    assert [line.split()[0] for line in parts] == ["one", "two"]
+    assert all(line.endswith("of  1.0 minutes   ok") for line in parts)
+    assert together.endswith("of  2.0 minutes")
+
+
+def test_one_part_is_run_alone(
+    prove: ModuleType, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    assert main(prove, monkeypatch, "--only", "two", tests="exit(1)", one="exit(1)", two="print('B')") == 0
+    assert "one" not in capfd.readouterr().out
+
+
+def test_a_part_that_fails_fails_the_suite_when_all_have_run(
+    prove: ModuleType, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    assert main(prove, monkeypatch, tests="", one="exit(3)", two="print('B')") == 1
+    said = capfd.readouterr().out
+    assert "failed with code 3" in said
+    assert "\nB\n" in said
+
+
+def test_a_part_over_twice_its_budget_is_ended(
+    prove: ModuleType, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+
+    assert main(prove, monkeypatch, tests="", hangs="import signal; signal.pause()") == 1
+    assert "ended: not done after 2 times its budget" in capfd.readouterr().out
+
+
+def test_an_unknown_part_is_refused(prove: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(SystemExit, match="no such part: three; there are tests, one"):
+        main(prove, monkeypatch, "--only", "three", tests="", one="")
+
+
+def test_each_folder_of_proofs_is_a_part(prove: ModuleType) -> None:
+    folders = {file.parent for file in (ROOT / "proof/tests").rglob("test_*.py")}
+    run = {ROOT / word for part in prove.SUITES["prove"] for word in part.command if "proof/" in word}
+    assert run == folders
+
+
+def test_the_budgets_leave_room_on_a_slow_machine(prove: ModuleType) -> None:
+    minutes = {name: sum(part.budget for part in parts) for name, parts in prove.SUITES.items()}
+    assert minutes["test"] <= 10
+    assert minutes["test"] + minutes["prove"] <= 42, "twice as slow, they still fit into an hour and a half"

@@ -1,0 +1,116 @@
+"""Run the long proofs, or the test suite, and tell how long each part took against its budget.
+
+    python tools/prove.py                       all proofs: `make prove`
+    python tools/prove.py --suite test          the test suite: `make test`
+    python tools/prove.py --only simulation     one part
+
+A budget is in minutes, on two quiet cores. A part that is not done after twice its budget is ended, and
+fails: either something hangs, or a change has made the tests slow.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import NamedTuple
+
+from foliot.clock import SystemClock
+
+ROOT = Path(__file__).parent.parent
+CLOCK = SystemClock()
+PATIENCE = 2  # a part may take so many times its budget
+PYTEST = ("-m", "pytest", "-q")
+SPREAD = (*PYTEST, "-n", "auto", "--dist", "worksteal")
+
+
+class Part(NamedTuple):
+    """A command of Python, and the minutes that it may take."""
+
+    name: str
+    command: tuple[str, ...]
+    budget: float
+
+
+SUITES = {
+    "test": (
+        Part("tests", (*SPREAD, "-m", "not prove", "tests"), 9),
+        Part("documentation", (*PYTEST, "README.md", "docs"), 1),
+    ),
+    "prove": (
+        Part("simulation", (*SPREAD, "proof/tests/simulation"), 8),
+        Part("declarative", (*SPREAD, "proof/tests/declarative_door"), 3),
+        Part("checker", (*SPREAD, "proof/tests/history"), 1),
+        Part("kill loop", (*SPREAD, "proof/tests/kill_loop"), 2),
+        Part("faults", (*SPREAD, "proof/tests/faults"), 10),
+        Part("long tests", (*SPREAD, "-m", "prove", "tests"), 10),
+    ),
+}
+
+
+class Result(NamedTuple):
+    """How a part has ended, and after how many minutes."""
+
+    part: Part
+    minutes: float
+    problem: str
+
+    def __str__(self) -> str:
+        took = f"{self.part.name:15}{self.minutes:6.1f} of {self.part.budget:4.1f} minutes"
+        return f"{took}   {self.problem or 'ok'}"
+
+
+def run(part: Part) -> Result:
+    """Run a part. What it starts is ended with it."""
+    print(f"\n== {part.name}: budget {part.budget:g} minutes", flush=True)
+    begin = CLOCK.monotonic()
+    with subprocess.Popen([sys.executable, *part.command], cwd=ROOT, start_new_session=True) as process:  # noqa: S603
+        try:
+            code = process.wait(part.budget * PATIENCE * 60)
+            problem = f"failed with code {code}" if code else ""
+        except subprocess.TimeoutExpired:
+            problem = f"ended: not done after {PATIENCE} times its budget"
+        finally:
+            end_group(process)
+    return Result(part, (CLOCK.monotonic() - begin) / 60, problem)
+
+
+def end_group(process: subprocess.Popen[bytes]) -> None:
+    """End a part that still runs, and its workers. An interrupt comes first: pytest says where it was."""
+    for number, patience in ((signal.SIGINT, 30), (signal.SIGKILL, 30)):
+        if process.poll() is None:
+            os.killpg(process.pid, number)
+            try:
+                process.wait(patience)
+            except subprocess.TimeoutExpired:
+                continue
+
+
+def chosen(suite: str, only: list[str]) -> list[Part]:
+    """The parts that were asked for."""
+    known = {part.name: part for parts in SUITES.values() for part in parts}
+    if unknown := set(only) - known.keys():
+        sys.exit(f"no such part: {', '.join(sorted(unknown))}; there are {', '.join(known)}")
+    return [known[name] for name in only] or list(SUITES[suite])
+
+
+def main() -> int:
+    """Run the parts one after another; 1 if one of them fails."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--suite", choices=SUITES, default="prove", help="which parts to run")
+    parser.add_argument("--only", nargs="+", default=[], metavar="PART", help="run these parts only")
+    options = parser.parse_args()
+    results = [run(part) for part in chosen(options.suite, options.only)]
+    total = sum(result.minutes for result in results), sum(result.part.budget for result in results)
+    print("\n" + "\n".join(map(str, results)))
+    print(f"{'together':15}{total[0]:6.1f} of {total[1]:4.1f} minutes")
+    return 1 if any(result.problem for result in results) else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
