@@ -1,6 +1,6 @@
 """The seams of Foliot, with their contracts: open this file first.
 
-    Source ──▶ Engine ──▶ Executor          Clock    what time it is, and waiting
+    Snapshot ─▶ Engine ──▶ Executor         Clock    what time it is, and waiting
                  │                           Listener what happened
                  ▼
                Store    what is true
@@ -106,19 +106,28 @@ class JobView(NamedTuple):
         return None if self.damage is None else str(self.damage)
 
 
+class Traits(NamedTuple):
+    """What a store promises beyond its verbs."""
+
+    proves_deaths: bool = False  # a node that it would bury is dead for certain, and need not be waited for
+    tells_changes: bool = False  # it is a `Notifier`
+
+
 class Store(Protocol):
     """Where jobs, states, attempts, skips, nodes and sources are kept.
 
-    Verbs raise `StoreUnavailableError` if the store does not answer: the write may have taken effect, or
-    may yet. Repeating a verb is then safe: `claim` with the same `claim_id` starts nothing more and tells
-    what that claim started (while the first asking is still under way it may tell less; `held` tells
-    all); an ending that counted the first time is refused the second. Events are told at most once.
-    A verb that names a node raises `NodeBuriedError` if that node is buried or unknown. A write that was
-    under way at the burial may still land: what it started is lost by the next `recover`; what it ended
-    counts unless `recover` came first. What guards a write is the whole record, not only its token: an end
-    in peace leaves the token alone. Node ids and claim ids are never used again.
-    A record that cannot be read is set aside, told of by an event, and shown with its damage; others go on.
+    Verbs raise `StoreUnavailableError` if the store does not answer: the write may have taken effect, or may
+    yet. Repeating a verb is then safe: `claim` with the same `claim_id` starts nothing more and tells what
+    that claim started (while the first asking is still under way it may tell less; `held` tells all); an
+    ending that counted the first time is refused the second. Events are told at most once. A verb that names
+    a node raises `NodeBuriedError` if that node is buried or unknown. A write that was under way at the
+    burial may still land: what it started is lost by the next `recover`; what it ended counts unless
+    `recover` came first. What guards a write is the whole record, not only its token: an end in peace leaves
+    the token alone. Node ids and claim ids are never used again. A record that cannot be read is set aside,
+    told of by an event, and shown with its damage; others go on.
     """
+
+    traits: Traits
 
     async def join(self, node: Node) -> Lease:
         """A node begins its life. Joining again is a renewal, and changes what it serves, while it lives."""
@@ -277,6 +286,7 @@ class SourceStore(Protocol):
         ...
 
 
+@runtime_checkable
 class Notifier(Protocol):
     """A store that can tell when the earliest wake moves earlier, or a cancel is asked. Hints only."""
 
@@ -363,6 +373,7 @@ class Listener(Protocol):
         ...
 
 
+@runtime_checkable
 class Monitor(Protocol):
     """Is told how a node fares, beside what happens to jobs."""
 
@@ -388,13 +399,3 @@ class Snapshot(NamedTuple):
 
     revision: str
     jobs: tuple[Job, ...]
-
-
-class Source(Protocol):
-    """Where definitions come from. A source that cannot be read raises; it never answers with nothing."""
-
-    name: str
-
-    async def read(self) -> Snapshot:
-        """What it declares now, whole and valid."""
-        ...

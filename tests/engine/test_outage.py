@@ -26,6 +26,7 @@ class Cable:
 
     def __init__(self, store: Any) -> None:
         self._store = store
+        self.traits = store.traits
         self.is_pulled = False
         self.still_answers: tuple[str, ...] = ()
         self.calls: Counter[str] = Counter()

@@ -68,8 +68,7 @@ class Runtime:
         self._beginning = asyncio.current_task()
         store = await self._core.store()
         if self._registry.has_jobs or not self._parts or await store.revision(self._core.name):
-            # Jobs that were set aside are declared anew: the code is the same, what set them aside is not.
-            await self._declare(anew=await self._has_damage())
+            await self._declare()
             self._keep_alive("revisions of the code", self._tidy_on)
         self._executors |= dict.fromkeys(self._registry.functions, self._python)
         self._mark()
@@ -141,12 +140,8 @@ class Runtime:
         else:
             self._ended.set_result(None)
 
-    async def _declare(self, *, anew: bool = False) -> None:
-        self._heed(await self._declaration.write(anew=anew))
-
-    async def _has_damage(self) -> bool:
-        views = await self._core.views(self._core.name)
-        return any(view.damage is not None for view in views)
+    async def _declare(self) -> None:
+        self._heed(await self._declaration.write())
 
     def _mark(self) -> None:
         """Tell others which revision of the code runs here."""

@@ -84,7 +84,7 @@ def _ids_from(chance: Random) -> Iterator[None]:
     with (
         patch("foliot.doors.declarative.polling.uuid4", make),
         patch("foliot.doors.declarative.scheduler.uuid4", make),
-        patch("foliot.doors.declarative.agreement.uuid4", make),
+        patch("foliot.engine.reconciler.uuid4", make),
     ):
         yield
 

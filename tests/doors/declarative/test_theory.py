@@ -12,9 +12,8 @@ import pytest
 from doors.declarative.lives import live
 from doors.declarative.scene import HOUR, MINUTE, SECOND, Stage, staged
 from doors.declarative.theory import judge
-from foliot.doors.declarative import agreement
 from foliot.doors.declarative.polling import Polling
-from foliot.engine import draft, plan_definition, planner
+from foliot.engine import draft, plan_definition, planner, reconciler
 from foliot.model.decision import Decision
 from testing.untraced import untraced
 
@@ -57,7 +56,7 @@ def test_the_lives_have_in_them_what_they_are_there_for() -> None:
 
 def forget_to_drop(patch: pytest.MonkeyPatch) -> None:
     """What is registered no more stays, and remembers its debts."""
-    patch.setattr(agreement, "plan_removed", lambda record, _: Decision(record.state))
+    patch.setattr(reconciler, "plan_removed", lambda record, _: Decision(record.state))
 
 
 def begin_anew_when_overridden(patch: pytest.MonkeyPatch) -> None:
@@ -107,7 +106,7 @@ def serve_a_minute_twice(patch: pytest.MonkeyPatch) -> None:
     def declared(job: Any, record: Any, now: datetime) -> Decision:
         return real(job, None if record is None else record._replace(state=_unserved(record, now)), now)
 
-    patch.setattr(agreement, "plan_declared", declared)
+    patch.setattr(reconciler, "plan_declared", declared)
     patch.setattr("foliot.model.job.Job.says_the_same", lambda *_: False)
 
 

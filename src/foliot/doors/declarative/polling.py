@@ -20,18 +20,20 @@ from uuid import uuid4
 
 from foliot.app.supervision import keep_alive
 from foliot.app.thread import LoopThread
-from foliot.doors.declarative.agreement import Difference, compare, compare_again, settle
 from foliot.doors.declarative.errors import TaskTryDeserializeError
 from foliot.doors.declarative.registration import Callback, Plan
-from foliot.doors.declarative.roster import other_lists
+from foliot.doors.declarative.task import sound
+from foliot.engine.convergence import Declared
 from foliot.engine.engine import Engine
+from foliot.engine.planner import plan_lost
 from foliot.engine.reckoning import Reckoning
+from foliot.engine.reconciler import Declarer
 from foliot.engine.settings import Settings
-from foliot.errors import InvalidStoreError, StaleRevisionError, StoreError
+from foliot.errors import InvalidStoreError, StoreError
 from foliot.executors.python import JobRun, PythonExecutor, describe
 from foliot.model.decision import Event
 from foliot.model.state import Node
-from foliot.observability.log import LogListener
+from foliot.observability.log import LogListener, tell_burial
 from foliot.observability.log import tell as log
 from foliot.protocols import Clock, Listener, Monitor
 from foliot.wiring import FullStore, check_url, open_store
@@ -40,6 +42,7 @@ T = TypeVar("T")
 Tell = Callable[[Sequence[Event]], None]
 
 _LEASE = timedelta(seconds=30)
+_BATCH = 1000
 _HERD = 100_000  # tasks from which on the garbage collector would notice them
 _SETTINGS = Settings(
     slots={"default": 1_000_000_000},  # the document knows no bound
@@ -105,12 +108,18 @@ class Polling:
         self._store: FullStore | None = None
         self._engine: Engine | None = None
         self._node: str | None = None  # that has joined, until the engine takes it over
-        self._agreed: tuple[frozenset[str], str | None] = frozenset(), None  # who else was there, and what
+        self._declarer: Declarer | None = None
         self._life: asyncio.Future[None] | concurrent.futures.Future[None] | None = None
         self._is_sparing = False
-        self._buries = False
         self._reckoning = Reckoning(clock, _SETTINGS.longest_gap)
-        self.step = "opening the store"
+
+    @property
+    def step(self) -> str:
+        """What is being done before the engine begins, for an error to name."""
+        if self._declarer is None:
+            return "opening the store"
+        is_writing = self._declarer.is_writing
+        return "applying the registrations" if is_writing else "reading the persisted tasks"
 
     async def prepare(self, plan: Plan) -> None:
         """Open the store and make it agree with the registrations, in one atomic step."""
@@ -121,11 +130,16 @@ class Polling:
         # Who is about to declare tasks is seen before they are: nobody else drops them meanwhile.
         self._node = self._new_node()
         asked_at = self._clock.monotonic()
-        lease = await store.join(Node(self._node, self._identifier, tuple(_SETTINGS.slots), plan.kinds))
+        lease = await store.join(Node(self._node, self._identifier, tuple(_SETTINGS.slots), plan.mark))
         self._reckoning.take(lease, asked_at)
-        self._buries = await self._let_renew(store, self._node)
-        while not await self._agree(store, plan):
-            pass  # another scheduler of this namespace was quicker; this is the later word
+        declared = Declared(self._namespace, plan.mark, plan.jobs)
+        can_bury = await self._let_renew(store, self._node)
+        self._declarer = Declarer(store, lambda: declared, lambda view: sound(view, self._namespace).job)
+        if can_bury:  # a dead node keeps no tasks
+            # By the time as reckoned: a jump of the store's clock while others could renew buries no node.
+            for dead in (await store.recover(_BATCH, self._reckoning.now(), plan_lost)).buried:
+                tell_burial(dead)
+        self._log.note_declared(await self._declarer.declare())
         if not plan.jobs:
             await self._leave()  # there is nothing to look after
 
@@ -134,7 +148,7 @@ class Polling:
 
         Nobody knows yet for how long the store was away for others, or whether its clock was set.
         """
-        if getattr(store, "proves_deaths", False):
+        if store.traits.proves_deaths:
             return True
         while await self._has_silent(store):
             wait = self._reckoning.time_to_steady(_SETTINGS.patience)
@@ -149,38 +163,20 @@ class Polling:
         now = await store.now()
         return any(view.until < now for view in await store.nodes())
 
-    async def _agree(self, store: FullStore, plan: Plan) -> bool:
-        """Make the store agree with what was registered; False if it has to be compared anew."""
-        self.step = "reading the persisted tasks"
-        now = self._reckoning.now()  # a jump of the store's clock while others could renew buries nobody
-        difference = await compare(store, self._namespace, plan, now, buries=self._buries)
-        self.step = "applying the registrations"
-        return await self._settle(store, difference)
-
-    async def _settle(self, store: FullStore, difference: Difference) -> bool:
-        try:
-            revision, events = await settle(store, self._namespace, difference, await store.now())
-        except StaleRevisionError:
-            return False
-        self._log.note_declared(events)
-        self._agreed = difference.others, revision
-        return True
-
-    async def _watch_others(self, store: FullStore, plan: Plan) -> None:
-        """When others with another list come or go, drop what nobody has any more, share the rest anew."""
+    async def _watch_others(self, declarer: Declarer) -> None:
+        """When nodes with other lists come or go, drop tasks that no list has, and share the rest anew."""
         while True:
             await self._clock.wait(_LEASE)
             with suppress(StoreError, TaskTryDeserializeError):  # told elsewhere; the next look may do better
-                others = other_lists(plan.kinds, await store.nodes())
-                if (others, await store.revision(self._namespace)) != self._agreed:
-                    difference = await compare_again(store, self._namespace, plan)
-                    if await self._settle(store, difference) and self._engine is not None:
-                        self._engine.wake()
+                events = await declarer.look_again()
+                self._log.note_declared(events)
+                if events and self._engine is not None:
+                    self._engine.wake()
 
     def begin(self, plan: Plan) -> None:
         """Look after the tasks from now on."""
-        assert self._store is not None  # noqa: S101 - `prepare` has opened it
-        functions = dict.fromkeys(plan.kinds, describe(_dispatcher(plan.callbacks)))
+        assert self._store is not None and self._declarer is not None  # noqa: S101, PT018 - by `prepare`
+        functions = dict.fromkeys(plan.mark, describe(_dispatcher(plan.callbacks)))
         executor = PythonExecutor(functions, jobs_loop=self._loop)
         self._engine = Engine(
             self._store,
@@ -194,7 +190,7 @@ class Polling:
             outputs=self._store,
         )
         self._spare_the_collector(len(plan.callbacks))
-        watch = partial(self._watch_others, self._store, plan)
+        watch = partial(self._watch_others, self._declarer)
         work = self._live(self._engine, keep_alive(f"others of {self._namespace}", watch, self._clock))
         self._life = self._thread.submit(work) if self._thread else asyncio.ensure_future(work)
 
