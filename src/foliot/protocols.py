@@ -1,9 +1,8 @@
 """The seams of Foliot, with their contracts: open this file first.
 
-    Snapshot ─▶ Engine ──▶ Executor         Clock    what time it is, and waiting
-                 │                           Listener what happened
-                 ▼
-               Store    what is true
+    Snapshot ─▶ Engine ──▶ Executor          Clock    what time it is, and waiting
+                  ▼                          Listener what happened
+                Store    what is true
 
 A job's occurrence is *claimed* from the store by one node, *started* with an executor, and *finished* in
 the store. The store decides every race: each of its verbs is one atomic step per job. It loads the
@@ -109,7 +108,7 @@ class JobView(NamedTuple):
 class Traits(NamedTuple):
     """What a store promises beyond its verbs."""
 
-    proves_deaths: bool = False  # a node that it would bury is dead for certain, and need not be waited for
+    proves_deaths: bool = False  # a node that it would bury is dead for certain
     tells_changes: bool = False  # it is a `Notifier`
 
 
@@ -150,13 +149,13 @@ class Store(Protocol):
     ) -> Claimed:
         """Start what is due in these queues and of the node's kinds, at most so many each, longest due first.
 
-        Due-ness is decided inside, under the protection of the step. An attempt that starts belongs to
-        the node, under a token higher than any the job has had. A claim may look at fewer jobs than there
-        is room for; `more` says so. A node whose lease has run out gets nothing. What one answer holds is
-        in order; between nodes no order is promised. A claim that started nothing need not be remembered. An
-        occurrence that has run does not run again, if the clock was set back: `stores.matching.decide_once`.
-        A job about which nothing is to be written (`Decision.is_nothing`) is passed over: it stays due for
-        others and does not set `more`. Repeated claims make progress past such jobs, however many they are.
+        Due-ness is decided inside, under the protection of the step. An attempt that starts belongs to the
+        node, under a token higher than any the job has had. A claim may look at fewer jobs than there is room
+        for; `more` says so. A node whose lease has run out gets nothing. What one answer holds is in order;
+        between nodes no order is promised. A claim that started nothing need not be remembered. An occurrence
+        that has run does not run again, if the clock was set back: `stores.matching.decide_once`. A job about
+        which nothing is to be written (`Decision.is_nothing`) is passed over: it stays due for others and
+        does not set `more`. Repeated claims make progress past such jobs, however many they are.
         """
         ...
 
