@@ -360,6 +360,7 @@ class Clock(Protocol):
         ...
 
 
+@runtime_checkable
 class Listener(Protocol):
     """Is told what happened, in batches, after it was written."""
 

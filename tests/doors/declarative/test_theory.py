@@ -72,8 +72,8 @@ def return_from_stop_at_once(patch: pytest.MonkeyPatch) -> None:
     """Whoever stops does not wait for what runs."""
 
     async def end(polling: Polling) -> None:
-        assert polling._engine is not None
-        polling._engine.stop()
+        assert polling._run._engine is not None
+        polling._run._engine.stop()
 
     patch.setattr(Polling, "end", end)
 

@@ -15,7 +15,7 @@ from contextlib import suppress
 from datetime import timedelta
 from pathlib import Path
 
-from foliot.app.part import Host
+from foliot.app.part import Workplace
 from foliot.app.supervision import keep_alive
 from foliot.doors.rollcron.config import read_config
 from foliot.doors.rollcron.executor import RepositoryExecutor
@@ -53,7 +53,7 @@ class Rollcron:
         self._environment = environment
         self._life: _Following | None = None
 
-    async def begin(self, host: Host) -> dict[str, Executor]:
+    async def begin(self, host: Workplace) -> dict[str, Executor]:
         """Clone or pull, declare what is there, and be ready to run it."""
         source = GitSource(
             self._repository,
@@ -98,7 +98,7 @@ class _Following:
     def __init__(
         self,
         source: GitSource,
-        host: Host,
+        host: Workplace,
         interval: timedelta,
         environment: Mapping[str, str] | None,
         kind: str,
