@@ -1,8 +1,7 @@
 """The seams of Foliot, with their contracts: open this file first.
 
     Snapshot ─▶ Engine ──▶ Executor          Clock    what time it is, and waiting
-                  ▼                          Listener what happened
-                Store    what is true
+                  └──▶ Store, what is true   Listener what happened
 
 A job's occurrence is *claimed* from the store by one node, *started* with an executor, and *finished* in
 the store. The store decides every race: each of its verbs is one atomic step per job. It loads the
@@ -115,15 +114,15 @@ class Traits(NamedTuple):
 class Store(Protocol):
     """Where jobs, states, attempts, skips, nodes and sources are kept.
 
-    Verbs raise `StoreUnavailableError` if the store does not answer: the write may have taken effect, or may
-    yet. Repeating a verb is then safe: `claim` with the same `claim_id` starts nothing more and tells what
-    that claim started (while the first asking is still under way it may tell less; `held` tells all); an
-    ending that counted the first time is refused the second. Events are told at most once. A verb that names
-    a node raises `NodeBuriedError` if that node is buried or unknown. A write that was under way at the
-    burial may still land: what it started is lost by the next `recover`; what it ended counts unless
-    `recover` came first. What guards a write is the whole record, not only its token: an end in peace leaves
-    the token alone. Node ids and claim ids are never used again. A record that cannot be read is set aside,
-    told of by an event, and shown with its damage; others go on.
+    Verbs raise `StoreUnavailableError` if the store does not answer: the write may have taken effect, or
+    may yet. Repeating a verb is then safe: `claim` with the same `claim_id` starts nothing more and tells
+    what that claim started (while the first asking is still under way it may tell less; `held` tells
+    all); an ending that counted the first time is refused the second. Events are told at most once.
+    A verb that names a node raises `NodeBuriedError` if that node is buried or unknown. A write that was
+    under way at the burial may still land: what it started is lost by the next `recover`; what it ended
+    counts unless `recover` came first. What guards a write is the whole record, not only its token: an end
+    in peace leaves the token alone. Node ids and claim ids are never used again.
+    A record that cannot be read is set aside, told of by an event, and shown with its damage; others go on.
     """
 
     traits: Traits
@@ -149,13 +148,13 @@ class Store(Protocol):
     ) -> Claimed:
         """Start what is due in these queues and of the node's kinds, at most so many each, longest due first.
 
-        Due-ness is decided inside, under the protection of the step. An attempt that starts belongs to the
-        node, under a token higher than any the job has had. A claim may look at fewer jobs than there is room
-        for; `more` says so. A node whose lease has run out gets nothing. What one answer holds is in order;
-        between nodes no order is promised. A claim that started nothing need not be remembered. An occurrence
-        that has run does not run again, if the clock was set back: `stores.matching.decide_once`. A job about
-        which nothing is to be written (`Decision.is_nothing`) is passed over: it stays due for others and
-        does not set `more`. Repeated claims make progress past such jobs, however many they are.
+        Due-ness is decided inside, under the protection of the step. An attempt that starts belongs to
+        the node, under a token higher than any the job has had. A claim may look at fewer jobs than there
+        is room for; `more` says so. A node whose lease has run out gets nothing. What one answer holds is
+        in order; between nodes no order is promised. A claim that started nothing need not be remembered. An
+        occurrence that has run does not run again, if the clock was set back: `stores.matching.decide_once`.
+        A job about which nothing is to be written (`Decision.is_nothing`) is passed over: it stays due for
+        others and does not set `more`. Repeated claims make progress past such jobs, however many they are.
         """
         ...
 

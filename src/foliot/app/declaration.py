@@ -6,6 +6,8 @@ How the revisions agree is said in `engine.convergence`. A node tells its revisi
 
 from __future__ import annotations
 
+from datetime import datetime
+
 from foliot.app.core import Core
 from foliot.app.registry import Registry
 from foliot.engine.convergence import Declared, Mark, other_marks
@@ -50,7 +52,9 @@ class Declaration:
         store = await self._core.store()
         events: tuple[Event, ...] = ()
         if store.traits.proves_deaths and other_marks(self._declared().mark, await store.nodes()):
-            events = await bury_dead_nodes(store)  # a node whose death is proved keeps no jobs
+            events = await bury_dead_nodes(
+                store, await store.now()
+            )  # a node whose death is proved keeps no jobs
         self._declarer = Declarer(store, self._declared, _job_of)
         return events + await self._declarer.declare()
 
@@ -59,9 +63,9 @@ class Declaration:
         return () if self._declarer is None else await self._declarer.look_again()
 
 
-async def bury_dead_nodes(store: FullStore) -> tuple[Event, ...]:
+async def bury_dead_nodes(store: FullStore, now: datetime) -> tuple[Event, ...]:
     """Declare nodes dead whose lease has run out, and tell the log."""
-    recovered = await store.recover(_BATCH, await store.now(), plan_lost)
+    recovered = await store.recover(_BATCH, now, plan_lost)
     for dead in recovered.buried:
         tell_burial(dead)
     return recovered.events

@@ -96,7 +96,7 @@ def never_retry(patch: pytest.MonkeyPatch) -> None:
 def run_beside_itself(patch: pytest.MonkeyPatch) -> None:
     """An occurrence starts whether the callback runs or not."""
     patch.setattr(draft.Draft, "is_busy", property(lambda _: False))
-    patch.setattr(draft.Draft, "is_free", property(lambda _: True))
+    patch.setattr(draft.Draft, "places", property(lambda _: None))
 
 
 def serve_a_minute_twice(patch: pytest.MonkeyPatch) -> None:

@@ -9,23 +9,21 @@ from contextlib import suppress
 from typing import Any
 from uuid import uuid4
 
+from foliot.app.declaration import bury_dead_nodes
 from foliot.app.part import Workplace
 from foliot.doors.declarative.errors import TaskTryDeserializeError
 from foliot.doors.declarative.registration import Callback, Plan
 from foliot.doors.declarative.task import sound
 from foliot.engine.convergence import Declared
-from foliot.engine.planner import plan_lost
 from foliot.engine.reckoning import Reckoning
 from foliot.engine.reconciler import Declarer
 from foliot.engine.settings import Settings
 from foliot.errors import StoreError
 from foliot.executors.python import JobRun, PythonExecutor, describe
 from foliot.model.state import Node
-from foliot.observability.log import tell_burial
 from foliot.protocols import Executor
 from foliot.wiring import FullStore
 
-_BATCH = 1000
 _HERD = 100_000  # tasks from which on the garbage collector would notice them
 
 
@@ -77,8 +75,7 @@ class TasksPart:
         self._declarer = Declarer(store, lambda: declared, lambda view: sound(view, self._namespace).job)
         if can_bury:  # a dead node keeps no tasks
             # By the time as reckoned: a jump of the store's clock while others could renew buries no node.
-            for dead in (await store.recover(_BATCH, reckoning.now(), plan_lost)).buried:
-                tell_burial(dead)
+            host.heed(await bury_dead_nodes(store, reckoning.now()))
         host.heed(await self._declarer.declare())
         if not plan.jobs:
             await self.close()  # there is nothing to look after
