@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from foliot.app import Foliot
     from foliot.app.status import JobStatus
-    from foliot.engine.foresight import Verdict, Why
     from foliot.executors.python import JobRun
     from foliot.model.attempt import Attempt, Outcome, Trigger
     from foliot.model.decision import Event, Happening
     from foliot.model.policy import Keep, Misfire, Overlap, Retry, parallel
     from foliot.schedules import Cron, Every, Once
+    from foliot.why.answer import Verdict, Why
 
 __all__ = [
     "Attempt",
@@ -42,7 +42,7 @@ _LATER = {
     **dict.fromkeys(("Attempt", "Outcome", "Trigger"), "foliot.model.attempt"),
     **dict.fromkeys(("Event", "Happening"), "foliot.model.decision"),
     **dict.fromkeys(("Keep", "Misfire", "Overlap", "Retry", "parallel"), "foliot.model.policy"),
-    **dict.fromkeys(("Verdict", "Why"), "foliot.engine.foresight"),
+    **dict.fromkeys(("Verdict", "Why"), "foliot.why.answer"),
     **dict.fromkeys(("Cron", "Every", "Once"), "foliot.schedules"),
 }
 

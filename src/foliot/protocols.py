@@ -1,9 +1,7 @@
 """The seams of Foliot, with their contracts: open this file first.
 
-    Source ──▶ Engine ──▶ Executor          Clock    what time it is, and waiting
-                 │                           Listener what happened
-                 ▼
-               Store    what is true
+    Snapshot ─▶ Engine ──▶ Executor          Clock    what time it is, and waiting
+                  └──▶ Store, what is true   Listener what happened
 
 A job's occurrence is *claimed* from the store by one node, *started* with an executor, and *finished* in
 the store. The store decides every race: each of its verbs is one atomic step per job. It loads the
@@ -106,6 +104,13 @@ class JobView(NamedTuple):
         return None if self.damage is None else str(self.damage)
 
 
+class Traits(NamedTuple):
+    """What a store promises beyond its verbs."""
+
+    proves_deaths: bool = False  # a node that it would bury is dead for certain
+    tells_changes: bool = False  # it is a `Notifier`
+
+
 class Store(Protocol):
     """Where jobs, states, attempts, skips, nodes and sources are kept.
 
@@ -119,6 +124,8 @@ class Store(Protocol):
     in peace leaves the token alone. Node ids and claim ids are never used again.
     A record that cannot be read is set aside, told of by an event, and shown with its damage; others go on.
     """
+
+    traits: Traits
 
     async def join(self, node: Node) -> Lease:
         """A node begins its life. Joining again is a renewal, and changes what it serves, while it lives."""
@@ -277,6 +284,7 @@ class SourceStore(Protocol):
         ...
 
 
+@runtime_checkable
 class Notifier(Protocol):
     """A store that can tell when the earliest wake moves earlier, or a cancel is asked. Hints only."""
 
@@ -351,6 +359,7 @@ class Clock(Protocol):
         ...
 
 
+@runtime_checkable
 class Listener(Protocol):
     """Is told what happened, in batches, after it was written."""
 
@@ -363,6 +372,7 @@ class Listener(Protocol):
         ...
 
 
+@runtime_checkable
 class Monitor(Protocol):
     """Is told how a node fares, beside what happens to jobs."""
 
@@ -388,13 +398,3 @@ class Snapshot(NamedTuple):
 
     revision: str
     jobs: tuple[Job, ...]
-
-
-class Source(Protocol):
-    """Where definitions come from. A source that cannot be read raises; it never answers with nothing."""
-
-    name: str
-
-    async def read(self) -> Snapshot:
-        """What it declares now, whole and valid."""
-        ...

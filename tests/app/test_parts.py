@@ -13,7 +13,7 @@ import pytest
 
 from app.scene import PATIENCE, play
 from foliot import Every, Foliot
-from foliot.app.part import Host
+from foliot.app.part import Workplace
 from foliot.clock import SystemClock
 from foliot.engine.reconciler import reconcile
 from foliot.errors import AppStateError, InvalidStoreError
@@ -33,7 +33,7 @@ class Bells(TaskExecutor):
         self._is_slow = is_slow
         self._is_broken = is_broken
 
-    async def begin(self, host: Host) -> Mapping[str, Executor]:
+    async def begin(self, host: Workplace) -> Mapping[str, Executor]:
         self.told.append("begin")
         if self._is_broken:
             raise RuntimeError("no bells here")

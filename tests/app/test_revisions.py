@@ -11,8 +11,8 @@ import pytest
 
 from app.scene import play
 from foliot import Foliot
-from foliot.app.declaration import Declaration
 from foliot.clock import SystemClock
+from foliot.engine import reconciler
 
 OLD = {"both": "0 0 1 1 *", "dropped": "0 0 1 2 *"}
 NEW = {"both": "0 0 1 3 *", "added": "0 0 1 4 *"}
@@ -85,11 +85,11 @@ def test_a_job_that_somebody_removed_unknowing_is_declared_again(
         async with program(url, NEW) as new, program(url, OLD):
             await until(new, NEW | OLD)
 
-    async def nobody(*_: object) -> bool:
+    def nobody(*_: object) -> frozenset[str]:
         monkeypatch.undo()  # who started last sees nobody once, as if the other were about to join
-        return False
+        return frozenset()
 
-    monkeypatch.setattr(Declaration, "_others", nobody)
+    monkeypatch.setattr(reconciler, "other_marks", nobody)
     play(scene)
 
 

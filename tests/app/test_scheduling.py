@@ -15,7 +15,6 @@ from app.scene import NEVER, ended, play, soon
 from foliot import Cron, Every, Foliot, Once
 from foliot.app.status import JobStatus
 from foliot.clock import SystemClock
-from foliot.engine.foresight import Verdict
 from foliot.errors import (
     CommandRefusedError,
     JobNotFoundError,
@@ -23,6 +22,7 @@ from foliot.errors import (
 from foliot.executors.python import JobRun
 from foliot.model.attempt import Outcome
 from foliot.model.decision import Event, Happening
+from foliot.why import Verdict
 
 # -- scheduling ------------------------------------------------------------------------------------
 

@@ -12,10 +12,10 @@ from foliot import Foliot
 from foliot.app.core import AppSettings
 from foliot.app.options import JobOptions
 from foliot.app.status import JobStatus
-from foliot.engine.foresight import Verdict
 from foliot.executors.python import JobRun
 from foliot.model.attempt import Trigger
 from foliot.model.decision import Event, Happening
+from foliot.why import Verdict
 
 ROOT = Path(__file__).parent.parent.parent
 PAGE = (ROOT / "docs/reference/app.md").read_text()

@@ -56,6 +56,7 @@ class Attended:
 
     def __init__(self, store: Any, clock: AttendedClock) -> None:
         self.store = store
+        self.traits = store.traits
         self._clock = clock
 
     def __getattr__(self, verb: str) -> Callable[..., Coroutine[Any, Any, Any]]:

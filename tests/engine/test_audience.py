@@ -9,9 +9,15 @@ from collections.abc import Sequence
 import pytest
 
 from engine.stage import MINUTE, SECOND, Stage, Watch, job, staged
-from foliot.engine.audience import safely
+from foliot import Foliot
+from foliot.doors.declarative import Scheduler
+from foliot.engine.audience import Audience, check_monitor, safely
 from foliot.engine.engine import Engine
+from foliot.errors import FoliotError
 from foliot.model.decision import Event
+from foliot.observability import Metrics
+from foliot.observability.log import LogListener
+from foliot.protocols import Monitor
 
 FAULTS = [ValueError("no"), SystemExit(3), KeyboardInterrupt(), asyncio.CancelledError(), GeneratorExit()]
 
@@ -73,3 +79,21 @@ async def test_an_engine_that_is_cancelled_while_a_listener_fails_is_cancelled(s
     [(_, life)] = stage._lives
     assert life.cancelled()
     stage._lives.clear()
+
+
+@pytest.mark.parametrize("method", ["on_turn", "on_pulse", "on_lease_lost", "on_burial"])
+def test_a_monitor_that_lacks_a_method_is_refused_where_it_is_given(method: str) -> None:
+    monitor = type("Half", (Watch,), {method: None})()
+    for give in (
+        lambda: Audience((), (monitor,)),
+        lambda: Foliot("memory://", metrics=monitor),
+        lambda: Scheduler("memory://", listeners=[monitor]),
+    ):
+        with pytest.raises(FoliotError, match=f"{method}|told"):
+            give()
+
+
+def test_monitors_of_ours_are_complete() -> None:
+    for monitor in (LogListener(), Metrics(), Watch()):
+        assert isinstance(monitor, Monitor)
+        check_monitor(monitor, "monitors")

@@ -12,6 +12,7 @@ from foliot.engine.reckoning import Reckoning
 from foliot.engine.settings import Settings
 from foliot.model.attempt import Outcome
 from foliot.model.state import CORRECTION, Lease
+from foliot.protocols import Traits
 
 HOUR = timedelta(hours=1)
 BEAT = timedelta(seconds=10)
@@ -21,7 +22,7 @@ PATIENCE = Settings(slots={}).patience
 class Server:
     """A store that proves no deaths: only leases tell."""
 
-    proves_deaths = False
+    traits = Traits()
 
     def __init__(self, store: Any) -> None:
         self._store = store

@@ -226,6 +226,7 @@ class Silent:
 
     def __init__(self, store: MemoryStore, **silences: int) -> None:
         self._store = store
+        self.traits = store.traits
         self._silences = silences
 
     def __getattr__(self, verb: str) -> Callable[..., Awaitable[Any]]:

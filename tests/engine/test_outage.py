@@ -13,7 +13,7 @@ from foliot.engine.reckoning import Reckoning
 from foliot.engine.settings import Settings
 from foliot.errors import StoreUnavailableError
 from foliot.model.attempt import Outcome
-from foliot.model.state import Lease, Node
+from foliot.model.state import Lease
 from foliot.protocols import Claimed
 
 BEAT = timedelta(seconds=10)
@@ -26,6 +26,7 @@ class Cable:
 
     def __init__(self, store: Any) -> None:
         self._store = store
+        self.traits = store.traits
         self.is_pulled = False
         self.still_answers: tuple[str, ...] = ()
         self.calls: Counter[str] = Counter()
@@ -211,19 +212,3 @@ async def test_slow_answers_are_no_gap(stage: Stage) -> None:
         reckoning.hear()  # the answer to something else
         await clock.advance(BEAT)
         assert reckoning.is_steady(PATIENCE), "the next question may be under way"
-
-
-@staged
-async def test_a_monitor_of_before_there_were_burials_to_tell_stops_nobody(stage: Stage) -> None:
-    class Older:
-        def on_turn(self, *_: object) -> None: ...
-        def on_pulse(self, *_: object) -> None: ...
-        def on_lease_lost(self, *_: object) -> None: ...
-
-    await stage.store.join(Node("dead"))
-    await stage.declare(job())
-    older: Any = Older()
-    await stage.start(monitors=(older,))
-    await stage.clock.advance(3 * MINUTE)
-
-    assert len(stage.starts) >= 2

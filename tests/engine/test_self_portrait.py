@@ -9,6 +9,7 @@ from typing import Any
 from engine.stage import LEASE, MINUTE, SECOND, Stage, Watch, job, staged
 from foliot.errors import StoreUnavailableError
 from foliot.model.attempt import Outcome
+from foliot.protocols import Traits
 
 
 async def _drains(stage: Stage) -> list[bool]:
@@ -91,13 +92,11 @@ class _Deaf:
 
     def __init__(self, stage: Stage) -> None:
         self._store = stage.store
+        self.traits = Traits()
         self.is_away = False
         self.joins = 0
 
     def __getattr__(self, verb: str) -> Any:
-        if verb == "proves_deaths":
-            raise AttributeError(verb)
-
         async def ask(*arguments: Any, **options: Any) -> Any:
             self.joins += verb == "join"
             if self.is_away:

@@ -26,6 +26,7 @@ class Ailing:
 
     def __init__(self, store: Any) -> None:
         self._store = store
+        self.traits = store.traits
         self.failing: set[str] = set()
         self.hanging: set[str] = set()
         self.is_away = False

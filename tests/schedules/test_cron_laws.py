@@ -187,3 +187,33 @@ def test_upcoming_is_next_after_next(rule: Cron, instant: datetime, count: int) 
         expected.append(at.astimezone(UTC))
 
     assert [at.astimezone(UTC) for at in rule.upcoming(instant, count)] == expected
+
+
+@given(rules(), instants, st.integers(0, 200))
+def test_count_is_how_many_occurrences_a_walk_finds(rule: Cron, instant: datetime, steps: int) -> None:
+    walked = rule.upcoming(instant, steps + 1)
+    assume(len(walked) > steps)
+
+    assert rule.count(instant + TICK, walked[-1]) == len(walked)
+    assert rule.count(walked[0], walked[-1]) == len(walked), "both ends are included"
+    assert rule.count(instant + TICK, walked[-1].astimezone(UTC) - TICK) == steps
+    assert rule.count(walked[-1], instant) == 0
+
+
+@given(
+    rules(), instants, st.lists(st.timedeltas(timedelta(0), timedelta(days=40_000)), min_size=3, max_size=3)
+)
+def test_count_adds_up_over_split_ranges(rule: Cron, instant: datetime, spans: list[timedelta]) -> None:
+    first, middle, last = (instant + span for span in sorted(spans))
+
+    assert rule.count(first, last) == rule.count(first, middle) + rule.count(middle + TICK, last)
+
+
+@given(rules(), st.integers(1, 9000))
+def test_the_calendar_repeats_after_400_years(rule: Cron, year: int) -> None:
+    rule = Cron(rule.expression, timezone="UTC", dialect="seconds")
+    first, last = datetime(year, 1, 1, tzinfo=UTC), datetime(year + 37, 3, 1, tzinfo=UTC)
+
+    assert rule.count(first, last) == rule.count(
+        first.replace(year=year + 400), last.replace(year=year + 437)
+    )

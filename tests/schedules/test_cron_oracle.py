@@ -26,6 +26,7 @@ EXPRESSIONS = (
     "*/20 0-4 29-31 3,10 6",
 )
 AROUND = timedelta(hours=36)
+TICK = timedelta(microseconds=1)
 YEARS = (1970, 2100)
 
 
@@ -39,11 +40,12 @@ def check_window(zone_name: str, start: datetime, end: datetime, expressions: tu
         rule = Cron(expression, timezone=zone_name)
         assert forward(rule, start, end) == expected, (zone_name, expression, start)
         assert backward(rule, start, end) == expected, (zone_name, expression, start)
+        assert rule.count(start, end - TICK) == len(expected), (zone_name, expression, start)
 
 
 def forward(rule: Cron, start: datetime, end: datetime) -> list[datetime]:
     found = []
-    at = rule.next_after(start - timedelta(microseconds=1))
+    at = rule.next_after(start - TICK)
     while at is not None and at.astimezone(UTC) < end:
         found.append(at.astimezone(UTC))
         at = rule.next_after(at)
@@ -52,10 +54,10 @@ def forward(rule: Cron, start: datetime, end: datetime) -> list[datetime]:
 
 def backward(rule: Cron, start: datetime, end: datetime) -> list[datetime]:
     found = []
-    at = rule.previous(end - timedelta(microseconds=1))
+    at = rule.previous(end - TICK)
     while at is not None and at.astimezone(UTC) >= start:
         found.append(at.astimezone(UTC))
-        at = rule.previous(at.astimezone(UTC) - timedelta(microseconds=1))
+        at = rule.previous(at.astimezone(UTC) - TICK)
     return found[::-1]
 
 

@@ -82,9 +82,9 @@ def _ids_from(chance: Random) -> Iterator[None]:
         return UUID(int=chance.getrandbits(128))
 
     with (
-        patch("foliot.doors.declarative.polling.uuid4", make),
+        patch("foliot.doors.declarative.part.uuid4", make),
         patch("foliot.doors.declarative.scheduler.uuid4", make),
-        patch("foliot.doors.declarative.agreement.uuid4", make),
+        patch("foliot.engine.reconciler.uuid4", make),
     ):
         yield
 

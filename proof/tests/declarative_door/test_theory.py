@@ -11,9 +11,8 @@ import pytest
 from declarative_door.lives import live
 from declarative_door.theory import judge
 from doors.declarative.scene import MINUTE
-from foliot.doors.declarative import agreement
 from foliot.doors.declarative.polling import Polling
-from foliot.engine import draft, plan_definition, planner
+from foliot.engine import draft, plan_definition, planner, reconciler
 from foliot.model.decision import Decision
 
 SEEDS = 120
@@ -53,7 +52,7 @@ def test_the_lives_have_in_them_what_they_are_there_for() -> None:
 
 def forget_to_drop(patch: pytest.MonkeyPatch) -> None:
     """What is registered no more stays, and remembers its debts."""
-    patch.setattr(agreement, "plan_removed", lambda record, _: Decision(record.state))
+    patch.setattr(reconciler, "plan_removed", lambda record, _: Decision(record.state))
 
 
 def begin_anew_when_overridden(patch: pytest.MonkeyPatch) -> None:
@@ -69,8 +68,8 @@ def return_from_stop_at_once(patch: pytest.MonkeyPatch) -> None:
     """Whoever stops does not wait for what runs."""
 
     async def end(polling: Polling) -> None:
-        assert polling._engine is not None
-        polling._engine.stop()
+        assert polling._run._engine is not None
+        polling._run._engine.stop()
 
     patch.setattr(Polling, "end", end)
 
@@ -103,7 +102,7 @@ def serve_a_minute_twice(patch: pytest.MonkeyPatch) -> None:
     def declared(job: Any, record: Any, now: datetime) -> Decision:
         return real(job, None if record is None else record._replace(state=_unserved(record, now)), now)
 
-    patch.setattr(agreement, "plan_declared", declared)
+    patch.setattr(reconciler, "plan_declared", declared)
     patch.setattr("foliot.model.job.Job.says_the_same", lambda *_: False)
 
 

@@ -13,7 +13,6 @@ from typing import Any, Protocol
 from uuid import uuid4
 
 from foliot.app.options import as_duration
-from foliot.engine.foresight import Why, foresee, look_back
 from foliot.engine.plan_command import Cancel, Command, Pause, Resume, RunNow, plan_command
 from foliot.engine.plan_definition import plan_declared, plan_removed
 from foliot.errors import (
@@ -33,6 +32,8 @@ from foliot.model.view import SourceHealth
 from foliot.protocols import Changes, Clock, JobQuery, JobView, Listener, Monitor, RunQuery
 from foliot.schedules.duration import format_duration
 from foliot.schedules.schedule import check_aware
+from foliot.why import Why, look_back
+from foliot.why import explain as foresee
 from foliot.wiring import FullStore, check_url, open_store
 
 _PAGE = 1000

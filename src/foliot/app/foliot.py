@@ -33,13 +33,14 @@ from foliot.app.runtime import Runtime, begins_before
 from foliot.app.status import JobStatus, status_of
 from foliot.app.thread import EngineThread, LoopThread, as_coroutine, closing_if_refused
 from foliot.clock import SystemClock
-from foliot.engine.foresight import Why
+from foliot.engine.audience import check_monitor
 from foliot.errors import AppStateError, InvalidJobError, InvalidPolicyError
 from foliot.model.attempt import Attempt
 from foliot.model.decision import Event
 from foliot.model.job import Action, Job
 from foliot.protocols import Clock
 from foliot.schedules import Every, Schedule
+from foliot.why import Why
 
 F = TypeVar("F", bound=Callable[..., Any])
 T = TypeVar("T")
@@ -65,6 +66,8 @@ class Foliot:
         clock = SystemClock() if clock is None else clock
         check_clock(clock)
         self._core = Core(store, name, clock, make_settings(settings))
+        if self.metrics is not None:
+            check_monitor(self.metrics, "metrics")
         self._parts: list[Part] = []
         self._runtime: Runtime | None = None
         self._thread = EngineThread(name, self._core.close)

@@ -16,7 +16,7 @@ from foliot.protocols import Clock, Executor
 from foliot.wiring import FullStore
 
 
-class Host(NamedTuple):
+class Workplace(NamedTuple):
     """What an application gives to its parts.
 
     `heed`: tell everybody, and have the engine look again. `watch`: tell the metrics how a source fares.
@@ -32,7 +32,7 @@ class Host(NamedTuple):
 class Part(Protocol):
     """Something that is attached to an application."""
 
-    async def begin(self, host: Host) -> Mapping[str, Executor]:
+    async def begin(self, host: Workplace) -> Mapping[str, Executor]:
         """Declare what there is; the executors for it, by the kind of their actions. May raise."""
         ...
 

@@ -5,34 +5,32 @@ from __future__ import annotations
 import asyncio
 import concurrent.futures
 import signal
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from datetime import timedelta
 from functools import partial
-from importlib.metadata import version
 from typing import cast
 from uuid import uuid4
 
 from foliot.app.core import Core
 from foliot.app.declaration import Declaration
-from foliot.app.part import Host, Part
+from foliot.app.engine_run import EngineRun
+from foliot.app.part import Part
 from foliot.app.registry import Registry
-from foliot.app.supervision import keep_alive, tell_listener
+from foliot.app.supervision import tell_listener
 from foliot.app.thread import LoopThread
-from foliot.engine.engine import Engine
 from foliot.engine.settings import RECOVER, Settings
 from foliot.errors import StoreError, StoreUnavailableError
 from foliot.executors.python import PythonExecutor
 from foliot.model.decision import Event
 from foliot.model.view import SourceHealth
-from foliot.observability.log import LogListener, tell
-from foliot.protocols import Executor, Notifier
+from foliot.observability.log import tell
 
 _PAUSE = timedelta(seconds=1)  # before a store that was busy is asked again
 
 
-class Runtime:
-    """An engine that lives, and what it needs."""
+class Runtime(EngineRun):
+    """An engine that lives, with the program's code and its parts."""
 
     def __init__(
         self,
@@ -42,22 +40,27 @@ class Runtime:
         jobs_thread: LoopThread | None,
         parts: Sequence[Part] = (),
     ) -> None:
+        metrics = core.settings.metrics
+        watchers = () if metrics is None else (metrics,)
+        super().__init__(
+            core.name,
+            core.clock,
+            parts,
+            lease=cast("timedelta", core.settings.lease),
+            listeners=(_Tell(core), *watchers),
+            monitors=watchers,
+            watch=self._tell_health,
+        )
         self.jobs_thread = jobs_thread
-        self._parts = tuple(parts)
         self._core = core
         self._registry = registry
         self._jobs_loop = jobs_loop
         self._python = PythonExecutor(registry.functions, jobs_loop=jobs_loop)
         self._declaration = Declaration(core, registry)
         self._marker = ""
-        self._executors: dict[str, Executor] = {}
-        self._ended: concurrent.futures.Future[None] = concurrent.futures.Future()
-        self._engine: Engine | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
         self._beginning: asyncio.Task[None] | None = None
-        self._later: set[asyncio.Task[None]] = set()
         self._tries: set[asyncio.Future[None]] = set()
-        self._log = LogListener(self._title)
 
     # -- on the engine's loop ----------------------------------------------------------------------
 
@@ -68,57 +71,18 @@ class Runtime:
         self._beginning = asyncio.current_task()
         store = await self._core.store()
         if self._registry.has_jobs or not self._parts or await store.revision(self._core.name):
-            # Jobs that were set aside are declared anew: the code is the same, what set them aside is not.
-            await self._declare(anew=await self._has_damage())
+            await self._declare()
             self._keep_alive("revisions of the code", self._tidy_on)
         self._executors |= dict.fromkeys(self._registry.functions, self._python)
         self._mark()
-        lease = cast("timedelta", self._core.settings.lease)
-        host = Host(store, self._core.clock, lease, self._heed, self._watch)
-        try:
-            for part in self._parts:
-                self._executors |= await part.begin(host)
-        except BaseException:
-            await self._close_parts()
-            raise
-        metrics = self._core.settings.metrics
-        watchers = () if metrics is None else (metrics,)
-        self._engine = Engine(
-            store,
-            self._executors,
-            clock=self._core.clock,
-            settings=self._settings(),
-            new_id=lambda: uuid4().hex,
-            name=self._core.name,
-            listeners=(self._log, _Tell(self._core), *watchers),
-            monitors=(self._log, *watchers),
-            outputs=store,
-            hints=cast("Notifier", store) if hasattr(store, "changed") else None,
-            version=version("foliot"),
-        )
+        await self.prepare(store, self._settings(), lambda: uuid4().hex, self._core.name)
         self._core.heed = self._heed
-        asyncio.ensure_future(self._engine.run()).add_done_callback(self._note_end)
-        for part in self._parts:
-            self._keep_alive(type(part).__name__, part.live)
+        self.go()
 
-    def _keep_alive(self, name: str, work: Callable[[], Awaitable[None]]) -> None:
-        self._keep(asyncio.ensure_future(keep_alive(name, work, self._core.clock)))
-
-    def _keep(self, task: asyncio.Task[None]) -> None:
-        self._later.add(task)  # the loop itself would let go of it
-        task.add_done_callback(self._later.discard)
-
-    def _title(self, job: str) -> str | None:
-        return next((title for part in self._parts if (title := part.title(job))), None)
-
-    def _watch(self, health: SourceHealth) -> None:
+    def _tell_health(self, health: SourceHealth) -> None:
         metrics = self._core.settings.metrics
         if metrics is not None:
             tell_listener(metrics, lambda: metrics.on_source(health))
-
-    async def _close_parts(self) -> None:
-        for part in self._parts:
-            await part.close()
 
     def _settings(self) -> Settings:
         settings = self._core.settings
@@ -131,22 +95,13 @@ class Runtime:
             poll=poll,
         )
 
-    def _note_end(self, life: asyncio.Task[None]) -> None:
-        if life.cancelled():
-            self._ended.cancel()
-        elif error := life.exception():
-            self._core.failure = error
-            tell("engine_failed", error, app=self._core.name, error=str(error))
-            self._ended.set_exception(error)
-        else:
-            self._ended.set_result(None)
+    def _note_end(self, life: asyncio.Future[None]) -> None:
+        if not life.cancelled():
+            self._core.failure = life.exception()
+        super()._note_end(life)
 
-    async def _declare(self, *, anew: bool = False) -> None:
-        self._heed(await self._declaration.write(anew=anew))
-
-    async def _has_damage(self) -> bool:
-        views = await self._core.views(self._core.name)
-        return any(view.damage is not None for view in views)
+    async def _declare(self) -> None:
+        self._heed(await self._declaration.write())
 
     def _mark(self) -> None:
         """Tell others which revision of the code runs here."""
@@ -160,25 +115,6 @@ class Runtime:
             await self._core.clock.wait(cast("timedelta", self._core.settings.lease) / 3)
             with suppress(StoreError):  # the engine tells of a store that is away
                 self._heed(await self._declaration.tidy())
-
-    def _heed(self, events: Sequence[Event]) -> None:
-        """What this program has changed: its engine need not wait to find out."""
-        if self._engine is None:
-            self._log.on_events(events)
-        else:
-            self._engine.heed(events)
-            self._engine.wake()
-
-    async def finish(self) -> None:
-        """Stop in order; when this returns, nothing runs any more."""
-        for task in self._later:
-            task.cancel()
-        if self._engine is not None:
-            self._engine.stop()
-            try:
-                await asyncio.shield(asyncio.wrap_future(self._ended))
-            finally:
-                await self._close_parts()
 
     # -- from anywhere -----------------------------------------------------------------------------
 

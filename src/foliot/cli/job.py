@@ -26,10 +26,11 @@ from foliot.cli.output import labelled, visible, wrapped, write, write_json
 from foliot.cli.session import EVERYTHING, Session, job_argument, takes_store
 from foliot.cli.source import source_facts
 from foliot.cli.table import Column, write_facts, write_rows
-from foliot.engine.foresight import Verdict, Why, foresee, look_back
 from foliot.model.state import Record
 from foliot.model.view import SourceView
 from foliot.protocols import JobQuery, JobView, RunQuery
+from foliot.why import Verdict, Why, look_back
+from foliot.why import explain as foresee
 
 _MOST_OCCURRENCES = 10_000
 _MOST_SKIPS = 100

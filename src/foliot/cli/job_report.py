@@ -12,7 +12,6 @@ from typing import Any
 from foliot.cli.moment import both, relative
 from foliot.cli.run_report import attempt_facts
 from foliot.cli.table import Cell, Column, Row
-from foliot.engine.foresight import rule_text, zone_of
 from foliot.model.attempt import format_instant
 from foliot.model.codec import encode_job
 from foliot.model.policy import Policy
@@ -22,6 +21,7 @@ from foliot.protocols import JobView
 from foliot.schedules import Once, Schedule
 from foliot.schedules.duration import format_duration
 from foliot.schedules.explain import explain
+from foliot.why import rule_text, zone_of
 
 COLUMNS = (
     Column("JOB", least=30),

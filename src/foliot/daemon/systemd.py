@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from datetime import timedelta
 
-from foliot.app.part import Host
+from foliot.app.part import Workplace
 from foliot.clock import SystemClock
 from foliot.protocols import Clock, Executor
 
@@ -23,7 +23,7 @@ class Systemd:
         self._pause = _half_of_the_watchdog(environment, process)
         self._clock: Clock = SystemClock()
 
-    async def begin(self, host: Host) -> dict[str, Executor]:
+    async def begin(self, host: Workplace) -> dict[str, Executor]:
         """Nothing to declare."""
         self._clock = host.clock
         return {}

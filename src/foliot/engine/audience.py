@@ -6,18 +6,21 @@ import logging
 from collections.abc import Callable, Sequence
 from datetime import timedelta
 
-from foliot.errors import StoreError
+from foliot.errors import InvalidPolicyError, StoreError
 from foliot.model.decision import Event
 from foliot.model.view import NodeView, Pulse
 from foliot.protocols import Listener, Monitor
 
 _log = logging.getLogger("foliot")
+_METHODS = tuple(name for name in vars(Monitor) if name.startswith("on_"))
 
 
 class Audience:
     """The listeners and monitors of a node."""
 
     def __init__(self, listeners: Sequence[Listener], monitors: Sequence[Monitor]) -> None:
+        for monitor in monitors:
+            check_monitor(monitor, "monitors")
         self._listeners = tuple(listeners)
         self._monitors = tuple(monitors)
 
@@ -59,12 +62,20 @@ class Audience:
         """The node has buried others."""
         for monitor in self._monitors:
             for dead in buried:
-                safely(_tell_burial, monitor, node, dead)
+                safely(monitor.on_burial, node, dead)
 
 
-def _tell_burial(monitor: Monitor, node: str, dead: NodeView) -> None:
-    """One that was written before there was this to tell has no ear for it; that must not matter either."""
-    monitor.on_burial(node, dead)
+def check_monitor(monitor: object, argument: str) -> None:
+    """Refuse a monitor that lacks a method, where it is given."""
+    for method in _METHODS:
+        if not callable(getattr(monitor, method, None)):
+            hint = f"a monitor has the methods {', '.join(_METHODS)}: see foliot.protocols.Monitor"
+            raise InvalidPolicyError(argument, monitor, f"has no method {method}", hint=hint)
+
+
+def is_meant_as_monitor(listener: object) -> bool:
+    """Whether a listener has a method of a monitor; then it must have all of them."""
+    return any(hasattr(listener, method) for method in _METHODS)
 
 
 def safely(tell: Callable[..., None], *facts: object) -> None:

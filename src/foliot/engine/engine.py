@@ -75,8 +75,9 @@ class Engine:
         self._stopping, self._over = asyncio.Event(), asyncio.Event()
         self._woken, self._ended, self._hinted = asyncio.Event(), asyncio.Event(), asyncio.Event()
         # Where a death can be proved, who begins need not wait: what a program ran before is found at once.
-        is_steady = getattr(store, "proves_deaths", False)
-        self._reckoning = Reckoning(clock, settings.longest_gap, is_steady_at_first=is_steady)
+        self._reckoning = Reckoning(
+            clock, settings.longest_gap, is_steady_at_first=store.traits.proves_deaths
+        )
         self.now = self._reckoning.now
         self._correction = Correction(store, self._reckoning, settings.recover, self.heed, self._woken)
         self._upkeep = Housekeeper(

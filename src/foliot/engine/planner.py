@@ -24,7 +24,7 @@ from foliot.engine.retry import MOST_LOSSES, may_restart, may_retry, retry_at
 from foliot.model.attempt import Attempt, AttemptState, Ending, Outcome, Trigger
 from foliot.model.decision import Decision, Happening
 from foliot.model.policy import MOST_OPEN, MisfireMode, OnLost, OverlapMode
-from foliot.model.state import Record
+from foliot.model.state import OVERLAP, Record
 
 _SHOWN = 200
 _AGAIN = (Trigger.RETRY, Trigger.LOST)
@@ -34,7 +34,6 @@ _FAILURES = (Outcome.FAILED, Outcome.TIMED_OUT)
 CROWDED = f"{MOST_OPEN:,} runs of the job were open, and more may not be"
 _TOO_LATE = "missed by more than its grace"
 _OVERTAKEN = "a later occurrence came before it could start"
-OVERLAP = "a run was still open"
 _DEAD = "its node was declared dead"
 _HOPELESS = f"its node was declared dead, as were those of {MOST_LOSSES - 1} attempts before: it is given up"
 _AFTER = {outcome: f"the attempt before it {outcome}" for outcome in _FAILURES}

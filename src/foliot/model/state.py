@@ -11,6 +11,8 @@ from foliot.model.job import Job
 # A store's clock that is set back by less tells times a second time; one that is set back by more was wrong.
 CORRECTION = timedelta(hours=3)
 
+OVERLAP = "a run was still open"  # the reason of a skip; `why` names that run
+
 
 class State(NamedTuple):
     """A job's stored state.

@@ -8,6 +8,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from foliot.errors import CronCalculationError, NeverMatchesError
+from foliot.schedules.cron_count import count_cron
 from foliot.schedules.cron_format import format_cron, format_mask
 from foliot.schedules.cron_syntax import CronFields, Dialect, parse_cron
 from foliot.schedules.dial import Tables, has_a_date
@@ -89,6 +90,9 @@ class Cron(Schedule):
         if self._grid is not None:
             return self._grid.previous(instant)
         return nearest(self._down, instant)
+
+    def count(self, first: datetime, last: datetime) -> int:
+        return self._grid.count(first, last) if self._grid is not None else count_cron(self._up, first, last)
 
     def matches(self, instant: datetime) -> bool:
         latest = self.previous(instant)

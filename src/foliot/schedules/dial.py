@@ -94,8 +94,7 @@ class Tables:
             self.years.clear()
         table = self.years[year] = _day_table(
             self.day_rule,
-            date(year, 1, 1).weekday(),
-            _is_leap(year),
+            *year_kind(year),
             irregular_days(self.zone, year),
             self.direction,
         )
@@ -123,8 +122,9 @@ def _first(mask: int, direction: Direction) -> int:
     return values(mask)[0 if direction > 0 else -1]
 
 
-def _is_leap(year: int) -> bool:
-    return year % 4 == 0 and (year % 100 != 0 or year % 400 == 0)
+def year_kind(year: int) -> tuple[int, bool]:
+    """The weekday on which a year begins (Monday is 0), and whether it is a leap year."""
+    return date(year, 1, 1).weekday(), year % 4 == 0 and (year % 100 != 0 or year % 400 == 0)
 
 
 @lru_cache(maxsize=2048)
@@ -138,7 +138,7 @@ def _day_table(
     (Monday is 0, as Python counts). All rules with the same day fields share the tables, and so do
     zones that move their clocks on the same days.
     """
-    matching = _matching_days(rule, first_weekday, is_leap=is_leap)
+    matching = matching_days(rule, first_weekday, is_leap=is_leap)
     nearest = NO_DAY
     entries = [NO_DAY] * len(_CODES)
     for code in _CODES[::-direction]:
@@ -148,7 +148,8 @@ def _day_table(
     return array("h", _with_irregular([*entries, NO_DAY], irregular))  # a quarter of a tuple's size
 
 
-def _matching_days(rule: DayRule, first_weekday: int, *, is_leap: bool) -> set[int]:
+def matching_days(rule: DayRule, first_weekday: int, *, is_leap: bool) -> set[int]:
+    """The day codes that match in a year of this kind."""
     matching = set()
     weekday = first_weekday + 1  # cron counts from Sunday
     for month, length in enumerate(_lengths(is_leap=is_leap), start=1):

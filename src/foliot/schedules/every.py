@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 from foliot.errors import InvalidDurationError
 from foliot.schedules.duration import format_duration, parse_duration
 from foliot.schedules.schedule import EPOCH, Schedule, is_same_tick, since_epoch
-from foliot.schedules.zone import load_zone, resolve_timezone
+from foliot.schedules.zone import calendar_of, load_zone, resolve_timezone
 
 _SECOND = timedelta(seconds=1)
 
@@ -37,6 +37,11 @@ class Every(Schedule):
 
     def previous(self, instant: datetime) -> datetime | None:
         return self._at(self._beats(instant))
+
+    def count(self, first: datetime, last: datetime) -> int:
+        earliest, latest = calendar_of(load_zone(self.timezone))  # beyond it nothing can be shown
+        low, high = max(since_epoch(first), earliest), min(since_epoch(last), latest)
+        return max(0, high // self.duration + -low // self.duration + 1)
 
     def matches(self, instant: datetime) -> bool:
         latest = self.previous(instant)

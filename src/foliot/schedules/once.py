@@ -36,6 +36,9 @@ class Once(Schedule):
     def previous(self, instant: datetime) -> datetime | None:
         return self.at if self._since_epoch <= since_epoch(instant) else None
 
+    def count(self, first: datetime, last: datetime) -> int:
+        return int(since_epoch(first) <= self._since_epoch <= since_epoch(last))
+
     def matches(self, instant: datetime) -> bool:
         return is_same_tick(self.at.replace(microsecond=0), instant, _SECOND)
 

@@ -36,6 +36,20 @@ class Schedule(ABC):
             following = self.next_after(following)
         return found
 
+    def count(self, first: datetime, last: datetime) -> int:
+        """How many occurrences lie between two instants, both included.
+
+        This walks from one to the next; `Cron`, `Every` and `Once` compute it.
+        """
+        end, total = since_epoch(last), 0
+        following = self.previous(first)
+        if following is None or since_epoch(following) < since_epoch(first):
+            following = self.next_after(first)
+        while following is not None and since_epoch(following) <= end:
+            total += 1
+            following = self.next_after(following)
+        return total
+
 
 def _checked_count(count: object) -> int:
     if isinstance(count, int) and count >= 0:

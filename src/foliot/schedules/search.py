@@ -20,8 +20,8 @@ from foliot.schedules.dial import IRREGULAR, NO_DAY, Direction, Tables
 from foliot.schedules.schedule import check_aware
 from foliot.schedules.zone import is_regular, spells
 
-_FIRST = datetime.min.replace(tzinfo=UTC)
-_LAST = datetime.max.replace(tzinfo=UTC)
+FIRST = datetime.min.replace(tzinfo=UTC)
+LAST = datetime.max.replace(tzinfo=UTC)
 _TICK = timedelta(microseconds=1)
 _LONGEST_REPEAT = timedelta(days=2)
 _EVEN = ZoneInfo("UTC")
@@ -85,13 +85,13 @@ def _convert(tables: Tables, instant: datetime) -> datetime | None:
         is_start = instant.year == MINYEAR
         if is_start == (tables.direction < 0):
             return None
-        return _FIRST.replace(tzinfo=tables.zone) if is_start else _LAST.replace(tzinfo=tables.zone)
+        return FIRST.replace(tzinfo=tables.zone) if is_start else LAST.replace(tzinfo=tables.zone)
 
 
 def _by_spells(tables: Tables, instant: datetime) -> datetime | None:
     """The search across changes of the clocks."""
     even = _on_an_even_clock(tables.fields, tables.direction)
-    instant = _in_utc(instant)
+    instant = in_utc(instant)
     for start, end, offset in spells(tables.zone, instant, direction=tables.direction):
         is_inside = start <= instant < end
         begin = instant if is_inside else (start if tables.direction > 0 else end) - _TICK
@@ -111,12 +111,12 @@ def _by_spells(tables: Tables, instant: datetime) -> datetime | None:
     return None
 
 
-def _in_utc(instant: datetime) -> datetime:
+def in_utc(instant: datetime) -> datetime:
     """The same instant in UTC, or the end of the calendar that it lies beyond."""
     try:
         return instant.astimezone(UTC)
     except OverflowError:
-        return _FIRST if instant.year == MINYEAR else _LAST
+        return FIRST if instant.year == MINYEAR else LAST
 
 
 @lru_cache(maxsize=4096)

@@ -19,6 +19,7 @@ from zoneinfo import ZoneInfo, available_timezones
 
 from foliot.clock import host_timezone
 from foliot.errors import InvalidTimezoneError
+from foliot.schedules.schedule import EPOCH
 
 _DAY = timedelta(days=1)
 _STRIDE = timedelta(days=2)
@@ -123,6 +124,18 @@ def _narrow(zone: ZoneInfo, earlier: datetime, later: datetime) -> Change:
         else:
             high = middle
     return Change(earlier + timedelta(seconds=high), before, after)
+
+
+def calendar_of(zone: ZoneInfo) -> tuple[timedelta, timedelta]:
+    """The first and the last instant that both UTC and a zone can show, by their distance from 1970."""
+    none, early, late = (
+        timedelta(0),
+        datetime(MINYEAR, 1, 3, tzinfo=UTC),
+        datetime(MAXYEAR, 12, 30, tzinfo=UTC),
+    )
+    first = datetime.min.replace(tzinfo=UTC) + max(none, -_offset(zone, early))
+    last = datetime.max.replace(tzinfo=UTC) - max(none, _offset(zone, late))
+    return first - EPOCH, last - EPOCH
 
 
 @lru_cache(maxsize=4096)

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from foliot.doors.declarative import Scheduler, SchedulerEvent, Task, TaskEvent, read_tasks
+from foliot.protocols import Traits
 from foliot.stores.memory import MemoryStore
 from foliot.stores.sqlite import SqliteStore
 from foliot.testing.clock import ManualClock
@@ -40,7 +41,7 @@ class AskedStore:
         self._store = store
         self._clock = clock
         self.failures: dict[str, Exception] = {}
-        self.proves_deaths = getattr(store, "proves_deaths", False)
+        self.traits = Traits(proves_deaths=store.traits.proves_deaths)
 
     def __getattr__(self, verb: str) -> Any:
         async def ask(*args: Any, **options: Any) -> Any:

@@ -7,6 +7,7 @@ from datetime import timedelta
 from doors.declarative.scene import HOUR, MINUTE, NOON, SECOND, AskedStore, Stage, crash, staged
 from foliot.doors.declarative import Scheduler, read_tasks
 from foliot.errors import StoreUnavailableError
+from foliot.protocols import Traits
 
 LEASE = 30 * SECOND
 VERBS = ("renew", "claim", "finish", "recover", "next_wake", "backlog", "held", "prune", "nodes", "revision")
@@ -17,7 +18,7 @@ def test_who_lives_is_not_buried_by_one_who_starts_after_an_outage() -> None:
     async def play(stage: Stage) -> None:
         stage.takes["a"] = HOUR
         cut_off = AskedStore(stage.raw, stage.clock)
-        cut_off.proves_deaths = stage.store.proves_deaths = False  # as on a server
+        cut_off.traits = stage.store.traits = Traits()  # as on a server
         old = Scheduler(cut_off, clock=stage.clock, listeners=[stage.told.append])
         await old.initialize([stage.task("a"), stage.task("b", "0 0 1 1 *")])
         await stage.passes(SECOND)
@@ -43,7 +44,7 @@ def test_who_lives_is_not_buried_by_one_who_starts_after_an_outage() -> None:
 def test_what_a_dead_one_left_is_restarted_and_dropped_soon_after_the_next_start() -> None:
     @staged
     async def play(stage: Stage) -> None:
-        stage.store.proves_deaths = False
+        stage.store.traits = Traits()
         stage.takes["a"] = HOUR
         await stage.started(stage.task("a", "0 12 * * *"), stage.task("b", "0 0 1 1 *"))
         await crash()
@@ -65,7 +66,7 @@ def test_what_a_dead_one_left_is_restarted_and_dropped_soon_after_the_next_start
 def test_who_starts_while_nobody_is_silent_does_not_wait() -> None:
     @staged
     async def play(stage: Stage) -> None:
-        stage.store.proves_deaths = False
+        stage.store.traits = Traits()
         await stage.started(stage.task("a"))
         begun = stage.clock.now()
         await stage.started(stage.task("a"))
@@ -78,7 +79,7 @@ def test_who_starts_while_nobody_is_silent_does_not_wait() -> None:
 def test_who_starts_right_after_a_jump_of_the_stores_clock_buries_nobody() -> None:
     @staged
     async def play(stage: Stage) -> None:
-        stage.store.proves_deaths = False
+        stage.store.traits = Traits()
         stage.takes["a"] = HOUR
         await stage.started(stage.task("a"), stage.task("b", "0 0 1 1 *"))
         await stage.passes(SECOND)

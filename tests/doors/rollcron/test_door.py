@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from daemon.repositories import CONFIG, Repository, job
-from foliot.app.part import Host
+from foliot.app.part import Workplace
 from foliot.clock import SystemClock
 from foliot.doors.rollcron.door import Rollcron
 from foliot.errors import FoliotError
@@ -37,8 +37,8 @@ class House:
         self.heeded = 0
         self.watched: list[Any] = []
 
-    def host(self) -> Host:
-        return Host(
+    def host(self) -> Workplace:
+        return Workplace(
             store=self.store,
             clock=self.clock,
             lease=timedelta(seconds=30),

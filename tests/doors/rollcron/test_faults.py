@@ -12,7 +12,7 @@ import pytest
 from daemon.repositories import Repository, job
 from doors.rollcron.test_door import House, living, told, until
 from foliot import Foliot
-from foliot.app.part import Host
+from foliot.app.part import Workplace
 from foliot.doors.rollcron.door import Rollcron
 from foliot.model.view import SourceHealth
 from foliot.observability import Metrics
@@ -72,7 +72,7 @@ class Deaf(House):
 
     looks = 0
 
-    def host(self) -> Host:
+    def host(self) -> Workplace:
         return super().host()._replace(watch=self._look)
 
     def _look(self, _: SourceHealth) -> None:

@@ -16,7 +16,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import NamedTuple
 
-from foliot.app.part import Host
+from foliot.app.part import Workplace
 from foliot.engine.reconciler import reconcile
 from foliot.errors import StaleRevisionError
 from foliot.executors.shell.executor import ShellExecutor
@@ -46,7 +46,7 @@ class Families:
         self._witness_log = witness_log
         self._executor: ShellExecutor | None = None
 
-    async def begin(self, host: Host) -> Mapping[str, Executor]:
+    async def begin(self, host: Workplace) -> Mapping[str, Executor]:
         """Declare all families, in one revision that all nodes share."""
         snapshot = Snapshot("families", tuple(self._job(work) for work in workload.FAMILIES))
         while True:

@@ -9,7 +9,7 @@ from functools import partial
 from typing import Any
 
 from foliot import wiring
-from foliot.app import core, runtime
+from foliot.app import core, engine_run
 from foliot.clock import SystemClock
 from foliot.engine.engine import Engine
 from foliot.errors import StaleRevisionError, StoreUnavailableError
@@ -45,7 +45,7 @@ def look_into(witness_log: WitnessLog, failpoint: Failpoint, url: str = "") -> N
         from foliot.stores import postgres  # noqa: PLC0415 - its driver may not be there
 
         _swap(postgres, "PostgresStore", partial(postgres.PostgresStore, failpoint=failpoint))
-    _swap(runtime, "Engine", make_engine)
+    _swap(engine_run, "Engine", make_engine)
     _swap(core, "open_store", partial(_open_store, witness_log, wiring.open_store))
 
 

@@ -126,7 +126,8 @@ async def _opened(orders: Orders, clock: LifeClock, failpoint: _Failpoint) -> As
         from foliot.stores.postgres import PostgresStore  # noqa: PLC0415 - its driver may not be there
 
         async with PostgresStore(orders.url, lease=LEASE, time=clock, failpoint=failpoint) as server:
-            server.proves_deaths = True  # in the kill loop every earlier life is dead
+            # In the kill loop every node of an earlier life is dead.
+            server.traits = server.traits._replace(proves_deaths=True)
             yield server
     else:
         async with SqliteStore(orders.url, clock, lease=LEASE, failpoint=failpoint) as file:

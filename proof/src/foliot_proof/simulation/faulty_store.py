@@ -9,7 +9,7 @@ from datetime import timedelta
 from typing import Any
 
 from foliot.errors import StoreUnavailableError
-from foliot.protocols import Store
+from foliot.protocols import Store, Traits
 from foliot_proof.simulation.logbook import Logbook
 from foliot_proof.simulation.world import Host, World
 
@@ -31,6 +31,8 @@ class Weather:
 
 class FaultyStore:
     """Hands every verb on to the real store, through the weather."""
+
+    traits = Traits()
 
     def __init__(self, store: Store, *, world: World, host: Host, weather: Weather, logbook: Logbook) -> None:
         self._world = world

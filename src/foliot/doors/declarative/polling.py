@@ -1,4 +1,4 @@
-"""From one `initialize` to its `stop`: the store, and the engine that carries out what is due.
+"""From one `initialize` to its `stop`: the store, and the engine's run that carries out what is due.
 
 Where the engine lives: if the scheduler opens its store itself, on a thread and loop of its own, so that
 a callback that blocks the program's loop costs no lease. A store that was handed over open, and a clock
@@ -9,38 +9,25 @@ the loop that `initialize` was called on, and listeners are told there.
 from __future__ import annotations
 
 import asyncio
-import concurrent.futures
-import gc
-from collections.abc import Callable, Coroutine, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from contextlib import AsyncExitStack, suppress
 from datetime import timedelta
-from functools import partial
-from typing import Any, TypeGuard, TypeVar
-from uuid import uuid4
+from typing import Any, TypeVar
 
-from foliot.app.supervision import keep_alive
+from foliot.app.engine_run import EngineRun
 from foliot.app.thread import LoopThread
-from foliot.doors.declarative.agreement import Difference, compare, compare_again, settle
-from foliot.doors.declarative.errors import TaskTryDeserializeError
-from foliot.doors.declarative.registration import Callback, Plan
-from foliot.doors.declarative.roster import other_lists
-from foliot.engine.engine import Engine
-from foliot.engine.reckoning import Reckoning
+from foliot.doors.declarative.part import TasksPart
+from foliot.doors.declarative.registration import Plan
 from foliot.engine.settings import Settings
-from foliot.errors import InvalidStoreError, StaleRevisionError, StoreError
-from foliot.executors.python import JobRun, PythonExecutor, describe
+from foliot.errors import InvalidStoreError, StoreError
 from foliot.model.decision import Event
-from foliot.model.state import Node
-from foliot.observability.log import LogListener
-from foliot.observability.log import tell as log
-from foliot.protocols import Clock, Listener, Monitor
+from foliot.protocols import Clock, Listener, Monitor, Traits
 from foliot.wiring import FullStore, check_url, open_store
 
 T = TypeVar("T")
 Tell = Callable[[Sequence[Event]], None]
 
 _LEASE = timedelta(seconds=30)
-_HERD = 100_000  # tasks from which on the garbage collector would notice them
 _SETTINGS = Settings(
     slots={"default": 1_000_000_000},  # the document knows no bound
     drain=timedelta(days=36_500),  # `stop` waits for every callback, however long it takes
@@ -53,7 +40,7 @@ class Home:
     def __init__(self, store: str | FullStore, clock: Clock) -> None:
         if isinstance(store, str):
             check_url(store)
-        elif not hasattr(store, "reconcile"):
+        elif not isinstance(getattr(store, "traits", None), Traits):
             raise InvalidStoreError(type(store).__name__, "is neither a URL nor an open store")
         self._url = store if isinstance(store, str) else None
         self._store = None if isinstance(store, str) else store
@@ -87,159 +74,53 @@ class Polling:
         namespace: str,
         clock: Clock,
         identifier: str,
+        plan: Plan,
         *,
         has_thread: bool,
         tell: Tell,
         listeners: Sequence[Listener],
     ) -> None:
+        loop = asyncio.get_running_loop()
         self._home = home
-        self._namespace = namespace
-        self._clock = clock
         self._identifier = identifier
-        self._loop = asyncio.get_running_loop()
         self._thread = LoopThread(f"foliot-{namespace}") if has_thread else None
-        self._log = LogListener()
-        bridge = _Bridge(self._loop, tell, is_direct=not has_thread)
-        self._listeners: tuple[Listener, ...] = (self._log, bridge, *listeners)
-        self._monitors: tuple[Monitor, ...] = (self._log, *filter(_is_monitor, listeners))
-        self._store: FullStore | None = None
-        self._engine: Engine | None = None
-        self._node: str | None = None  # that has joined, until the engine takes it over
-        self._agreed: tuple[frozenset[str], str | None] = frozenset(), None  # who else was there, and what
-        self._life: asyncio.Future[None] | concurrent.futures.Future[None] | None = None
-        self._is_sparing = False
-        self._buries = False
-        self._reckoning = Reckoning(clock, _SETTINGS.longest_gap)
-        self.step = "opening the store"
-
-    async def prepare(self, plan: Plan) -> None:
-        """Open the store and make it agree with the registrations, in one atomic step."""
-        await self._there(self._prepare(plan))
-
-    async def _prepare(self, plan: Plan) -> None:
-        self._store = store = await self._home.open()
-        # Who is about to declare tasks is seen before they are: nobody else drops them meanwhile.
-        self._node = self._new_node()
-        asked_at = self._clock.monotonic()
-        lease = await store.join(Node(self._node, self._identifier, tuple(_SETTINGS.slots), plan.kinds))
-        self._reckoning.take(lease, asked_at)
-        self._buries = await self._let_renew(store, self._node)
-        while not await self._agree(store, plan):
-            pass  # another scheduler of this namespace was quicker; this is the later word
-        if not plan.jobs:
-            await self._leave()  # there is nothing to look after
-
-    async def _let_renew(self, store: FullStore, node: str) -> bool:
-        """Whether a lease that has run out proves a death; where only leases tell, who lives may renew first.
-
-        Nobody knows yet for how long the store was away for others, or whether its clock was set.
-        """
-        if getattr(store, "proves_deaths", False):
-            return True
-        while await self._has_silent(store):
-            wait = self._reckoning.time_to_steady(_SETTINGS.patience)
-            if not wait:
-                return True
-            await self._clock.wait(min(wait, _SETTINGS.pause))
-            asked_at = self._clock.monotonic()
-            self._reckoning.take(await store.renew(node), asked_at)
-        return False
-
-    async def _has_silent(self, store: FullStore) -> bool:
-        now = await store.now()
-        return any(view.until < now for view in await store.nodes())
-
-    async def _agree(self, store: FullStore, plan: Plan) -> bool:
-        """Make the store agree with what was registered; False if it has to be compared anew."""
-        self.step = "reading the persisted tasks"
-        now = self._reckoning.now()  # a jump of the store's clock while others could renew buries nobody
-        difference = await compare(store, self._namespace, plan, now, buries=self._buries)
-        self.step = "applying the registrations"
-        return await self._settle(store, difference)
-
-    async def _settle(self, store: FullStore, difference: Difference) -> bool:
-        try:
-            revision, events = await settle(store, self._namespace, difference, await store.now())
-        except StaleRevisionError:
-            return False
-        self._log.note_declared(events)
-        self._agreed = difference.others, revision
-        return True
-
-    async def _watch_others(self, store: FullStore, plan: Plan) -> None:
-        """When others with another list come or go, drop what nobody has any more, share the rest anew."""
-        while True:
-            await self._clock.wait(_LEASE)
-            with suppress(StoreError, TaskTryDeserializeError):  # told elsewhere; the next look may do better
-                others = other_lists(plan.kinds, await store.nodes())
-                if (others, await store.revision(self._namespace)) != self._agreed:
-                    difference = await compare_again(store, self._namespace, plan)
-                    if await self._settle(store, difference) and self._engine is not None:
-                        self._engine.wake()
-
-    def begin(self, plan: Plan) -> None:
-        """Look after the tasks from now on."""
-        assert self._store is not None  # noqa: S101 - `prepare` has opened it
-        functions = dict.fromkeys(plan.kinds, describe(_dispatcher(plan.callbacks)))
-        executor = PythonExecutor(functions, jobs_loop=self._loop)
-        self._engine = Engine(
-            self._store,
-            dict.fromkeys(functions, executor),
-            clock=self._clock,
-            settings=_SETTINGS,
-            new_id=self._take_id,
-            name=self._identifier,
-            listeners=self._listeners,
-            monitors=self._monitors,
-            outputs=self._store,
+        self._part = TasksPart(namespace, identifier, plan, _SETTINGS, loop)
+        self._run = EngineRun(
+            namespace,
+            clock,
+            [self._part],
+            lease=_LEASE,
+            listeners=(_Bridge(loop, tell, is_direct=not has_thread), *listeners),
+            monitors=[listener for listener in listeners if isinstance(listener, Monitor)],
         )
-        self._spare_the_collector(len(plan.callbacks))
-        watch = partial(self._watch_others, self._store, plan)
-        work = self._live(self._engine, keep_alive(f"others of {self._namespace}", watch, self._clock))
-        self._life = self._thread.submit(work) if self._thread else asyncio.ensure_future(work)
 
-    def _spare_the_collector(self, tasks: int) -> None:
-        """A herd's callbacks live as long as this; to look at all of them each second takes a fifth of it.
+    @property
+    def step(self) -> str:
+        """What `prepare` is doing, for an error to name."""
+        return self._part.step
 
-        Whatever else is alive now is not looked at either, until the scheduler stops.
-        """
-        if tasks >= _HERD:
-            gc.collect()
-            gc.freeze()
-            self._is_sparing = True
+    async def prepare(self) -> None:
+        """Open the store and make it agree with the registrations, in one atomic step."""
+        await self._there(self._prepare())
 
-    def _new_node(self) -> str:
-        return f"{self._identifier}.{uuid4().hex}"
+    async def _prepare(self) -> None:
+        store = await self._home.open()
+        await self._run.prepare(store, _SETTINGS, self._part.take_id, self._identifier)
 
-    def _take_id(self) -> str:
-        """An id for the engine: as which it has joined already, or a fresh one."""
-        node, self._node = self._node, None
-        return node or self._new_node()
-
-    async def _live(self, engine: Engine, beside: Coroutine[Any, Any, None]) -> None:
-        watch = asyncio.ensure_future(beside)
-        try:
-            await engine.run()
-        except Exception as error:
-            log("engine_failed", error, app=self._namespace, error=str(error))
-            raise
-        finally:
-            watch.cancel()
+    def begin(self) -> None:
+        """Look after the tasks from now on."""
+        if self._thread is None:
+            self._run.go()
+        else:
+            self._thread.loop.call_soon_threadsafe(self._run.go)
 
     async def end(self) -> None:
         """Start nothing more, wait for what runs, and let go of everything."""
         try:
-            if self._life is not None:
-                await self._there(self._ask_to_stop())
-                life = self._life
-                with suppress(Exception):  # what went wrong was logged when it did
-                    await (life if isinstance(life, asyncio.Future) else asyncio.wrap_future(life))
+            with suppress(Exception):  # the log was told when the engine failed
+                await self._there(self._run.finish())
         finally:
             await self.close()
-
-    async def _ask_to_stop(self) -> None:
-        if self._engine is not None:
-            self._engine.stop()
 
     async def close(self) -> None:
         """Let go of the store, and of the thread."""
@@ -248,33 +129,14 @@ class Polling:
         finally:
             if self._thread is not None:
                 self._thread.close()
-            if self._is_sparing:
-                gc.unfreeze()
 
     async def _close(self) -> None:
-        await self._leave()
+        await self._part.close()
         await self._home.close()
-
-    async def _leave(self) -> None:
-        node, self._node = self._node, None
-        if node is not None and self._store is not None:
-            with suppress(StoreError):  # its lease runs out by itself
-                await self._store.leave(node)
 
     async def _there(self, work: Coroutine[Any, Any, T]) -> T:
         """On the engine's loop."""
         return await (self._thread.call(work) if self._thread else work)
-
-
-def _dispatcher(callbacks: Mapping[str, Callback]) -> Callable[[JobRun], Coroutine[Any, Any, None]]:
-    async def dispatch(run: JobRun, **_: object) -> None:
-        await callbacks[run.job]()
-
-    return dispatch
-
-
-def _is_monitor(listener: Any) -> TypeGuard[Monitor]:
-    return hasattr(listener, "on_pulse")
 
 
 class _Bridge:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any, NamedTuple, TypeGuard
@@ -16,7 +16,7 @@ from foliot.doors.declarative.errors import (
     ScheduleDuplicateTaskError,
 )
 from foliot.doors.declarative.naming import LONGEST_ESCAPED, escape, job_name
-from foliot.doors.declarative.roster import Kinds, kinds_of
+from foliot.engine.convergence import Mark, mark_of
 from foliot.errors import CronCalculationError, InvalidJobError
 from foliot.model.attempt import format_instant
 from foliot.model.job import Action, Job
@@ -38,7 +38,7 @@ class Plan(NamedTuple):
     `escaped` are the names of those tasks that a job cannot have.
     """
 
-    kinds: Kinds
+    mark: Mark
     jobs: Mapping[str, Job]
     callbacks: Mapping[str, Callback]
     escaped: Mapping[str, str]
@@ -71,7 +71,7 @@ class _Reader:
         self._callbacks: dict[str, Callback] = {}
         self._escaped: dict[str, str] = {}
         self._checked: set[int] = set()  # ids of callbacks; those that are kept are not used again
-        self._action = Action(kind=kinds_of(namespace, ()).shared)
+        self._action = Action(kind=_mark(namespace, ()).shared)
 
     def read(self, index: int, registration: object) -> None:
         task, cron, callback, delay = _shaped(index, registration, self._checked)
@@ -112,8 +112,12 @@ class _Reader:
         return self._policies[delay]
 
     def plan(self) -> Plan:
-        kinds = kinds_of(self._namespace, self._jobs)
-        return Plan(kinds, self._jobs, self._callbacks, self._escaped)
+        return Plan(_mark(self._namespace, self._jobs), self._jobs, self._callbacks, self._escaped)
+
+
+def _mark(namespace: str, names: Iterable[str]) -> Mark:
+    """The mark of a list with these names; no namespace has a slash."""
+    return mark_of(f"declarative:{namespace}", "\n".join(sorted(names)))
 
 
 def _policy(delay: timedelta) -> Policy:

@@ -36,6 +36,7 @@ from foliot.doors.declarative.registration import (
     check_namespace,
     read_registrations,
 )
+from foliot.engine.audience import check_monitor, is_meant_as_monitor
 from foliot.errors import FoliotError, InvalidJobError
 from foliot.model.decision import Event
 from foliot.observability.log import tell as log
@@ -123,7 +124,7 @@ class Scheduler:
         self._call = call
         self._tell(SchedulerInitializationStarted)
         try:
-            await polling.prepare(plan)
+            await polling.prepare()
         except BaseException as error:  # noqa: BLE001 - a cancelled start leaves nothing behind, either
             await self._fail(polling, error)
         else:
@@ -175,6 +176,7 @@ class Scheduler:
             self._namespace,
             self._clock,
             self._identifier,
+            plan,
             has_thread=self._has_thread,
             tell=tell,
             listeners=self._engine_listeners,
@@ -185,7 +187,7 @@ class Scheduler:
         self._polling, self._state = polling, SchedulerState.RUNNING
         if plan.callbacks:
             self._polls = PollingState.ACTIVE
-            polling.begin(plan)
+            polling.begin()
             self._tell(PollingStarted)
         self._tell(SchedulerInitializationCompleted)
 
@@ -233,6 +235,8 @@ def _check_listeners(listeners: object) -> None:
     given = listeners if isinstance(listeners, list | tuple) else [listeners]
     for entry in given:
         is_plain = callable(entry) and not inspect.iscoroutinefunction(entry)
-        if given is not listeners or not (is_plain or hasattr(entry, "on_events")):
+        if given is not listeners or not (is_plain or isinstance(entry, Listener)):
             hint = "listeners=[a plain function that takes an event, …]"
             raise InvalidJobError("listeners", entry, "cannot be told of events", hint=hint)
+        if is_meant_as_monitor(entry):
+            check_monitor(entry, "listeners")

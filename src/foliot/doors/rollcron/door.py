@@ -15,13 +15,13 @@ from contextlib import suppress
 from datetime import timedelta
 from pathlib import Path
 
-from foliot.app.part import Host
+from foliot.app.part import Workplace
 from foliot.app.supervision import keep_alive
 from foliot.doors.rollcron.config import read_config
 from foliot.doors.rollcron.executor import RepositoryExecutor
 from foliot.doors.rollcron.live_output import LiveOutput
-from foliot.doors.rollcron.precedence import Precedence, commit_of
 from foliot.doors.rollcron.tidings import Failures, Waiting, short, tell_dropped, tell_next_runs, written
+from foliot.engine.convergence import Wait, next_wait
 from foliot.engine.reconciler import names_of, reconcile
 from foliot.errors import FoliotError, StaleRevisionError, StoreError
 from foliot.model.codec import encode_job
@@ -53,7 +53,7 @@ class Rollcron:
         self._environment = environment
         self._life: _Following | None = None
 
-    async def begin(self, host: Host) -> dict[str, Executor]:
+    async def begin(self, host: Workplace) -> dict[str, Executor]:
         """Clone or pull, declare what is there, and be ready to run it."""
         source = GitSource(
             self._repository,
@@ -63,8 +63,7 @@ class Rollcron:
             follow_rewrites=self._follow_rewrites,
         )
         kind = f"shell:{source.name}"
-        precedence = Precedence(host, source.name, kind, follows_rewrites=self._follow_rewrites)
-        self._life = life = _Following(source, host, self._interval, self._environment, precedence)
+        self._life = life = _Following(source, host, self._interval, self._environment, kind)
         await life.begin()
         return {kind: life.executor}
 
@@ -99,13 +98,15 @@ class _Following:
     def __init__(
         self,
         source: GitSource,
-        host: Host,
+        host: Workplace,
         interval: timedelta,
         environment: Mapping[str, str] | None,
-        precedence: Precedence,
+        kind: str,
     ) -> None:
         self._source = source
-        self._precedence = precedence
+        self._kind = kind  # of the repository's actions: nodes that follow it serve this kind
+        self._wait: Wait | None = None
+        self._has_joined = False  # from then on, one of these nodes is this one
         self._host = host
         self._interval = interval
         self._loop = asyncio.get_running_loop()
@@ -163,7 +164,7 @@ class _Following:
 
     async def live(self) -> None:
         """Follow, until cancelled; beside it, what runs write is brought to the store."""
-        self._precedence.has_begun = True
+        self._has_joined = True
         store, clock = self._host.store, self._host.clock
         writing = asyncio.ensure_future(
             keep_alive(f"live output of {self.name}", lambda: self._outputs.write_on(store, clock), clock)
@@ -226,7 +227,7 @@ class _Following:
         if known == revision:
             self._is_declared = True
             return
-        if not await self._precedence.may_declare(pulled, known, goes_on=self._source.goes_on):
+        if await self._is_behind(pulled, commit_of(known)):
             return
         host, declared = self._host, {job.name for job in self._snapshot.jobs}
         before = await names_of(host.store, self.name)
@@ -247,6 +248,29 @@ class _Following:
                 tell("source_moved", source=self.name, revision=short(revision), jobs=len(declared))
                 tell_next_runs(self._snapshot.jobs, host.clock.now())
             host.heed(events)
+
+    async def _is_behind(self, pulled: str, known: str | None) -> bool:
+        """Whether to wait for the commit that the store has, instead of declaring the one that was pulled."""
+        before, self._wait = (
+            self._wait,
+            next_wait(
+                self._wait,
+                pulled,
+                known,
+                is_newer=self._source.goes_on or self._source.follows_rewrites,
+                is_alone=not await self._has_company(),
+                now=self._host.clock.monotonic(),
+            ),
+        )
+        if self._wait is not None and (before is None or before.commit != self._wait.commit):
+            tell("source_behind", source=self.name, declared=short(known), in_effect=short(pulled))
+        return self._wait is not None
+
+    async def _has_company(self) -> bool:
+        """Whether another node follows the repository, as far as the store knows."""
+        nodes, now = await self._host.store.nodes(), await self._host.store.now()
+        following = [view for view in nodes if view.until > now and self._kind in (view.node.kinds or ())]
+        return len(following) > self._has_joined
 
     def _is_newer_than(self, known: str) -> bool:
         """Another daemon, which was behind, has taken back what was declared."""
@@ -279,6 +303,11 @@ class _Following:
     async def close(self) -> None:
         await self.executor.close()
         await self._source.close()
+
+
+def commit_of(declared: str | None) -> str | None:
+    """The commit of what was declared: a sign of what its jobs say stands behind it."""
+    return None if declared is None else declared.partition("+")[0]
 
 
 def _revision_of(snapshot: Snapshot) -> str:

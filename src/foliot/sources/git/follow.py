@@ -80,7 +80,7 @@ class GitSource:
         self._parse = parse
         self._clock = clock
         self._file = file
-        self._follow_rewrites = follow_rewrites
+        self.follows_rewrites = follow_rewrites
         self._busy = asyncio.Lock()
         self._base: str | None = None
         self.goes_on = False
@@ -150,7 +150,7 @@ class GitSource:
         """The newest revision, and its config file unless the revision is known."""
         facts = {
             "file": self._file,
-            "follow_rewrites": self._follow_rewrites,
+            "follow_rewrites": self.follows_rewrites,
             "known": known,
             "base": self._base,
         }
@@ -181,7 +181,7 @@ class GitSource:
             "revision": snapshot.revision,
             "jobs": [job.name for job in snapshot.jobs],
             "config": config,
-            "follow_rewrites": self._follow_rewrites,
+            "follow_rewrites": self.follows_rewrites,
         }
         async with self._errands.held("build", **facts) as built:
             await asyncio.to_thread(self.snapshots.adopt, self.layout.set_of(built["set"]), snapshot)

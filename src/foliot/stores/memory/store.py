@@ -36,6 +36,7 @@ from foliot.protocols import (
     Pruned,
     Recovered,
     RunQuery,
+    Traits,
 )
 from foliot.stores.matching import (
     Key,
@@ -60,7 +61,7 @@ _LONGEST = 0.25  # seconds that a claim may take: others wait for it
 class MemoryStore:
     """Keeps jobs for as long as the process lives."""
 
-    proves_deaths = True  # it is never away, so a lease that has run out tells of its node
+    traits = Traits(proves_deaths=True)  # it is never away, so a lease that has run out tells of its node
 
     def __init__(self, clock: Clock, *, lease: timedelta = timedelta(seconds=30)) -> None:
         self._clock = clock

@@ -32,6 +32,7 @@ from foliot.protocols import (
     Pruned,
     Recovered,
     RunQuery,
+    Traits,
 )
 from foliot.stores.postgres import declare, life, origin, output, question, run
 from foliot.stores.postgres.address import read_address
@@ -60,7 +61,7 @@ class PostgresStore:
     process there.
     """
 
-    proves_deaths = False  # a lost connection proves nothing; only a lease tells
+    traits = Traits(tells_changes=True)  # a lost connection proves nothing; only a lease tells
 
     def __init__(
         self,

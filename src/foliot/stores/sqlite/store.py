@@ -34,6 +34,7 @@ from foliot.protocols import (
     Pruned,
     Recovered,
     RunQuery,
+    Traits,
 )
 from foliot.stores.sql.answer import Woken
 from foliot.stores.sql.claim import Asked
@@ -64,7 +65,8 @@ class SqliteStore:
     come before or after; tests end the process there.
     """
 
-    proves_deaths = True  # a lock file tells at once that a node of this host is dead
+    # A lock file tells at once that a node of this host is dead.
+    traits = Traits(proves_deaths=True, tells_changes=True)
 
     def __init__(
         self,

@@ -1,19 +1,55 @@
-"""What became of an occurrence, in words: its attempts, or why it was skipped and what was in the way."""
+"""What became of an instant that is over: its attempts, or why it was skipped, and by which run."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime
 
-from foliot.engine.planner import OVERLAP
 from foliot.model.attempt import Attempt, format_instant
-from foliot.model.state import Skip
+from foliot.model.policy import OverlapMode
+from foliot.model.state import OVERLAP, Record, Skip
 from foliot.schedules import Schedule
+from foliot.why.answer import Verdict, Why, no_occurrence, obstacle, time_text
 
 _MOST_TOLD = 5  # attempts of one run
 
 
-def attempts_for(at: datetime, runs: Sequence[Attempt], schedule: Schedule) -> list[Attempt]:
+def past(record: Record, runs: Sequence[Attempt], skips: Sequence[Skip], at: datetime) -> Why:
+    """What became of an instant that is over."""
+    schedule, state = record.job.schedule, record.state
+    if attempts := _attempts_for(at, runs, schedule):
+        return Why(_verdict(attempts[0]), _ran_words(attempts, at), at)
+    if skip := _skip_of(at, skips, schedule):
+        return Why(Verdict.SKIPPED, _skip_words(skip, runs, at), at)
+    if not schedule.matches(at):
+        return Why(Verdict.WILL_NOT, no_occurrence(record.job, at), at)
+    if at < state.created_at:
+        return Why(Verdict.WILL_NOT, f"the job is known only since {time_text(state.created_at)}", at)
+    if state.served_until is not None and at <= state.served_until:
+        return Why(Verdict.UNKNOWN, "its history does not go back so far", at)
+    reason = obstacle(record, None)
+    waits = "it has come, and nobody has taken it yet"
+    running = next((attempt for attempt in record.attempts if attempt.is_running), None)
+    if running is not None:
+        waits = f"it has come while {running.run_key} is still open{_fate(record)}"
+    return Why(Verdict.WILL_NOT if reason else Verdict.WAITS, reason or waits, at)
+
+
+def _fate(record: Record) -> str:
+    """What becomes of an occurrence that comes while a run is open."""
+    mode = record.job.policy.overlap.mode
+    return {OverlapMode.SKIP: ": it will be skipped", OverlapMode.WAIT: ", and waits for its end"}.get(
+        mode, ""
+    )
+
+
+def _verdict(last: Attempt) -> Verdict:
+    if last.is_open:
+        return Verdict.RUNS if last.is_running else Verdict.WAITS
+    return Verdict.SKIPPED if last.node is None else Verdict.RAN
+
+
+def _attempts_for(at: datetime, runs: Sequence[Attempt], schedule: Schedule) -> list[Attempt]:
     """The attempts at the run that served an occurrence, newest first; none if no run did."""
     found = [
         attempt
@@ -27,7 +63,7 @@ def attempts_for(at: datetime, runs: Sequence[Attempt], schedule: Schedule) -> l
     return sorted(own, key=lambda attempt: attempt.number, reverse=True)
 
 
-def skip_of(at: datetime, skips: Sequence[Skip], schedule: Schedule) -> Skip | None:
+def _skip_of(at: datetime, skips: Sequence[Skip], schedule: Schedule) -> Skip | None:
     """The skip that an occurrence is part of."""
     return next((skip for skip in skips if _is_among(at, skip.first, skip.last, schedule)), None)
 
@@ -37,7 +73,7 @@ def _is_among(at: datetime, first: datetime, last: datetime, schedule: Schedule)
     return at in (first, last) or (first < at < last and schedule.matches(at))
 
 
-def ran_words(attempts: Sequence[Attempt], at: datetime) -> str:
+def _ran_words(attempts: Sequence[Attempt], at: datetime) -> str:
     """What became of the attempts at a run, the newest first."""
     for_several = "" if at == attempts[0].scheduled_for else _by_another(attempts[0])
     told = [_attempt_words(attempt) for attempt in attempts[:_MOST_TOLD]]
@@ -53,9 +89,9 @@ def _by_another(attempt: Attempt) -> str:
 def _attempt_words(attempt: Attempt) -> str:
     name = f"attempt {attempt.number}"
     if attempt.is_running:
-        return f"{name} is {attempt.state} on node {attempt.node} since {moment(attempt.claimed_at)}"
+        return f"{name} is {attempt.state} on node {attempt.node} since {time_text(attempt.claimed_at)}"
     if attempt.is_open:
-        return f"{name} waits until {moment(attempt.wake_at)}: {attempt.reason}"
+        return f"{name} waits until {time_text(attempt.wake_at)}: {attempt.reason}"
     if attempt.node is None:
         return f"{name} never started: {attempt.reason}"
     error = f": {attempt.error.splitlines()[0]}" if attempt.error else ""
@@ -68,12 +104,12 @@ def _start_words(attempt: Attempt) -> str:
     if attempt.started_at is None:
         return ""
     if attempt.number > 1:
-        return f", started at {moment(attempt.started_at)}"
+        return f", started at {time_text(attempt.started_at)}"
     late = (attempt.started_at - attempt.scheduled_for).total_seconds()
     return f", started {late:.3f} s after its time"
 
 
-def skip_words(skip: Skip, runs: Sequence[Attempt], at: datetime) -> str:
+def _skip_words(skip: Skip, runs: Sequence[Attempt], at: datetime) -> str:
     """Why an occurrence was skipped, what else was, and which run was in the way."""
     text = f"skipped: {skip.reason}"
     if skip.reason == OVERLAP and (run := _in_the_way(runs, at)):
@@ -91,11 +127,6 @@ def _in_the_way(runs: Sequence[Attempt], at: datetime) -> str:
         ends = [attempt.finished_at for attempt in attempts if attempt.finished_at is not None]
         is_open = any(attempt.is_open for attempt in attempts)
         if begins and min(begins) <= at and (is_open or (ends and at <= max(ends))):
-            until = "until now" if is_open else f"until {moment(max(ends))}"
-            return f"{key} (from {moment(min(begins))} {until})"
+            until = "until now" if is_open else f"until {time_text(max(ends))}"
+            return f"{key} (from {time_text(min(begins))} {until})"
     return ""
-
-
-def moment(instant: datetime | None) -> str:
-    """When something was done or may be done, to the second; None: what waits for nothing but its job."""
-    return "its job is free" if instant is None else format_instant(instant.replace(microsecond=0))

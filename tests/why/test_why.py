@@ -8,13 +8,13 @@ from typing import Any
 
 import pytest
 
-from foliot.engine.foresight import Verdict, foresee, rule_text
 from foliot.model.attempt import Attempt, AttemptState, Outcome, Trigger
 from foliot.model.damage import Damage
 from foliot.model.job import Action, Job
 from foliot.model.state import Record, Skip, State
 from foliot.protocols import JobView
 from foliot.schedules import Cron, Every
+from foliot.why import Verdict, explain, rule_text
 
 NOW = datetime(2026, 11, 15, 12, tzinfo=UTC)
 HOUR = timedelta(hours=1)
@@ -41,7 +41,7 @@ def answer(
     at: datetime | None = None, job: Job = JOB, attempts: Any = (), **state: Any
 ) -> tuple[Verdict, str]:
     view = JobView(job.key, Record(job, STATE._replace(**state), tuple(attempts)))
-    why = foresee(view, [RAN], [SKIP], kinds={"k"}, now=NOW, at=at)
+    why = explain(view, [RAN], [SKIP], kinds={"k"}, now=NOW, at=at)
     assert str(why) == why.text
     return why.verdict, why.text
 
@@ -63,7 +63,7 @@ def test_a_job_that_waits_for_a_time_to_come_again_says_so() -> None:
 def test_an_occurrence_that_has_run_before_its_time_came_again_has_run() -> None:
     view = JobView(JOB.key, Record(JOB, STATE))
     ran = RAN._replace(scheduled_for=NOW + 24 * HOUR, started_at=NOW + 24 * HOUR)
-    why = foresee(view, [ran], [], kinds={"k"}, now=NOW, at=NOW + 24 * HOUR)
+    why = explain(view, [ran], [], kinds={"k"}, now=NOW, at=NOW + 24 * HOUR)
     assert why.verdict is Verdict.RAN
 
 
@@ -155,18 +155,18 @@ def test_what_lies_ahead_hangs_on_more_than_the_rule() -> None:
 def test_a_run_that_stands_for_several_occurrences() -> None:
     catch_up = RAN._replace(covers_from=NOW - 96 * HOUR, error=None, outcome=Outcome.SUCCEEDED)
     view = JobView("s/n", Record(JOB, STATE))
-    why = foresee(view, [catch_up], [], kinds=None, now=NOW, at=NOW - 72 * HOUR)
+    why = explain(view, [catch_up], [], kinds=None, now=NOW, at=NOW - 72 * HOUR)
     assert why.text == (
         "served by the run of 2026-11-14T12:00:00Z: "
         "attempt 1 succeeded on node a, started 0.250 s after its time"
     )
-    between = foresee(view, [catch_up], [], kinds=None, now=NOW, at=NOW - 71 * HOUR)
+    between = explain(view, [catch_up], [], kinds=None, now=NOW, at=NOW - 71 * HOUR)
     assert between.text == "2026-11-12T13:00:00Z is no occurrence of 0 12 * * *"
 
 
 def past(runs: list[Attempt], skips: list[Skip], at: datetime, job: Job = JOB) -> tuple[Verdict, str]:
     view = JobView(job.key, Record(job, STATE))
-    why = foresee(view, runs, skips, kinds=None, now=NOW, at=at)
+    why = explain(view, runs, skips, kinds=None, now=NOW, at=at)
     return why.verdict, why.text
 
 
@@ -256,12 +256,12 @@ def test_an_answer_names_the_rule_and_the_revision(
     own: str, of_source: str | None, told: str | None, at: datetime | None
 ) -> None:
     view = JobView("s/n", Record(replace(JOB, revision=own), STATE))
-    why = foresee(view, [RAN], [SKIP], kinds=None, now=NOW, at=at, revision=of_source)
+    why = explain(view, [RAN], [SKIP], kinds=None, now=NOW, at=at, revision=of_source)
     assert (why.rule, why.revision) == ("0 12 * * *", told)
 
 
 def test_a_record_that_cannot_be_read() -> None:
-    why = foresee(JobView("s/n", None, damage=Damage("not JSON")), [], [], kinds=None, now=NOW)
+    why = explain(JobView("s/n", None, damage=Damage("not JSON")), [], [], kinds=None, now=NOW)
     assert (why.verdict, why.text) == (
         Verdict.WILL_NOT,
         "its record cannot be read: not JSON; declare it anew",

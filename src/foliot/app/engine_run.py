@@ -1,0 +1,127 @@
+"""One life of an engine, with the parts that bring jobs to it. Everything here runs on the engine's loop.
+
+prepare   each part declares its jobs and brings its executors     then: go, finish
+"""
+
+from __future__ import annotations
+
+import asyncio
+import concurrent.futures
+from collections.abc import Awaitable, Callable, Sequence
+from datetime import timedelta
+from importlib.metadata import version
+from typing import cast
+
+from foliot.app.part import Part, Workplace
+from foliot.app.supervision import keep_alive
+from foliot.engine.engine import Engine
+from foliot.engine.settings import Settings
+from foliot.model.decision import Event
+from foliot.model.view import SourceHealth
+from foliot.observability.log import LogListener, tell
+from foliot.protocols import Clock, Executor, Listener, Monitor, Notifier
+from foliot.wiring import FullStore
+
+
+class EngineRun:
+    """An engine that lives, and what it needs. `name` is what the log calls it."""
+
+    def __init__(  # noqa: PLR0913 - all that differs between an application and a door
+        self,
+        name: str,
+        clock: Clock,
+        parts: Sequence[Part],
+        *,
+        lease: timedelta,
+        listeners: Sequence[Listener] = (),
+        monitors: Sequence[Monitor] = (),
+        watch: Callable[[SourceHealth], None] = lambda _: None,
+    ) -> None:
+        self._name = name
+        self._clock = clock
+        self._parts = tuple(parts)
+        self._lease = lease
+        self._log = LogListener(self._title)
+        self._listeners = (self._log, *listeners)
+        self._monitors = (self._log, *monitors)
+        self._watch = watch
+        self._executors: dict[str, Executor] = {}
+        self._ended: concurrent.futures.Future[None] = concurrent.futures.Future()
+        self._engine: Engine | None = None
+        self._life: asyncio.Future[None] | None = None
+        self._beside: set[asyncio.Task[None]] = set()
+
+    async def prepare(
+        self, store: FullStore, settings: Settings, new_id: Callable[[], str], node_name: str
+    ) -> None:
+        """Declare what the parts declare, and make an engine that has not begun yet."""
+        place = Workplace(store, self._clock, self._lease, self._heed, self._watch)
+        try:
+            for part in self._parts:
+                self._executors |= await part.begin(place)
+        except BaseException:
+            await self._close_parts()
+            raise
+        self._engine = Engine(
+            store,
+            self._executors,
+            clock=self._clock,
+            settings=settings,
+            new_id=new_id,
+            name=node_name,
+            listeners=self._listeners,
+            monitors=self._monitors,
+            outputs=store,
+            hints=cast("Notifier", store) if store.traits.tells_changes else None,
+            version=version("foliot"),
+        )
+
+    def go(self) -> None:
+        """Let the engine and the parts live."""
+        assert self._engine is not None  # noqa: S101 - `prepare` has made it
+        self._life = asyncio.ensure_future(self._engine.run())
+        self._life.add_done_callback(self._note_end)
+        for part in self._parts:
+            self._keep_alive(type(part).__name__, part.live)
+
+    def _keep_alive(self, name: str, work: Callable[[], Awaitable[None]]) -> None:
+        task = asyncio.ensure_future(keep_alive(name, work, self._clock))
+        self._beside.add(task)  # the loop itself would let go of it
+        task.add_done_callback(self._beside.discard)
+
+    def _title(self, job: str) -> str | None:
+        return next((title for part in self._parts if (title := part.title(job))), None)
+
+    async def _close_parts(self) -> None:
+        for part in self._parts:
+            await part.close()
+
+    def _note_end(self, life: asyncio.Future[None]) -> None:
+        if life.cancelled():
+            self._ended.cancel()
+        elif error := life.exception():
+            tell("engine_failed", error, app=self._name, error=str(error))
+            self._ended.set_exception(error)
+        else:
+            self._ended.set_result(None)
+
+    def _heed(self, events: Sequence[Event]) -> None:
+        """What this program has changed: its engine need not wait to find out."""
+        if self._engine is None:
+            self._log.on_events(events)
+        else:
+            self._engine.heed(events)
+            self._engine.wake()
+
+    async def finish(self) -> None:
+        """Stop in order; when this returns, nothing runs any more. Raises what has ended the engine."""
+        for task in self._beside:
+            task.cancel()
+        if self._engine is None:
+            return
+        self._engine.stop()
+        try:
+            if self._life is not None:
+                await asyncio.shield(asyncio.wrap_future(self._ended))
+        finally:
+            await self._close_parts()

@@ -1,0 +1,56 @@
+"""Why a job runs, ran, or did not run: the answer in words, from what is stored and what its rule says.
+
+    explain ──▶ next.py   what a job does next, or at an instant to come
+            ──▶ past.py   what became of an instant that is over
+                answer.py the answer itself, and words that both use
+
+Everything here is pure: the caller reads the store, and asks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from datetime import datetime, timedelta
+
+from foliot.model.attempt import Attempt
+from foliot.model.job import EARLIEST
+from foliot.model.state import Skip
+from foliot.protocols import JobView
+from foliot.why.answer import Verdict, Why, rule_text, zone_of
+from foliot.why.next import future, next_run
+from foliot.why.past import past
+
+__all__ = ["Verdict", "Why", "explain", "look_back", "rule_text", "zone_of"]
+
+_LOOK_BACK = timedelta(days=7)
+
+
+def look_back(at: datetime) -> datetime:
+    """The start of the runs that tell what became of an instant: an older run may have been in the way."""
+    return at - min(_LOOK_BACK, at - EARLIEST) if at > EARLIEST else at
+
+
+def explain(  # noqa: PLR0913 - everything that is known
+    view: JobView,
+    runs: Sequence[Attempt],
+    skips: Sequence[Skip],
+    *,
+    kinds: Collection[str] | None,
+    now: datetime,
+    at: datetime | None = None,
+    revision: str | None = None,
+) -> Why:
+    """Answer for a job at an instant, or, without one, for what it does next.
+
+    `runs` start at `look_back(at)`. `revision` is that of the job's source: some jobs have none of their own.
+    """
+    if view.record is None or view.damage is not None:
+        return Why(Verdict.WILL_NOT, f"its record cannot be read: {view.damage}; declare it anew")
+    job = view.record.job
+    if at is None:
+        answer = next_run(view.record, kinds, now)
+    elif at > now and not any(run.scheduled_for == at and run.request is None for run in runs):
+        answer = future(view.record, kinds, at)
+    else:
+        answer = past(view.record, runs, skips, at)
+    return answer._replace(rule=rule_text(job.schedule), revision=job.revision or revision)

@@ -1,0 +1,94 @@
+"""An answer to "why?", and the words that answers about the past and the future share."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from datetime import datetime
+from enum import StrEnum
+from typing import NamedTuple
+
+from foliot.model.attempt import format_instant
+from foliot.model.job import Job
+from foliot.model.state import Record
+from foliot.schedules import Cron, Schedule
+from foliot.schedules.zone import UTC_NAMES, changes, load_zone
+
+
+class Verdict(StrEnum):
+    """What is true of a job at an instant."""
+
+    RAN = "ran"
+    SKIPPED = "skipped"
+    RUNS = "runs"
+    WAITS = "waits"
+    WILL_RUN = "will_run"
+    WILL_NOT = "will_not"
+    UNKNOWN = "unknown"
+
+
+class Why(NamedTuple):
+    """An answer: the verdict, and the reason in words a person reads.
+
+    `rule` and `revision` are those of the job's definition as it is now.
+    """
+
+    verdict: Verdict
+    text: str
+    at: datetime | None = None
+    rule: str | None = None
+    revision: str | None = None
+
+    def __str__(self) -> str:
+        return self.text
+
+
+def rule_text(schedule: Schedule) -> str:
+    """A rule, with the zone whose clocks it goes by: `0 7 * * * (Europe/Berlin)`."""
+    zone = zone_of(schedule)
+    return f"{schedule} ({zone})" if zone else str(schedule)
+
+
+def zone_of(schedule: Schedule) -> str:
+    """The zone whose clocks a rule goes by; empty if that is UTC, or no matter."""
+    zone = getattr(schedule, "timezone", None)
+    return "" if zone is None or zone in UTC_NAMES else zone
+
+
+def time_text(instant: datetime | None) -> str:
+    """When something was done or may be done, to the second; None: what waits for nothing but its job."""
+    return "its job is free" if instant is None else format_instant(instant.replace(microsecond=0))
+
+
+def no_occurrence(job: Job, at: datetime) -> str:
+    """Why an instant is no occurrence of a job's rule."""
+    return _gap(job.schedule, at) or f"{format_instant(at)} is no occurrence of {job.schedule}"
+
+
+def _gap(schedule: Schedule, at: datetime) -> str:
+    """A wall time of the rule that the clocks left out as they went forward; `at` is when it would be."""
+    if not isinstance(schedule, Cron) or schedule.fields is None:
+        return ""
+    for change in changes(load_zone(schedule.timezone), at.year):
+        if change.is_gap and change.at <= at < change.at + (change.after - change.before):
+            wall = at + change.before
+            if Cron(schedule.canonical, timezone="UTC", dialect=schedule.dialect).matches(wall):
+                day = f"{wall:%H:%M} of {wall:%Y-%m-%d}"
+                return f"{day} does not exist in {schedule.timezone}: its clocks go forward"
+    return ""
+
+
+def obstacle(record: Record, kinds: Collection[str] | None) -> str:
+    """What keeps a job from running, whatever its rule says; empty: nothing does.
+
+    `kinds`: the kinds of action that the program knows; None: any.
+    """
+    state, job = record.state, record.job
+    if state.removed_at is not None:
+        return f"it was removed at {time_text(state.removed_at)}"
+    if state.paused_at is not None:
+        return f"it is paused since {time_text(state.paused_at)}"
+    if not job.enabled:
+        return "its definition switches it off"
+    if kinds is not None and job.action.kind not in kinds:
+        return f"its action {job.action.kind} is not registered in this program"
+    return ""

@@ -1,0 +1,79 @@
+"""What a job does next, or at an instant that is still to come: from its record and its rule."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from datetime import datetime, timedelta
+
+from foliot.model.attempt import format_instant
+from foliot.model.state import Record
+from foliot.why.answer import Verdict, Why, no_occurrence, obstacle, time_text
+
+_LONG = timedelta(seconds=10)  # a job that is due for longer than this finds no node that takes it
+
+
+def next_run(record: Record, kinds: Collection[str] | None, now: datetime) -> Why:
+    """What a job does now, or does next."""
+    held = [attempt for attempt in record.attempts if attempt.is_running]
+    if held:
+        since = f"since {time_text(held[0].claimed_at)} on node {held[0].node}"
+        return Why(Verdict.RUNS, f"{held[0].run_key} runs {since}", held[0].scheduled_for)
+    if reason := obstacle(record, kinds):
+        return Why(Verdict.WILL_NOT, reason)
+    waiting = [attempt for attempt in record.attempts if not attempt.is_running]
+    if waiting:
+        first = waiting[0]
+        return Why(
+            Verdict.WAITS,
+            f"{first.run_key} waits until {time_text(first.wake_at)}: {first.reason}",
+            first.wake_at,
+        )
+    if record.state.next_at is None:
+        return Why(Verdict.WILL_NOT, "no occurrence is left")
+    due = "is due" if record.state.next_at <= now else "is next"
+    remarks = _wanted(record, now) + _again(record, now)
+    return Why(
+        Verdict.WILL_RUN,
+        f"{format_instant(record.state.next_at)} {due}, by {record.job.schedule}{remarks}",
+        record.state.next_at,
+    )
+
+
+def _wanted(record: Record, now: datetime) -> str:
+    """What a node needs to take a job that no node has taken."""
+    job, due_at = record.job, record.state.next_at
+    if due_at is None or now - due_at < _LONG:
+        return ""
+    revision = f" of revision {job.revision[:12]}" if job.revision else ""
+    wanted = f"the queue {job.queue}, the action {job.action.kind}{revision}, and a free slot"
+    return f"; nobody has taken it yet: it needs a node with {wanted}"
+
+
+def _again(record: Record, now: datetime) -> str:
+    """Why nothing runs until the clock passes a time that it has shown before."""
+    served = record.state.served_until
+    if served is None or served - now < _LONG:
+        return ""
+    return f"; the clock was set back, and what comes until {time_text(served)} was served before"
+
+
+def future(record: Record, kinds: Collection[str] | None, at: datetime) -> Why:
+    """What a job does at an instant that is still to come."""
+    job = record.job
+    if not job.schedule.matches(at):
+        following = job.schedule.next_after(at)
+        then = (
+            f"; the next one after it is {format_instant(following)}"
+            if following
+            else "; none comes after it"
+        )
+        return Why(Verdict.WILL_NOT, f"{no_occurrence(job, at)}{then}", following)
+    if job.repeat_until is not None and at > job.repeat_until:
+        return Why(Verdict.WILL_NOT, f"it repeats only until {format_instant(job.repeat_until)}")
+    served = record.state.served_until
+    if served is not None and at <= served:
+        reason = f"the clock was set back, and what comes until {time_text(served)} was served before"
+        return Why(Verdict.WILL_NOT, reason, at)
+    if reason := obstacle(record, kinds):
+        return Why(Verdict.WILL_NOT, f"unless that changes: {reason}", at)
+    return Why(Verdict.WILL_RUN, f"{format_instant(at)} is an occurrence of {job.schedule}", at)
