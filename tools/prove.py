@@ -46,7 +46,7 @@ SUITES = {
         Part("checker", (*SPREAD, "proof/tests/history"), 1),
         Part("kill loop", (*SPREAD, "proof/tests/kill_loop"), 2),
         Part("faults", (*SPREAD, "proof/tests/faults"), 10),
-        Part("long tests", (*SPREAD, "-m", "prove", "tests"), 10),
+        Part("long tests", (*PYTEST, "-n", "auto", "--dist", "loadfile", "-m", "prove", "tests"), 8),
     ),
 }
 
