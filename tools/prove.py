@@ -42,11 +42,11 @@ SUITES = {
     ),
     "prove": (
         Part("simulation", (*SPREAD, "proof/tests/simulation"), 8),
-        Part("declarative", (*SPREAD, "proof/tests/declarative_door"), 3),
+        Part("declarative", (*SPREAD, "proof/tests/declarative_door"), 2),
         Part("checker", (*SPREAD, "proof/tests/history"), 1),
-        Part("kill loop", (*SPREAD, "proof/tests/kill_loop"), 2),
-        Part("faults", (*SPREAD, "proof/tests/faults"), 10),
-        Part("long tests", (*SPREAD, "-m", "prove", "tests"), 10),
+        Part("kill loop", (*SPREAD, "proof/tests/kill_loop"), 1),
+        Part("faults", (*SPREAD, "proof/tests/faults"), 7),
+        Part("long tests", (*PYTEST, "-n", "auto", "--dist", "loadfile", "-m", "prove", "tests"), 12),
     ),
 }
 

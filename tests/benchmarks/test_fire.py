@@ -26,10 +26,12 @@ def found(tmp_path_factory: pytest.TempPathFactory) -> dict[str, object]:
     return result
 
 
+@pytest.mark.prove
 def test_every_goal_is_looked_at(found: dict[str, dict[str, object]]) -> None:
     assert list(found["goals"]) == GOALS
 
 
+@pytest.mark.prove
 def test_every_job_has_started_on_the_curve(found: dict[str, dict[str, dict[str, object]]]) -> None:
     ours = found["race"]["Foliot"]
     curve = ours["curve"]

@@ -32,10 +32,12 @@ def found(tmp_path_factory: pytest.TempPathFactory) -> dict[str, object]:
     return result
 
 
+@pytest.mark.prove
 def test_every_goal_is_looked_at(found: dict[str, dict[str, object]]) -> None:
     assert list(found["goals"]) == GOALS
 
 
+@pytest.mark.prove
 def test_nodes_share_all_jobs(found: dict[str, list[dict[str, object]]]) -> None:
     assert [race["nodes"] for race in found["race"]] == [1, 2]
     for race in found["race"]:
@@ -46,6 +48,7 @@ def test_nodes_share_all_jobs(found: dict[str, list[dict[str, object]]]) -> None
         assert sum(shares) == curve[-1][1] == race["jobs"] == 40
 
 
+@pytest.mark.prove
 def test_both_stores_are_compared_with_their_drivers(found: dict[str, dict[str, list[object]]]) -> None:
     assert {name: len(speeds) for name, speeds in found["store"].items()} == {"PostgreSQL": 2, "SQLite": 2}
 

@@ -7,12 +7,14 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
 from benchmarks.shell.page import FIGURES, PAGE, page
 
 ROOT = Path(__file__).parent.parent.parent
 GOALS = ["P5", "ROLL-19"]
 
 
+@pytest.mark.prove
 def test_every_contender_runs_and_every_goal_is_looked_at(tmp_path: Path) -> None:
     path = tmp_path / "shell.json"
     command = [sys.executable, "-m", "benchmarks.shell", "--quick", "--json", str(path)]

@@ -11,6 +11,8 @@ from foliot.protocols import Store
 from foliot.testing.contract import Damage, Sharing, StoreContract
 from stores.file_store import FileStore, open_file
 
+pytestmark = pytest.mark.prove
+
 
 async def damage_one(store: Store, key: str) -> None:
     await cast("FileStore", store).damage(key)

@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
+import pytest
 from hypothesis import settings
 
 from foliot.protocols import Store
 from foliot.stores.memory import MemoryStore
 from foliot.testing.clock import ManualClock
 from stores.machine import StoreMachine
+
+pytestmark = pytest.mark.prove
 
 
 @asynccontextmanager

@@ -8,7 +8,7 @@ from foliot_proof.history.check import check
 from foliot_proof.simulation.simulate import simulate
 from simulation.planted import BUGS, Bug
 
-MOST_SEEDS = 200
+MOST_SEEDS = 40  # from the first: a bug that is not found must not take as long as a test that hangs
 
 
 @pytest.mark.usefixtures("untraced")
@@ -16,7 +16,7 @@ MOST_SEEDS = 200
 def test_a_planted_bug_is_found(bug: Bug, monkeypatch: pytest.MonkeyPatch) -> None:
     make_store = bug.plant(monkeypatch)
 
-    for seed in range(bug.first_seed, MOST_SEEDS):
+    for seed in range(bug.first_seed, bug.first_seed + MOST_SEEDS):
         history = simulate(seed, days=bug.days, make_store=make_store).history
         found = {violation.code for violation in check(history).violations}
         if found:

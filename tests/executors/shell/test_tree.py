@@ -84,6 +84,7 @@ def test_nobody_outlives_a_run_that_was_asked_to_end(tmp_path: Path, command: st
     play(tmp_path, scene)
 
 
+@pytest.mark.prove
 def test_nobody_outlives_its_run_among_hundreds_of_hostile_ones(tmp_path: Path) -> None:
     commands = list(HOSTILE.values())
     tokens: list[str] = []

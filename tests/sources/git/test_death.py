@@ -99,6 +99,7 @@ def test_a_process_that_is_gone_is_nobody_s_child() -> None:
     assert gone.pid not in children()
 
 
+@pytest.mark.prove
 @pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="children are found by /proc")
 @played
 async def test_an_errand_that_is_killed_at_any_moment_leaves_old_or_new(tmp_path: Path) -> None:
@@ -160,6 +161,7 @@ def _check_place(source: GitSource, pushed: Pushed) -> None:
     source.snapshots.leave(a_run(name))
 
 
+@pytest.mark.prove
 def test_a_daemon_that_is_killed_at_any_moment_leaves_old_or_new(tmp_path: Path) -> None:
     kills = KILLS // 4
     chance = random.Random(7)  # noqa: S311 - no secret

@@ -18,6 +18,8 @@ from foliot.stores.postgres import PostgresStore
 from foliot.testing.clock import ManualClock
 from foliot.testing.contract.sample import SOURCE, declare_at, some_jobs, start_due, untouched
 
+pytestmark = pytest.mark.prove
+
 PROGRAM = Path(__file__).with_name("doomed.py")
 STEPS = ["migrate", "join", "prepare", "reconcile", "claim", "finish", "renew", "recover"]
 

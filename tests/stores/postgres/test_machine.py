@@ -14,6 +14,8 @@ from foliot.testing.servers import shared_postgres
 from stores.machine import StoreMachine
 from stores.postgres.opening import fresh, open_postgres
 
+pytestmark = pytest.mark.prove
+
 
 @asynccontextmanager
 async def open_schema(clock: ManualClock) -> AsyncIterator[Store]:

@@ -24,6 +24,8 @@ from foliot.stores.sqlite import SqliteStore
 from foliot.testing.clock import ManualClock
 from foliot.testing.contract.sample import SOURCE, declare_at, some_jobs, start_due, untouched
 
+pytestmark = pytest.mark.prove
+
 CLOCK = ManualClock()
 PROGRAM = Path(__file__).with_name("doomed.py")
 

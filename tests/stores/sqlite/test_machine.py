@@ -7,12 +7,15 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+import pytest
 from hypothesis import settings
 
 from foliot.protocols import Store
 from foliot.testing.clock import ManualClock
 from stores.machine import StoreMachine
 from stores.sqlite.opening import open_sqlite
+
+pytestmark = pytest.mark.prove
 
 
 @asynccontextmanager

@@ -48,6 +48,7 @@ def test_a_job_runs_at_its_times_and_at_no_other(app: Foliot, foliot_stepper: St
         ]
 
 
+@pytest.mark.prove
 @pytest.mark.parametrize("rule", ["0 * * * *", "17 3 * * *", "*/7 4-6 * * 1-5"])
 def test_a_year_has_all_its_runs_each_to_the_microsecond(
     app: Foliot, foliot_stepper: Steppers, rule: str

@@ -23,9 +23,7 @@ _CLOCK = SystemClock()
 _FOR_EVER = 2**62
 _LATER = 0.2  # seconds: long enough to be killed in
 _WARDEN = "from foliot.executors.shell.warden.guard "
-_HOME = str(
-    Path(careless_warden.__file__).parents[2]
-)  # for a process without site-packages
+_HOME = str(Path(careless_warden.__file__).parents[2])  # for a process without site-packages
 
 
 def answer_before_commit() -> None:
