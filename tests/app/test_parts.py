@@ -40,7 +40,7 @@ class Bells(TaskExecutor):
         if self._is_slow:
             await asyncio.Event().wait()
         job = Job(source="tower", name="ring", schedule=Every("1s"), action=Action(kind="bell"))
-        host.heed(await reconcile(host.store, "tower", Snapshot("r1", (job,)), host.clock.now()))
+        host.handle_events(await reconcile(host.store, "tower", Snapshot("r1", (job,)), host.clock.now()))
         return {"bell": self}
 
     async def execute(self, run: Run) -> Result:

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from engine.stage import LEASE, MINUTE, SECOND, Stage, Watch, job, staged
-from foliot.engine.reckoning import Reckoning
 from foliot.engine.settings import Settings
+from foliot.engine.store_clock import StoreClock
 from foliot.model.attempt import Outcome
 from foliot.model.state import CORRECTION, Lease
 from foliot.protocols import Traits
@@ -105,19 +105,19 @@ async def test_who_dies_when_the_clock_is_set_back_a_little_is_found_so_much_lat
 
 @staged
 async def test_after_a_jump_ahead_all_leases_count_as_begun_anew(stage: Stage) -> None:
-    clock, reckoning = stage.clock, Reckoning(stage.clock, BEAT + SECOND, is_steady_at_first=True)
+    clock, store_clock = stage.clock, StoreClock(stage.clock, BEAT + SECOND, is_steady_at_first=True)
 
     def take() -> bool:
-        return reckoning.take(Lease(clock.now(), clock.now() + LEASE, 0), clock.monotonic())
+        return store_clock.take(Lease(clock.now(), clock.now() + LEASE, 0), clock.monotonic())
 
     assert take(), "there was nothing before"
-    assert reckoning.is_steady(PATIENCE)
+    assert store_clock.is_steady(PATIENCE)
     clock.set_by(HOUR)
-    assert reckoning.now() == clock.now() - HOUR
+    assert store_clock.now() == clock.now() - HOUR
     assert take()
-    assert reckoning.now() == clock.now()
-    assert reckoning.time_to_steady(PATIENCE) == LEASE + PATIENCE
+    assert store_clock.now() == clock.now()
+    assert store_clock.time_to_steady(PATIENCE) == LEASE + PATIENCE
     for _ in range(6):
         await clock.advance((LEASE + PATIENCE) / 6)
         assert not take()
-    assert reckoning.is_steady(PATIENCE)
+    assert store_clock.is_steady(PATIENCE)

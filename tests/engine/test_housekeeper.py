@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from foliot.engine.audience import Audience
 from foliot.engine.housekeeper import Housekeeper
-from foliot.engine.reckoning import Reckoning
+from foliot.engine.listeners import Listeners
 from foliot.engine.settings import Settings
+from foliot.engine.store_clock import StoreClock
 from foliot.errors import StoreError, StoreUnavailableError
 from foliot.model.policy import Keep, Policy
 from foliot.model.state import Node
@@ -51,9 +51,9 @@ def a_housekeeper(store: MemoryStore, troubles: Troubles, clock: ManualClock) ->
     def tell(_: object) -> None:
         """Nobody listens."""
 
-    reckoning = Reckoning(clock, SETTINGS.longest_gap)
-    audience = Audience([troubles], [])
-    return Housekeeper(store, clock, SETTINGS, reckoning, audience, tell, asyncio.Event())
+    store_clock = StoreClock(clock, SETTINGS.longest_gap)
+    listeners = Listeners([troubles], [])
+    return Housekeeper(store, clock, SETTINGS, store_clock, listeners, tell, asyncio.Event())
 
 
 def test_a_fault_of_the_past_is_told_and_pruning_tried_again_later() -> None:

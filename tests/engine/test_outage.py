@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from engine.stage import LEASE, MINUTE, SECOND, Stage, Watch, job, staged
-from foliot.engine.reckoning import Reckoning
 from foliot.engine.settings import Settings
+from foliot.engine.store_clock import StoreClock
 from foliot.errors import StoreUnavailableError
 from foliot.model.attempt import Outcome
 from foliot.model.state import Lease
@@ -161,54 +161,54 @@ async def test_what_is_due_and_cannot_be_had_is_asked_for_less_and_less_often(st
 
 @staged
 async def test_steady_from_the_first_lease_on_but_not_at_once_after_a_gap(stage: Stage) -> None:
-    clock, reckoning = stage.clock, Reckoning(stage.clock, BEAT + SECOND, is_steady_at_first=True)
+    clock, store_clock = stage.clock, StoreClock(stage.clock, BEAT + SECOND, is_steady_at_first=True)
 
     def take() -> None:
-        reckoning.take(Lease(clock.now(), clock.now() + LEASE, 0), clock.monotonic())
+        store_clock.take(Lease(clock.now(), clock.now() + LEASE, 0), clock.monotonic())
 
-    assert not reckoning.is_steady(BEAT)
+    assert not store_clock.is_steady(BEAT)
     take()
-    assert reckoning.is_steady(BEAT), "who begins may bury at once: a lock may prove a death"
+    assert store_clock.is_steady(BEAT), "who begins may bury at once: a lock may prove a death"
     await clock.advance(LEASE + SECOND)
-    assert not reckoning.is_steady(BEAT)
+    assert not store_clock.is_steady(BEAT)
     take()
-    assert not reckoning.is_steady(BEAT)
+    assert not store_clock.is_steady(BEAT)
     await clock.advance(BEAT)
-    assert reckoning.is_steady(BEAT)
+    assert store_clock.is_steady(BEAT)
 
 
 @staged
 async def test_nor_after_a_gap_in_which_others_may_have_lost_their_lease_and_this_one_has_not(
     stage: Stage,
 ) -> None:
-    clock, reckoning = stage.clock, Reckoning(stage.clock, BEAT + SECOND, is_steady_at_first=True)
+    clock, store_clock = stage.clock, StoreClock(stage.clock, BEAT + SECOND, is_steady_at_first=True)
 
     def take() -> None:
-        reckoning.take(Lease(clock.now(), clock.now() + LEASE, 0), clock.monotonic())
+        store_clock.take(Lease(clock.now(), clock.now() + LEASE, 0), clock.monotonic())
 
     for _ in range(3):
         take()
         await clock.advance(BEAT)
-        assert reckoning.is_steady(PATIENCE)
+        assert store_clock.is_steady(PATIENCE)
     take()
     await clock.advance(2 * BEAT)
-    assert reckoning.is_sure
-    assert not reckoning.is_steady(PATIENCE), "the store has not answered for longer than it should"
+    assert store_clock.is_sure
+    assert not store_clock.is_steady(PATIENCE), "the store has not answered for longer than it should"
     take()
-    assert not reckoning.is_steady(PATIENCE), "nor has it, perhaps, answered others yet"
+    assert not store_clock.is_steady(PATIENCE), "nor has it, perhaps, answered others yet"
     await clock.advance(PATIENCE)
-    assert reckoning.is_steady(PATIENCE)
+    assert store_clock.is_steady(PATIENCE)
 
 
 @staged
 async def test_slow_answers_are_no_gap(stage: Stage) -> None:
-    clock, reckoning = stage.clock, Reckoning(stage.clock, BEAT + SECOND, is_steady_at_first=True)
+    clock, store_clock = stage.clock, StoreClock(stage.clock, BEAT + SECOND, is_steady_at_first=True)
     for _ in range(4):
         asked_at = clock.monotonic()
         await clock.advance(2 * SECOND)
-        reckoning.take(Lease(clock.now(), clock.now() + LEASE, 0), asked_at)
-        assert reckoning.is_steady(PATIENCE)
+        store_clock.take(Lease(clock.now(), clock.now() + LEASE, 0), asked_at)
+        assert store_clock.is_steady(PATIENCE)
         await clock.advance(2 * SECOND)
-        reckoning.hear()  # the answer to something else
+        store_clock.note_answer()  # the answer to something else
         await clock.advance(BEAT)
-        assert reckoning.is_steady(PATIENCE), "the next question may be under way"
+        assert store_clock.is_steady(PATIENCE), "the next question may be under way"

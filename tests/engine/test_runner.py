@@ -75,9 +75,9 @@ def test_finding_strangers_among_many_does_not_compare_each_with_each() -> None:
         held = [an_attempt(number) for number in range(MANY)] + [stranger]
         Counted.comparisons = 0
 
-        strangers = runner.endings_of_strangers(held)
+        unknown = runner.endings_of_unknown(held)
 
-        assert [(ending.run_key, ending.number) for ending in strangers] == [stranger.key]
+        assert [(ending.run_key, ending.number) for ending in unknown] == [stranger.key]
         assert Counted.comparisons <= 5 * MANY
 
     _play(scene)

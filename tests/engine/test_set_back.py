@@ -15,8 +15,8 @@ import pytest
 from engine.stage import LEASE, MINUTE, SECOND, Stage, job, staged
 from foliot.engine.correction import Correction
 from foliot.engine.planner import plan_due, plan_ended
-from foliot.engine.reckoning import Reckoning
 from foliot.engine.reconciler import reconcile
+from foliot.engine.store_clock import StoreClock
 from foliot.model.attempt import Ending, Outcome
 from foliot.model.decision import Event, Happening
 from foliot.model.state import CORRECTION, Node
@@ -58,12 +58,12 @@ class Play:
 
     def begin(self) -> None:
         """A process starts, and knows nothing of what was before."""
-        self.reckoning = Reckoning(self.clock, MINUTE)
-        self.correction = Correction(self.store, self.reckoning, SECOND, self.told.extend, self.woken)
+        self.store_clock = StoreClock(self.clock, MINUTE)
+        self.correction = Correction(self.store, self.store_clock, SECOND, self.told.extend, self.woken)
 
     async def beat(self) -> None:
         asked_at = self.clock.monotonic()
-        self.reckoning.take(await self.store.join(Node("a")), asked_at)
+        self.store_clock.take(await self.store.join(Node("a")), asked_at)
         while not await self.correction.turn():
             pass
 
@@ -71,7 +71,7 @@ class Play:
         """An hour passes; what has run at its end."""
         await self.clock.advance(HOUR)
         await self.beat()
-        now = self.reckoning.now()
+        now = self.store_clock.now()
         claimed = await self.store.claim("a", now, {"default": 100}, plan_due, f"c{next(numbers)}")
         endings = [
             Ending(a.job, a.run_key, a.number, a.token, Outcome.SUCCEEDED, now, now)

@@ -255,7 +255,7 @@ async def test_a_claim_that_is_answered_after_the_stop_is_carried_out(stage: Sta
 
 
 @staged
-async def test_hurry_does_not_wait_for_a_store_that_is_away(stage: Stage) -> None:
+async def test_ending_now_does_not_wait_for_a_store_that_is_away(stage: Stage) -> None:
     store = Ailing(stage.store)
     await stage.declare(job(rule="1 0 * * *"))
     engine = await stage.start(store, drain=AGES)
@@ -263,6 +263,6 @@ async def test_hurry_does_not_wait_for_a_store_that_is_away(stage: Stage) -> Non
     store.is_away = True
     engine.stop()
     await stage.clock.advance(5 * SECOND)
-    engine.hurry()
+    engine.end_now()
 
     await _ends(stage, 2 * SECOND)

@@ -16,8 +16,8 @@ import pytest
 
 from foliot.engine import draft, engine, planner
 from foliot.engine.engine import Engine
-from foliot.engine.reckoning import Reckoning
 from foliot.engine.runner import Runner
+from foliot.engine.store_clock import StoreClock
 from foliot.model.attempt import Attempt, Ending, Refused
 from foliot.model.decision import Decision
 from foliot.model.job import Job
@@ -96,7 +96,7 @@ def reuse_tokens(monkeypatch: pytest.MonkeyPatch) -> MakeStore:
 
 def trust_the_wall_clock(monkeypatch: pytest.MonkeyPatch) -> MakeStore:
     """Now is what this host's clock says."""
-    monkeypatch.setattr(Reckoning, "now", lambda self: self._clock.now())
+    monkeypatch.setattr(StoreClock, "now", lambda self: self._clock.now())
     return usual_store
 
 
@@ -165,14 +165,14 @@ def ignore_open_runs(monkeypatch: pytest.MonkeyPatch) -> MakeStore:
 def forget_claims(monkeypatch: pytest.MonkeyPatch) -> MakeStore:
     """A claim that is asked again claims anew, and nobody ends what the first one started."""
     monkeypatch.setattr(MemoryStore, "_remember", lambda *_: None)
-    monkeypatch.setattr(Engine, "_end_strangers", _do_nothing)
+    monkeypatch.setattr(Engine, "_end_unknown_attempts", _do_nothing)
     return usual_store
 
 
 def start_without_a_lease(monkeypatch: pytest.MonkeyPatch) -> MakeStore:
     """Neither the node nor the store asks whether the lease has run out."""
-    monkeypatch.setattr(Reckoning, "is_sure", True)
-    monkeypatch.setattr(Reckoning, "is_steady", lambda *_: True)
+    monkeypatch.setattr(StoreClock, "is_sure", True)
+    monkeypatch.setattr(StoreClock, "is_steady", lambda *_: True)
 
     real = Nodes.living
 
@@ -186,7 +186,7 @@ def start_without_a_lease(monkeypatch: pytest.MonkeyPatch) -> MakeStore:
 def lose_endings(monkeypatch: pytest.MonkeyPatch) -> MakeStore:
     """An end that the store did not take is forgotten."""
     monkeypatch.setattr(Runner, "give_back", lambda *_: None)
-    monkeypatch.setattr(Engine, "_end_strangers", _do_nothing)
+    monkeypatch.setattr(Engine, "_end_unknown_attempts", _do_nothing)
     return usual_store
 
 
@@ -230,8 +230,8 @@ def count_from_the_end(monkeypatch: pytest.MonkeyPatch) -> MakeStore:
 
 def run_ahead_of_time(monkeypatch: pytest.MonkeyPatch) -> MakeStore:
     """A node's clock is a minute and a half ahead of the store's."""
-    real = Reckoning.now
-    monkeypatch.setattr(Reckoning, "now", lambda self: real(self) + 90 * SECOND)
+    real = StoreClock.now
+    monkeypatch.setattr(StoreClock, "now", lambda self: real(self) + 90 * SECOND)
     return usual_store
 
 
@@ -280,16 +280,16 @@ def run_what_has_run(monkeypatch: pytest.MonkeyPatch) -> MakeStore:
 
 def bury_right_after_a_jump(monkeypatch: pytest.MonkeyPatch) -> MakeStore:
     """Who notices a jump of the store's clock does not wait until others have noticed it."""
-    real = Reckoning.take
+    real = StoreClock.take
 
-    def take(reckoning: Reckoning, lease: Any, asked_at: float) -> bool:
-        is_first, steady_since = reckoning._steady_since == inf, reckoning._steady_since
-        has_leapt = real(reckoning, lease, asked_at)
+    def take(store_clock: StoreClock, lease: Any, asked_at: float) -> bool:
+        is_first, steady_since = store_clock._steady_since == inf, store_clock._steady_since
+        has_leapt = real(store_clock, lease, asked_at)
         if has_leapt and not is_first:
-            reckoning._steady_since = steady_since
+            store_clock._steady_since = steady_since
         return has_leapt
 
-    monkeypatch.setattr(Reckoning, "take", take)
+    monkeypatch.setattr(StoreClock, "take", take)
     return usual_store
 
 

@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from foliot.engine.gate import Gate
+from foliot.engine.fitness import Fitness
 from foliot.model.attempt import Outcome, Trigger
 from foliot_proof.history.check import check
 from foliot_proof.history.facts import Trouble
@@ -47,7 +47,7 @@ def test_the_faults_bite() -> None:
 
 
 def test_a_node_that_takes_what_it_cannot_know_is_found_out(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Gate, "guard", lambda _, decide: decide)
+    monkeypatch.setattr(Fitness, "guard", lambda _, decide: decide)
 
     assert any(simulate(seed).unfit_starts for seed in range(5))
 

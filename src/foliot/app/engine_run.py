@@ -55,7 +55,7 @@ class EngineRun:
         self, store: FullStore, settings: Settings, new_id: Callable[[], str], node_name: str
     ) -> None:
         """Declare what the parts declare, and make an engine that has not begun yet."""
-        place = Workplace(store, self._clock, self._lease, self._heed, self._watch)
+        place = Workplace(store, self._clock, self._lease, self._handle_events, self._watch)
         try:
             for part in self._parts:
                 self._executors |= await part.begin(place)
@@ -105,12 +105,12 @@ class EngineRun:
         else:
             self._ended.set_result(None)
 
-    def _heed(self, events: Sequence[Event]) -> None:
+    def _handle_events(self, events: Sequence[Event]) -> None:
         """What this program has changed: its engine need not wait to find out."""
         if self._engine is None:
             self._log.on_events(events)
         else:
-            self._engine.heed(events)
+            self._engine.handle_events(events)
             self._engine.wake()
 
     async def finish(self) -> None:

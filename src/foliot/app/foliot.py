@@ -33,7 +33,7 @@ from foliot.app.runtime import Runtime, begins_before
 from foliot.app.status import JobStatus, status_of
 from foliot.app.thread import EngineThread, LoopThread, as_coroutine, closing_if_refused
 from foliot.clock import SystemClock
-from foliot.engine.audience import check_monitor
+from foliot.engine.listeners import check_monitor
 from foliot.errors import AppStateError, InvalidJobError, InvalidPolicyError
 from foliot.model.attempt import Attempt
 from foliot.model.decision import Event
@@ -346,7 +346,7 @@ class Foliot:
         try:
             await asyncio.shield(beginning)
         except asyncio.CancelledError:  # what has begun by then is ended: nobody else knows of it
-            runtime.hurry()
+            runtime.end_now()
             await asyncio.wait((beginning,))
             await self._finish()
             raise
@@ -362,7 +362,7 @@ class Foliot:
         try:
             await asyncio.shield(ending)
         except asyncio.CancelledError:  # whoever waits for the drain no longer does
-            runtime.hurry()
+            runtime.end_now()
             await asyncio.wait((ending,))
             raise
 

@@ -19,13 +19,14 @@ from foliot.wiring import FullStore
 class Workplace(NamedTuple):
     """What an application gives to its parts.
 
-    `heed`: tell everybody, and have the engine look again. `watch`: tell the metrics how a source fares.
+    `handle_events`: tell all listeners, and have the engine look again.
+    `watch`: tell the metrics how a source fares.
     """
 
     store: FullStore
     clock: Clock
     lease: timedelta
-    heed: Callable[[Sequence[Event]], None]
+    handle_events: Callable[[Sequence[Event]], None]
     watch: Callable[[SourceHealth], None]
 
 

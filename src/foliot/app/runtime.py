@@ -76,7 +76,7 @@ class Runtime(EngineRun):
         self._executors |= dict.fromkeys(self._registry.functions, self._python)
         self._mark()
         await self.prepare(store, self._settings(), lambda: uuid4().hex, self._core.name)
-        self._core.heed = self._heed
+        self._core.heed = self._handle_events
         self.go()
 
     def _tell_health(self, health: SourceHealth) -> None:
@@ -101,7 +101,7 @@ class Runtime(EngineRun):
         super()._note_end(life)
 
     async def _declare(self) -> None:
-        self._heed(await self._declaration.write())
+        self._handle_events(await self._declaration.write())
 
     def _mark(self) -> None:
         """Tell others which revision of the code runs here."""
@@ -114,7 +114,7 @@ class Runtime(EngineRun):
         while True:
             await self._core.clock.wait(cast("timedelta", self._core.settings.lease) / 3)
             with suppress(StoreError):  # the engine tells of a store that is away
-                self._heed(await self._declaration.tidy())
+                self._handle_events(await self._declaration.tidy())
 
     # -- from anywhere -----------------------------------------------------------------------------
 
@@ -177,7 +177,7 @@ class Runtime(EngineRun):
         def heed() -> None:
             if asked.is_set():
                 tell("end_asked", app=self._core.name)
-                self.hurry()
+                self.end_now()
             else:
                 tell("stop_asked", app=self._core.name, drain=self._core.settings.drain)
                 asked.set()
@@ -205,14 +205,14 @@ class Runtime(EngineRun):
             signalled.cancel()
             ended.cancel()
 
-    def hurry(self) -> None:
+    def end_now(self) -> None:
         """Drain no longer: end what runs, now; and what has not yet begun does not begin."""
         if self._loop is not None:
-            self._loop.call_soon_threadsafe(self._hurry)
+            self._loop.call_soon_threadsafe(self._end_now)
 
-    def _hurry(self) -> None:
+    def _end_now(self) -> None:
         if self._engine is not None:
-            self._engine.hurry()
+            self._engine.end_now()
         elif self._beginning is not None:
             self._beginning.cancel()
 

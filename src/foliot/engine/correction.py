@@ -14,7 +14,7 @@ from contextlib import suppress
 from datetime import datetime, timedelta
 
 from foliot.engine.plan_set_back import is_ahead, plan_set_back
-from foliot.engine.reckoning import Reckoning
+from foliot.engine.store_clock import StoreClock
 from foliot.errors import CommandRefusedError, JobNotFoundError
 from foliot.model.decision import Event
 from foliot.model.state import CORRECTION
@@ -30,10 +30,10 @@ class Correction:
     """One of the services of a node. `tell` is told what was corrected, and `woken` is set."""
 
     def __init__(
-        self, store: Store, reckoning: Reckoning, pause: timedelta, tell: Tell, woken: asyncio.Event
+        self, store: Store, store_clock: StoreClock, pause: timedelta, tell: Tell, woken: asyncio.Event
     ) -> None:
         self._store = store
-        self._reckoning = reckoning
+        self._store_clock = store_clock
         self._pause = pause
         self._tell = tell
         self._woken = woken
@@ -45,11 +45,11 @@ class Correction:
         if self._is_new and await self._has_run_ahead():
             self._after = ""
         self._is_new = False
-        if self._reckoning.was_set_back():
+        if self._store_clock.was_set_back():
             self._after = ""
         if self._after is None:
             return self._pause
-        now = self._reckoning.now()
+        now = self._store_clock.now()
         views = await self._store.jobs(JobQuery(with_removed=True, after=self._after, limit=_PAGE))
         ahead = [view.key for view in views if view.record is not None and is_ahead(view.record, now)]
         events = [event for told in await asyncio.gather(*map(self._correct, ahead)) for event in told]
@@ -61,10 +61,10 @@ class Correction:
 
     async def _has_run_ahead(self) -> bool:
         newest = await self._store.runs(RunQuery(limit=1))
-        return any(attempt.scheduled_for > self._reckoning.now() + CORRECTION for attempt in newest)
+        return any(attempt.scheduled_for > self._store_clock.now() + CORRECTION for attempt in newest)
 
     async def _correct(self, job: str) -> Sequence[Event]:
-        now: datetime = self._reckoning.now()
+        now: datetime = self._store_clock.now()
         with suppress(JobNotFoundError, CommandRefusedError):  # it was removed, or set aside, meanwhile
             return (await self._store.update(job, lambda record: plan_set_back(record, now))).events
         return ()

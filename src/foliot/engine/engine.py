@@ -4,7 +4,7 @@
                                                                … ends ──▶ finish (beside it, so neither waits)
                                                                            heartbeat · recover · prune, too
 
-All time is the store's (see `reckoning`). A node that is not sure of its lease starts nothing; one that was
+All time is the store's (see `store_clock`). A node that is not sure of its lease starts nothing; one that was
 buried ends what it runs and joins anew.
 """
 
@@ -17,17 +17,17 @@ from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from datetime import timedelta
 from typing import Any
 
-from foliot.engine.audience import Audience
 from foliot.engine.correction import Correction
-from foliot.engine.gate import Gate
+from foliot.engine.fitness import Fitness
 from foliot.engine.housekeeper import Housekeeper
+from foliot.engine.listeners import Listeners
 from foliot.engine.loop import run_beside, run_until_stopped, soon_after, unless
 from foliot.engine.planner import plan_due, plan_ended
 from foliot.engine.pulse import take_pulse
-from foliot.engine.reckoning import Reckoning
 from foliot.engine.runner import Runner
 from foliot.engine.settings import Settings
 from foliot.engine.shutdown import Shutdown
+from foliot.engine.store_clock import StoreClock
 from foliot.errors import NodeBuriedError, StoreUnavailableError
 from foliot.model.attempt import Outcome
 from foliot.model.decision import Event, Happening
@@ -68,25 +68,24 @@ class Engine:
         self._name = name
         self._executors = executors
         self._kinds = tuple(sorted(executors))
-        self._audience = Audience(listeners, monitors)
-        self._gate = Gate(executors)
+        self._listeners = Listeners(listeners, monitors)
+        self._fitness = Fitness(executors)
         self._passed: frozenset[str] = frozenset()  # kinds of jobs that the last claim passed over
         self._failpoint = failpoint
         self._stopping, self._over = asyncio.Event(), asyncio.Event()
         self._woken, self._ended, self._hinted = asyncio.Event(), asyncio.Event(), asyncio.Event()
-        # Where a death can be proved, who begins need not wait: what a program ran before is found at once.
-        self._reckoning = Reckoning(
-            clock, settings.longest_gap, is_steady_at_first=store.traits.proves_deaths
-        )
-        self.now = self._reckoning.now
-        self._correction = Correction(store, self._reckoning, settings.recover, self.heed, self._woken)
+        # Where a death can be proved, a node that begins need not wait to find what its program ran before.
+        is_steady = store.traits.proves_deaths
+        self._store_clock = time = StoreClock(clock, settings.longest_gap, is_steady_at_first=is_steady)
+        self.now = time.now
+        self._correction = Correction(store, time, settings.recover, self.handle_events, self._woken)
         self._upkeep = Housekeeper(
-            store, clock, settings, self._reckoning, self._audience, self.heed, self._woken
+            store, clock, settings, time, self._listeners, self.handle_events, self._woken
         )
         self._runner = Runner(executors, clock, self.now, self._on_ended)
         self.node = ""
         calls = {"finish": self._finish, "leave": lambda: store.leave(self.node)}
-        self._shutdown = Shutdown(self._runner, clock, settings, self._audience, calls)
+        self._shutdown = Shutdown(self._runner, clock, settings, self._listeners, calls)
         self._is_claiming = False
         self._is_full = False
         self._has_learned = False
@@ -99,7 +98,7 @@ class Engine:
         """Live until stopped. What goes wrong here, other than a store that is away, is raised."""
         if not await self._join():
             return
-        self._reckoning.take_jump()  # there was nothing yet to jump from
+        self._store_clock.take_jump()  # there was nothing yet to jump from
         beside = [self._report, self._beat, self._upkeep.recover, self._upkeep.prune, self._correction.turn]
         beside += [self._heed_hint] if self._hints is not None else []
         services = [self._turn(turn, self._over) for turn in beside]
@@ -117,15 +116,15 @@ class Engine:
         self._stopping.set()
         self._woken.set()
 
-    def hurry(self) -> None:
+    def end_now(self) -> None:
         """Ask what runs to end at once, as if the time to drain were over."""
         self.stop()
-        self._shutdown.hurry()
+        self._shutdown.end_now()
 
     def learn(self) -> None:
         """There are more executors than before: have the store know that this node can do more."""
         self._kinds = tuple(sorted(self._executors))
-        self._gate.learn(self._executors)
+        self._fitness.learn(self._executors)
         self._has_learned = True
         self._woken.set()
 
@@ -136,7 +135,7 @@ class Engine:
     def _turn(
         self, turn: Callable[[], Awaitable[timedelta]], until: asyncio.Event
     ) -> Coroutine[Any, Any, None]:
-        return run_until_stopped(turn, until, self._clock, self._audience.tell_trouble)
+        return run_until_stopped(turn, until, self._clock, self._listeners.tell_trouble)
 
     # -- the loop ----------------------------------------------------------------------------------
 
@@ -151,10 +150,10 @@ class Engine:
         claimed = await self._claim()
         for job, attempt in claimed.attempts:
             self._failpoint("before_start")
-            if not self._reckoning.is_sure:  # who stood still meanwhile may be buried: the rest is lost
+            if not self._store_clock.is_sure:  # who stood still meanwhile may be buried: the rest is lost
                 break
             self._runner.start(job, attempt)
-        self._passed = self._gate.tell()
+        self._passed = self._fitness.tell()
         self._tell_turn("claim", began)
         if not claimed.attempts and not claimed.more:
             await self._clock.wait(await self._time_to_next(), self._woken)
@@ -165,28 +164,30 @@ class Engine:
     async def _claim(self) -> Claimed:
         node, room = self.node, self._room()
         self._is_full = len(room) < len(self._settings.slots)
-        if not room or not self._reckoning.is_sure:
+        if not room or not self._store_clock.is_sure:
             return Claimed()
         self._is_claiming = True
         try:
             claimed = await self._ask_until_answered(node, room, self._new_id())
         except NodeBuriedError:
-            await self._rise_again(node)
+            await self._rejoin(node)
             return Claimed()
         finally:
             self._is_claiming = False
         self._failpoint("claimed")
-        self.heed(claimed.events)
+        self.handle_events(claimed.events)
         # What was claimed in a lease that has run out meanwhile is lost to others; it must not start.
-        return claimed if node == self.node and self._reckoning.is_sure else Claimed()
+        return claimed if node == self.node and self._store_clock.is_sure else Claimed()
 
     async def _ask_until_answered(self, node: str, room: Mapping[str, int], claim_id: str) -> Claimed:
         """A claim whose answer was lost is asked again: what it started must not be forgotten."""
-        while self._reckoning.is_sure:
+        while self._store_clock.is_sure:
             try:
-                return await self._store.claim(node, self.now(), room, self._gate.guard(plan_due), claim_id)
+                return await self._store.claim(
+                    node, self.now(), room, self._fitness.guard(plan_due), claim_id
+                )
             except StoreUnavailableError as error:
-                self._audience.tell_trouble(error)
+                self._listeners.tell_trouble(error)
                 await self._clock.wait(self._settings.pause, self._stopping)
             if (
                 self._stopping.is_set()
@@ -202,7 +203,7 @@ class Engine:
 
     async def _time_to_next(self) -> timedelta:
         """What is due and was passed over is asked for after a pause; what others have, less and less."""
-        if not self._reckoning.is_sure:
+        if not self._store_clock.is_sure:
             return self._settings.poll  # the next lease wakes it
         room, kinds = self._room(), tuple(kind for kind in self._kinds if kind not in self._passed)
         longest = self._settings.pause if self._passed else self._settings.poll
@@ -239,11 +240,11 @@ class Engine:
                 self._runner.give_back(report)
             raise
         except NodeBuriedError:
-            await self._rise_again(node)
+            await self._rejoin(node)
             return
         self._runner.settle()
         self._failpoint("finished")
-        self.heed(finished.events)
+        self.handle_events(finished.events)
         self._tell_turn("report", began)
         self._woken.set()  # what was released may be due at once
 
@@ -257,7 +258,7 @@ class Engine:
                 asked_at, join = self._clock.monotonic(), self._store.join(self._introduce())
                 lease = await soon_after(self._stopping, join, self._clock, self._settings.last_call)
             except (StoreUnavailableError, NodeBuriedError) as error:
-                self._audience.tell_trouble(error)
+                self._listeners.tell_trouble(error)
                 await self._clock.wait(self._settings.pause, self._stopping)
             else:
                 if lease is not None:
@@ -273,7 +274,7 @@ class Engine:
         try:
             lease = await self._store.join(self._introduce())
         except NodeBuriedError:
-            await self._rise_again(node)
+            await self._rejoin(node)
         except StoreUnavailableError:
             self._has_learned = True
             raise
@@ -281,7 +282,7 @@ class Engine:
             self._take(lease, asked_at)
 
     def _introduce(self) -> Node:
-        queues, skew = tuple(sorted(self._settings.slots)), self._reckoning.skew
+        queues, skew = tuple(sorted(self._settings.slots)), self._store_clock.skew
         place = socket.gethostname(), os.getpid(), self._stopping.is_set()
         return Node(self.node, self._name, queues, self._kinds, self._version, skew, *place)
 
@@ -306,35 +307,35 @@ class Engine:
                 for key in lease.cancels:
                     self._runner.end(key, Outcome.CANCELLED)
                 if is_quiet and not self._is_claiming and lease.open_count != self._runner.count:
-                    await self._end_strangers(node)
+                    await self._end_unknown_attempts(node)
                 await self._tell_pulse()
-                self._reckoning.hear()
+                self._store_clock.note_answer()
         except NodeBuriedError:
-            await self._rise_again(node)
+            await self._rejoin(node)
         began = self._clock.monotonic()
         await self._clock.wait(
             min(self._settings.pause, self._settings.beat), self._over
         )  # however many hints come
-        if self._reckoning.is_sure:  # else the host was suspended, and the next heartbeat is due
+        if self._store_clock.is_sure:  # else the host was suspended, and the next heartbeat is due
             waited = timedelta(seconds=self._clock.monotonic() - began)
             await self._clock.wait(self._settings.beat - waited, self._hinted)
         return _AT_ONCE
 
-    async def _end_strangers(self, node: str) -> None:
+    async def _end_unknown_attempts(self, node: str) -> None:
         """Attempts that are this node's by the store, and that it does not know, will never run here."""
         held = await self._store.held(node)
         if self._is_claiming or node != self.node:
             return
-        if strangers := self._runner.endings_of_strangers(held):
-            finished = await self._store.finish(node, strangers, self.now(), plan_ended)
-            self.heed(finished.events)
+        if unknown := self._runner.endings_of_unknown(held):
+            finished = await self._store.finish(node, unknown, self.now(), plan_ended)
+            self.handle_events(finished.events)
             self._woken.set()
 
-    async def _rise_again(self, dead: str) -> None:
+    async def _rejoin(self, dead: str) -> None:
         """This node was buried: what it runs is no longer its own. End it, and begin a new life."""
         async with self._rising:
             if dead == self.node:
-                self._audience.tell_lease_lost(dead)
+                self._listeners.tell_lease_lost(dead)
                 await self._runner.abandon(self._settings.grace)
                 await self._join()
 
@@ -353,29 +354,29 @@ class Engine:
     # -- time and trouble --------------------------------------------------------------------------
 
     def _take(self, lease: Lease, asked_at: float) -> None:
-        was_sure = self._reckoning.is_sure
-        if self._reckoning.take(lease, asked_at) or not was_sure:
+        was_sure = self._store_clock.is_sure
+        if self._store_clock.take(lease, asked_at) or not was_sure:
             self._woken.set()  # who waits for the next occurrence has reckoned by the time before
-        if self._reckoning.notes_skew():
+        if self._store_clock.notes_skew():
             self._has_learned = True
             self._woken.set()  # so that others see it
 
-    def heed(self, events: Sequence[Event]) -> None:
+    def handle_events(self, events: Sequence[Event]) -> None:
         """Tell the listeners, and act on cancels of this node's own attempts at once."""
         for event in events:
             if event.what is Happening.CANCEL_ASKED and event.run_key is not None:
                 self._runner.end((event.run_key, event.number), Outcome.CANCELLED)
-        self._audience.tell_events(events)
+        self._listeners.tell_events(events)
 
     def _tell_turn(self, what: str, began: float) -> None:
         took = timedelta(seconds=self._clock.monotonic() - began)
-        self._audience.tell_turn(what, took, self._runner.count)
+        self._listeners.tell_turn(what, took, self._runner.count)
 
     async def _tell_pulse(self) -> None:
-        if self._audience.wants_pulse:
+        if self._listeners.wants_pulse:
             served = tuple(self._settings.slots), self._kinds
-            pulse = await take_pulse(self.node, self._store, *served, self._reckoning, self._clock)
-            self._audience.tell_pulse(pulse)
+            pulse = await take_pulse(self.node, self._store, *served, self._store_clock, self._clock)
+            self._listeners.tell_pulse(pulse)
 
     def _on_ended(self) -> None:
         self._ended.set()

@@ -6,10 +6,10 @@ import asyncio
 from collections.abc import Callable, Sequence
 from datetime import timedelta
 
-from foliot.engine.audience import Audience
+from foliot.engine.listeners import Listeners
 from foliot.engine.planner import plan_lost
-from foliot.engine.reckoning import Reckoning
 from foliot.engine.settings import Settings
+from foliot.engine.store_clock import StoreClock
 from foliot.errors import StoreError, StoreUnavailableError
 from foliot.model.decision import Event
 from foliot.protocols import Clock, Store
@@ -26,16 +26,16 @@ class Housekeeper:
         store: Store,
         clock: Clock,
         settings: Settings,
-        reckoning: Reckoning,
-        audience: Audience,
+        store_clock: StoreClock,
+        listeners: Listeners,
         tell: Callable[[Sequence[Event]], None],
         wakes: asyncio.Event,
     ) -> None:
         self._store = store
         self._clock = clock
         self._settings = settings
-        self._reckoning = reckoning
-        self._audience = audience
+        self._store_clock = store_clock
+        self._listeners = listeners
         self._tell = tell
         self._wakes = wakes
         self.node = ""  # the engine's
@@ -45,10 +45,10 @@ class Housekeeper:
 
         After a gap in the store's answers, wait first: other nodes may only now be able to renew.
         """
-        if not self._reckoning.is_steady(self._settings.patience):
-            return self._reckoning.time_to_steady(self._settings.patience)
-        recovered = await self._store.recover(self._settings.batch, self._reckoning.now(), plan_lost)
-        self._audience.tell_burials(self.node, recovered.buried)
+        if not self._store_clock.is_steady(self._settings.patience):
+            return self._store_clock.time_to_steady(self._settings.patience)
+        recovered = await self._store.recover(self._settings.batch, self._store_clock.now(), plan_lost)
+        self._listeners.tell_burials(self.node, recovered.buried)
         if recovered.events:
             self._tell(recovered.events)
             self._wakes.set()
@@ -58,11 +58,11 @@ class Housekeeper:
         """Forget old history, in batches; after each, rest twice as long as it took: others write, too."""
         began = self._clock.monotonic()
         try:
-            pruned = await self._store.prune(self._reckoning.now(), self._settings.batch)
+            pruned = await self._store.prune(self._store_clock.now(), self._settings.batch)
         except StoreUnavailableError:
             raise
         except StoreError as error:  # one damaged row of the past is no reason to run no jobs
-            self._audience.tell_trouble(error)
+            self._listeners.tell_trouble(error)
             return self._settings.prune
         if not pruned.more:
             return self._settings.prune

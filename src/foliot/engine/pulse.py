@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from datetime import timedelta
 
-from foliot.engine.reckoning import Reckoning
+from foliot.engine.store_clock import StoreClock
 from foliot.model.view import Pulse
 from foliot.protocols import Clock, Store
 
@@ -17,12 +17,12 @@ async def take_pulse(  # noqa: PLR0913, PLR0917 - all that it is found out from
     store: Store,
     queues: Collection[str],
     kinds: Collection[str],
-    reckoning: Reckoning,
+    store_clock: StoreClock,
     clock: Clock,
 ) -> Pulse:
     """The pulse of a node that serves these queues and kinds; nothing is counted if nothing waits."""
     next_at = await store.next_wake(queues, kinds)
-    now, jump = reckoning.now(), reckoning.take_jump()
+    now, jump = store_clock.now(), store_clock.take_jump()
     overdue = max(_NONE, now - (next_at or now))
     backlog = await store.backlog(queues, now, kinds) if overdue else 0
     return Pulse(node, now, jump, clock.now() - now, overdue, backlog)

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import NamedTuple
 
-from foliot.engine.audience import Complaints
+from foliot.engine.listeners import Complaints
 from foliot.model.attempt import Attempt, Ending, Outcome
 from foliot.model.job import Job
 from foliot.protocols import AskToEnd, Clock, Executor, Output, Result, Run
@@ -84,7 +84,7 @@ class Runner:
         """How many attempts of a queue run."""
         return self._busy[queue]
 
-    def endings_of_strangers(self, held: Sequence[Attempt]) -> list[Ending]:
+    def endings_of_unknown(self, held: Sequence[Attempt]) -> list[Ending]:
         """Attempts that are this node's by the store, and that are not held here, have never started."""
         now = self._now()
         known = {(ending.run_key, ending.number) for ending in (*self._endings, *self._under_way)}

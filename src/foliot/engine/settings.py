@@ -48,10 +48,10 @@ class Settings:
 
     @property
     def longest_gap(self) -> timedelta:
-        """From an answer to the next heartbeat, if nothing is in the way; what costs a lease is longer."""
+        """The longest normal silence between two answers of the store; a longer one counts as an outage."""
         return self.beat + self.pause
 
     @property
     def patience(self) -> timedelta:
-        """What those who live may need to renew when the store is back: a call that hangs, and a pause."""
+        """How long living nodes may need to renew when the store is back: a call that hangs, and a pause."""
         return min(_LONGEST_CALL, self.beat) + self.pause

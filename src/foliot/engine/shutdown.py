@@ -3,7 +3,7 @@
     stop ── drain ──▶ ask what runs to end ── grace ──▶ report, again while the store is away ──▶ leave
 
 What has ended and cannot be reported counts as lost for others, and may start again there. So the last report
-is worth some waiting, but not for ever: whoever stops a node wants it to end.
+is worth some waiting, but not for ever: a person who stops a node wants it to end.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from datetime import timedelta
 from math import inf
 from typing import Any
 
-from foliot.engine.audience import Audience
+from foliot.engine.listeners import Listeners
 from foliot.engine.loop import answered
 from foliot.engine.runner import Runner
 from foliot.engine.settings import Settings
@@ -33,13 +33,13 @@ class Shutdown:
         runner: Runner,
         clock: Clock,
         settings: Settings,
-        audience: Audience,
+        listeners: Listeners,
         calls: Mapping[str, _Call],
     ) -> None:
         self._runner = runner
         self._clock = clock
         self._settings = settings
-        self._audience = audience
+        self._listeners = listeners
         self._calls = calls
         self._until = inf
 
@@ -47,7 +47,7 @@ class Shutdown:
         """The time to drain counts from now; if it does already, nothing changes."""
         self._until = min(self._until, self._clock.monotonic() + self._settings.drain.total_seconds())
 
-    def hurry(self) -> None:
+    def end_now(self) -> None:
         """The time to drain is over."""
         self._until = min(self._until, self._clock.monotonic())
         self._runner.end_all(Outcome.INTERRUPTED)
@@ -69,7 +69,7 @@ class Shutdown:
         last_at = self._clock.monotonic() + self._settings.last_report.total_seconds()
         while not await self._try_to_leave():
             if self._clock.monotonic() >= min(self._until, last_at):
-                self._audience.tell_untold(self._runner.untold)
+                self._listeners.tell_untold(self._runner.untold)
                 return
             await self._clock.wait(min(self._settings.pause, self._time_left))
 
@@ -79,7 +79,7 @@ class Shutdown:
             await self._answered("finish")
             await self._answered("leave")
         except (StoreUnavailableError, NodeBuriedError) as error:
-            self._audience.tell_trouble(error)
+            self._listeners.tell_trouble(error)
             return not self._runner.untold or isinstance(error, NodeBuriedError)
         return True
 

@@ -42,7 +42,7 @@ class House:
             store=self.store,
             clock=self.clock,
             lease=timedelta(seconds=30),
-            heed=lambda _: self._heed(),
+            handle_events=lambda _: self._heed(),
             watch=self.watched.append,
         )
 

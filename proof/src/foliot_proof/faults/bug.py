@@ -10,7 +10,7 @@ from typing import Any
 from foliot.clock import SystemClock
 from foliot.engine import engine, planner
 from foliot.engine.engine import Engine
-from foliot.engine.reckoning import Reckoning
+from foliot.engine.store_clock import StoreClock
 from foliot.executors.shell import link
 from foliot.model.attempt import Ending, Refused
 from foliot.model.decision import Decision
@@ -68,7 +68,7 @@ def drop_the_lost() -> None:
 
 def bury_at_once() -> None:
     """Who finds that a lease has run out buries its node, whether or not the store was away until now."""
-    _break(Reckoning, "is_steady", lambda *_: True)
+    _break(StoreClock, "is_steady", lambda *_: True)
 
 
 def start_twice() -> None:

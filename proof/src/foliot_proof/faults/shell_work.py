@@ -55,7 +55,7 @@ class Families:
             except StaleRevisionError:  # another node was quicker
                 continue
             break
-        host.heed(events)
+        host.handle_events(events)
         # Silence is noticed a quarter of the leash late, the last heartbeat may lie a third of the lease
         # back, and ending takes half a second: with a lease of 3 s, half of it would be too long a leash.
         self._executor = ShellExecutor(self, grace=_GRACE, linger=_LINGER, leash=host.lease / 3)

@@ -15,9 +15,9 @@ from foliot.doors.declarative.errors import TaskTryDeserializeError
 from foliot.doors.declarative.registration import Callback, Plan
 from foliot.doors.declarative.task import sound
 from foliot.engine.convergence import Declared
-from foliot.engine.reckoning import Reckoning
 from foliot.engine.reconciler import Declarer
 from foliot.engine.settings import Settings
+from foliot.engine.store_clock import StoreClock
 from foliot.errors import StoreError
 from foliot.executors.python import JobRun, PythonExecutor, describe
 from foliot.model.state import Node
@@ -64,26 +64,26 @@ class TasksPart:
     async def begin(self, host: Workplace) -> Mapping[str, Executor]:
         """Make the store agree with the registrations, in one atomic step."""
         self._place, store, plan = host, host.store, self._plan
-        reckoning = Reckoning(host.clock, self._settings.longest_gap)
+        store_clock = StoreClock(host.clock, self._settings.longest_gap)
         # A node joins before it declares its tasks: so no other node drops them meanwhile.
         self._node = self.take_id()
         node = Node(self._node, self._identifier, tuple(self._settings.slots), plan.mark)
         asked_at = host.clock.monotonic()
-        reckoning.take(await store.join(node), asked_at)
-        can_bury = await self._let_renew(host, self._node, reckoning)
+        store_clock.take(await store.join(node), asked_at)
+        can_bury = await self._let_renew(host, self._node, store_clock)
         declared = Declared(self._namespace, plan.mark, plan.jobs)
         self._declarer = Declarer(store, lambda: declared, lambda view: sound(view, self._namespace).job)
         if can_bury:  # a dead node keeps no tasks
             # By the time as reckoned: a jump of the store's clock while others could renew buries no node.
-            host.heed(await bury_dead_nodes(store, reckoning.now()))
-        host.heed(await self._declarer.declare())
+            host.handle_events(await bury_dead_nodes(store, store_clock.now()))
+        host.handle_events(await self._declarer.declare())
         if not plan.jobs:
             await self.close()  # there is nothing to look after
         functions = dict.fromkeys(plan.mark, describe(_dispatcher(plan.callbacks)))
         self._spare_the_collector()
         return dict.fromkeys(functions, PythonExecutor(functions, jobs_loop=self._callbacks_loop))
 
-    async def _let_renew(self, host: Workplace, node: str, reckoning: Reckoning) -> bool:
+    async def _let_renew(self, host: Workplace, node: str, store_clock: StoreClock) -> bool:
         """Wait until a lease that has run out proves its node dead; False: no lease has run out.
 
         At a start it is not known for how long the store was away for other nodes, or whether its clock was
@@ -93,12 +93,12 @@ class TasksPart:
         if store.traits.proves_deaths:
             return True
         while await _has_silent_node(store):
-            wait = reckoning.time_to_steady(settings.patience)
+            wait = store_clock.time_to_steady(settings.patience)
             if not wait:
                 return True
             await host.clock.wait(min(wait, settings.pause))
             asked_at = host.clock.monotonic()
-            reckoning.take(await store.renew(node), asked_at)
+            store_clock.take(await store.renew(node), asked_at)
         return False
 
     def _spare_the_collector(self) -> None:
@@ -118,7 +118,7 @@ class TasksPart:
             await self._place.clock.wait(self._place.lease)
             with suppress(StoreError, TaskTryDeserializeError):  # told elsewhere; the next look may do better
                 if events := await self._declarer.look_again():
-                    self._place.heed(events)
+                    self._place.handle_events(events)
 
     async def close(self) -> None:
         """Leave the store, if the engine has not: a start that fails, or without tasks, leaves no node."""

@@ -36,7 +36,7 @@ from foliot.doors.declarative.registration import (
     check_namespace,
     read_registrations,
 )
-from foliot.engine.audience import check_monitor, is_meant_as_monitor
+from foliot.engine.listeners import check_monitor, is_meant_as_monitor
 from foliot.errors import FoliotError, InvalidJobError
 from foliot.model.decision import Event
 from foliot.observability.log import tell as log

@@ -194,7 +194,9 @@ class _Following:
             if moved is not None:
                 self._take(moved)
                 if known == _revision_of(moved):
-                    self._host.heed(())  # another was first: what it has declared can be run here, too, now
+                    self._host.handle_events(
+                        ()
+                    )  # another was first: what it has declared can be run here, too, now
             if not self._is_declared or known is None or self._is_newer_than(known):
                 await self._declare(known)
         except StoreError:
@@ -247,7 +249,7 @@ class _Following:
             if known is not None:
                 tell("source_moved", source=self.name, revision=short(revision), jobs=len(declared))
                 tell_next_runs(self._snapshot.jobs, host.clock.now())
-            host.heed(events)
+            host.handle_events(events)
 
     async def _is_behind(self, pulled: str, known: str | None) -> bool:
         """Whether to wait for the commit that the store has, instead of declaring the one that was pulled."""

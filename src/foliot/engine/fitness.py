@@ -11,14 +11,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from datetime import datetime
 
-from foliot.engine.audience import Complaints, safely
+from foliot.engine.listeners import Complaints, safely
 from foliot.model.decision import Decision
 from foliot.model.job import Job
 from foliot.model.state import Record
 from foliot.protocols import DecideDue, Executor, Selective
 
 
-class Gate:
+class Fitness:
     """Stands before the planner in a claim. What it has turned away is told when the claim is over."""
 
     def __init__(self, executors: Mapping[str, Executor]) -> None:

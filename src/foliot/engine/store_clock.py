@@ -14,7 +14,7 @@ _LEAP = timedelta(seconds=1)
 _NOTABLE = timedelta(seconds=2)
 
 
-class Reckoning:
+class StoreClock:
     """The store's time: what it said at the last heartbeat, and what has passed since by the monotonic clock.
 
     So no fast clock of a host fires early, and no jump of it matters.
@@ -36,7 +36,7 @@ class Reckoning:
         return self._store_then + timedelta(seconds=self._clock.monotonic() - self._then)
 
     def take(self, lease: Lease, asked_at: float) -> bool:
-        """Take over what the store has answered to a question of that moment; True if time leapt ahead."""
+        """Take over what the store answered; it was asked at `asked_at`. True if its time leapt ahead."""
         # Counted from before the question: the lease may have begun while it was on its way.
         answered_at, is_first = self._clock.monotonic(), self._answered_at == -inf
         if asked_at - self._answered_at > self._longest_gap:  # a slow answer is an answer, and no gap
@@ -58,7 +58,7 @@ class Reckoning:
             self._steady_since = answered_at + (lease.until - lease.store_now).total_seconds()
         return jump > _LEAP
 
-    def hear(self) -> None:
+    def note_answer(self) -> None:
         """The store has just answered something else."""
         self._answered_at = self._clock.monotonic()
 
@@ -76,9 +76,9 @@ class Reckoning:
         return self._clock.monotonic() < self._sure_until
 
     def is_steady(self, duration: timedelta) -> bool:
-        """Whether the store has answered for that long without a gap, as far as can be known, to everybody.
+        """Whether the store has answered all nodes for that long without a gap, as far as this node knows.
 
-        In a gap others may have asked in vain, too: then a lease that has run out tells nothing of its node.
+        In an outage the renewals of all nodes fail: then a lease that has run out does not prove a death.
         """
         return not self.time_to_steady(duration)
 

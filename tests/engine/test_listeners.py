@@ -11,8 +11,8 @@ import pytest
 from engine.stage import MINUTE, SECOND, Stage, Watch, job, staged
 from foliot import Foliot
 from foliot.doors.declarative import Scheduler
-from foliot.engine.audience import Audience, check_monitor, safely
 from foliot.engine.engine import Engine
+from foliot.engine.listeners import Listeners, check_monitor, safely
 from foliot.errors import FoliotError
 from foliot.model.decision import Event
 from foliot.observability import Metrics
@@ -85,7 +85,7 @@ async def test_an_engine_that_is_cancelled_while_a_listener_fails_is_cancelled(s
 def test_a_monitor_that_lacks_a_method_is_refused_where_it_is_given(method: str) -> None:
     monitor = type("Half", (Watch,), {method: None})()
     for give in (
-        lambda: Audience((), (monitor,)),
+        lambda: Listeners((), (monitor,)),
         lambda: Foliot("memory://", metrics=monitor),
         lambda: Scheduler("memory://", listeners=[monitor]),
     ):

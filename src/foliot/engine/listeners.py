@@ -15,7 +15,7 @@ _log = logging.getLogger("foliot")
 _METHODS = tuple(name for name in vars(Monitor) if name.startswith("on_"))
 
 
-class Audience:
+class Listeners:
     """The listeners and monitors of a node."""
 
     def __init__(self, listeners: Sequence[Listener], monitors: Sequence[Monitor]) -> None:
