@@ -142,9 +142,12 @@ def test_backfill_runs_what_lies_in_a_time_of_the_past(shop: Shop) -> None:
     runs = [f"billing/refresh@2026-03-02T0{hour}:00:00Z" for hour in (3, 4, 5)]  # it is Berlin's time
     dry = shop.call(*span, "--dry-run")
     assert dry.out.splitlines() == [*runs, "ok: 3 would run"]
-    assert shop.call(*span, "--dry-run", "-ojson").json() == {
-        "job": "billing/refresh", "runs": runs, "dry_run": True,
-    }  # fmt: skip
+    document = shop.call(*span, "--dry-run", "-ojson").json()
+    starts = document.pop("would")["starts"]
+    assert document == {"job": "billing/refresh", "runs": runs, "dry_run": True}
+    assert [(start["run"], start["at"] is None) for start in starts] == [
+        (runs[0], False), (runs[1], True), (runs[2], True),
+    ]  # fmt: skip
     assert shop.call(*span).out.splitlines() == [*runs, "ok: asked for: 3"]
 
     async def look(store: SqliteStore) -> None:

@@ -89,8 +89,8 @@ class Operations(Questions):
     async def cancel(self, run: object, *, dry_run: bool = False) -> Effect:
         """Ask a run to end: one that waits never starts, one that runs is asked to stop."""
         view, key = await self._named(run)
-        if (last := await self._last(view.key, key)) is None:
-            last = (await self.run(key))[-1]
+        if (last := await self.last(view.key, key)) is None:
+            last = (await self.run(run))[-1]  # which says what is not there
         if not last.is_open:
             raise CommandRefusedError(key, f"the run has ended: {last.outcome}")
         return await self._do("cancel", await self._owner(last), Cancel(key), last, dry_run=dry_run)

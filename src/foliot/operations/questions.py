@@ -22,7 +22,7 @@ from foliot.errors import (
     shorten,
 )
 from foliot.model.attempt import Attempt, Outcome
-from foliot.model.job import is_name
+from foliot.model.job import Job, is_name
 from foliot.model.state import Record
 from foliot.model.view import NodeView, SourceView
 from foliot.operations.ledger import Ledger, known_instants, tell_fates
@@ -119,9 +119,9 @@ class Questions:
         known = [source for source in await self.store.sources() if source.source == name]
         return known[0] if known else SourceView(name)
 
-    async def servants(self, record: Record) -> list[NodeView]:
+    async def servants(self, job: Job) -> list[NodeView]:
         """The nodes that live and can start a job."""
-        queue, kind, now = record.job.queue, record.job.action.kind, await self.store.now()
+        queue, kind, now = job.queue, job.action.kind, await self.store.now()
         return [view for view in await self.store.nodes() if can_start(view, queue, kind, now)]
 
     # -- occurrences -------------------------------------------------------------------------------
@@ -235,14 +235,14 @@ class Questions:
         """
         view, key = await self._named(run)
         begin, limit = self.clock.monotonic(), _NO_LIMIT if timeout is None else timeout
-        while (last := await self._last(view.key, key)) is not None and last.is_open:
+        while (last := await self.last(view.key, key)) is not None and last.is_open:
             left = limit - timedelta(seconds=self.clock.monotonic() - begin)
             if left <= timedelta(0):
                 raise WaitTimeoutError(key, limit, last.state)
             await self._wait(key, min(_LOOK_EVERY, left))
-        return last or (await self.run(key))[-1]
+        return last or (await self.run(run))[-1]
 
-    async def _last(self, job: str, key: str) -> Attempt | None:
+    async def last(self, job: str, key: str) -> Attempt | None:
         """The last attempt of a run. While one is open, its job's record has it, and no history is read."""
         for view in await self.store.jobs(JobQuery(keys=frozenset((job,)), with_removed=True)):
             for attempt in view.record.attempts if view.record else ():
