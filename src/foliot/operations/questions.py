@@ -22,7 +22,7 @@ from foliot.errors import (
     shorten,
 )
 from foliot.model.attempt import Attempt, Outcome
-from foliot.model.job import Job, is_name
+from foliot.model.job import EARLIEST, Job, is_name
 from foliot.model.state import Record
 from foliot.model.view import NodeView, SourceView
 from foliot.operations.ledger import Ledger, known_instants, tell_fates
@@ -153,9 +153,9 @@ class Questions:
         if first is not None:
             instants = set(occurrences_between(job, first, until, limit + 1))
         else:
-            newest = last_occurrence(job, until)
-            window = Window(min(state.created_at, newest), newest, None) if newest else None
-            instants = set(latest_of(job, window, limit)) if window else set()
+            newest = last_occurrence(job, until) or EARLIEST
+            window = Window(state.created_at, newest, None)
+            instants = set(latest_of(job, window, limit)) if newest >= state.created_at else set()
         begin = first or min(instants, default=min(state.created_at, until))
         runs, skips = await self.attempts(view.key, since=look_back(begin)), await self.store.skips(view.key)
         found = sorted(instants | known_instants(runs, skips, begin, until))
