@@ -244,7 +244,7 @@ class WaitTimeoutError(FoliotError, TimeoutError):
 
     def __init__(self, run: str, timeout: timedelta, state: str) -> None:
         super().__init__(
-            f"{shorten(run)} is still {state} after {timeout}",
+            f"{shorten(run)} is still {state} after {timeout.total_seconds():g} s",
             details={"run": run, "timeout": timeout, "state": state},
         )
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import signal
 from collections.abc import Iterator
 from datetime import timedelta
@@ -11,7 +12,7 @@ import pytest
 
 from cli.calls import PATIENCE, call, command, run, start
 from cli.shop import START, Shop
-from foliot import Cron, Foliot, Retry
+from foliot import Cron, Foliot, JobRun, Retry
 from foliot.engine.plan_command import Cancel, plan_command
 from foliot.model.attempt import Outcome, Trigger
 from foliot.protocols import RunQuery
@@ -63,7 +64,8 @@ def url(tmp_path: Path) -> Iterator[str]:
         pass
 
     @app.job(NEVER, name="bad", retry=Retry(max=1, delay="0s"))
-    def bad() -> None:
+    def bad(run: JobRun) -> None:
+        run.log("now")
         raise ValueError("no figures")
 
     app.start()
@@ -181,3 +183,97 @@ def test_backfill_of_strange_times(shop: Shop, span: tuple[str, str], code: int,
     result = shop.call("job", "backfill", "refresh", "--from", span[0], "--to", span[1])
     assert result.code == code
     assert text in result.out + result.err
+
+
+# -- dry runs --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("words", "out"),
+    [
+        (
+            ("job", "pause", "refresh"),
+            "ok: billing/refresh would be paused\n  2026-03-02T09:00:00Z would be next, and passes\n",
+        ),
+        (("job", "resume", "refresh"), "ok: billing/refresh was not paused\n"),
+        (
+            ("job", "trigger", "slow", "--request", "r"),
+            "ok: billing/slow!r would be asked for\n  billing/slow!r starts when a run that is open has ended\n",
+        ),
+        (("run", "cancel", "slow"), "ok: billing/slow@2026-03-02T08:00:00Z would be asked to end\n"),
+        (
+            ("run", "rerun", "refresh", "--request", "r"),
+            "ok: billing/refresh!r would be asked for\n  billing/refresh!r starts now\n",
+        ),
+    ],
+)
+def test_a_dry_run_tells_what_would_follow_and_changes_nothing(
+    shop: Shop, words: tuple[str, ...], out: str
+) -> None:
+    before = [shop.call(*look, "-ojson").out for look in (("job", "list"), ("run", "list"))]
+    result = shop.call(*words, "--dry-run")
+    assert (result.code, result.out) == (0, out)
+    document = shop.call(*words, "--dry-run", "-ojson").json()
+    assert document["dry_run"] is True
+    assert set(document["would"]) == {"starts", "drops", "cancels", "skips"}
+    assert [shop.call(*look, "-ojson").out for look in (("job", "list"), ("run", "list"))] == before
+
+
+def test_a_pause_tells_its_reason(shop: Shop) -> None:
+    words = ("job", "pause", "refresh", "--reason", "the disk is full")
+    assert shop.call(*words, "--dry-run").out.startswith(
+        "ok: billing/refresh would be paused: the disk is full"
+    )
+    document = shop.call(*words, "-ojson").json()
+    assert (document["changed"], document["reason"]) == (True, "the disk is full")
+    refused = shop.call("job", "pause", "refresh", "--reason", "x" * 201)
+    assert (refused.code, "a reason must be a printable text of 1 to 200" in refused.err) == (1, True)
+
+
+# -- follow and rerun ------------------------------------------------------------------------------
+
+
+def test_trigger_follows_all_attempts_of_the_run_and_passes_its_failure_on(url: str) -> None:
+    good = call("job", "trigger", "good", "-f", "--request", "f", "--store", url)
+    assert good.code == 0
+    assert re.search(r"^ok: attempt 1 succeeded after ", good.err, re.MULTILINE)
+    bad = call("job", "trigger", "bad", "--follow", "--store", url)
+    assert (bad.code, bad.out) == (8, "now\nnow\n")
+    ends = re.findall(r"^error: attempt (\d) failed after .*: ValueError: no figures$", bad.err, re.MULTILINE)
+    assert ends == ["1", "2"]
+    again = call("run", "rerun", "bad", "--wait", "--request", "again", "--store", url)
+    assert again.code == 8
+    shown = call("run", "show", "app/bad!again", "--store", url, "-ojson").json()
+    assert shown["attempts"][0]["reason"].startswith("asked for by a person, to repeat app/bad!")
+
+
+def test_following_has_a_limit_and_is_no_document(shop: Shop) -> None:
+    limited = run(command("foliot", "job", "trigger", "once", "-f", "--timeout", "1s", "--store", shop.url))
+    assert limited.code == 1
+    assert limited.err.endswith("is still pending after 1 s\n")
+    refused = shop.call("job", "trigger", "once", "-f", "-ojson")
+    assert (refused.code, refused.json()["error"]["message"]) == (2, "--follow prints text, and no JSON")
+    assert len(shop.call("run", "list", "--job", "once", "-ojson").json()["attempts"]) == 1, "refused before"
+
+
+def test_only_what_has_ended_is_repeated(shop: Shop) -> None:
+    refused = shop.call("run", "rerun", "slow")
+    assert refused.code == 1
+    assert "the run has not ended: it is running" in refused.err
+    assert (
+        shop.call("run", "rerun", "refresh", "--request", "r").out == "ok: billing/refresh!r is asked for\n"
+    )
+    assert shop.call("run", "show", "refresh!r").out.splitlines()[4] == (
+        "reason         asked for by a person, to repeat billing/refresh@2026-03-02T08:00:00Z"
+    )
+
+
+def test_backfill_chooses_what_was_missed_or_what_failed(shop: Shop) -> None:
+    span = ("--from", "2026-03-02T06:00Z", "--to", "2026-03-02T08:00Z", "--dry-run", "-ojson")
+    missed = shop.call("job", "backfill", "refresh", "--which", "missed", *span).json()
+    assert missed["runs"] == ["billing/refresh@2026-03-02T06:00:00Z"]
+    failed = shop.call(
+        "job", "backfill", "billing/report", "--which", "failed",
+        "--from", "2026-03-02T06:00Z", "--to", "2026-03-02T07:00Z", "--dry-run", "-ojson",
+    ).json()  # fmt: skip
+    assert failed["would"]["starts"][0]["number"] == 3

@@ -8,6 +8,7 @@ moves, and what was shown already must not be shown again.
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from datetime import timedelta
 
 from foliot.cli.output import say, visible, write, write_part
@@ -82,24 +83,26 @@ async def follow(
 
     The last attempt that was followed is the answer; None: the reader is gone.
     """
-    begin, attempts = session.ops.clock.monotonic(), await session.ops.run(run)
-    attempt = chosen(attempts, run, number)
-    while True:
-        left = None if limit is None else limit - timedelta(seconds=session.ops.clock.monotonic() - begin)
-        ended = await _follow_one(session, attempt, screen, left)
-        later = (
-            [] if number or not ended else [a for a in await session.ops.run(run) if a.number > ended.number]
-        )
+    clock = session.ops.clock
+    begin = clock.monotonic()
+
+    def check_time(attempt: Attempt) -> None:
+        if limit is not None and timedelta(seconds=clock.monotonic() - begin) >= limit:
+            raise WaitTimeoutError(run, limit, attempt.state)
+
+    attempt = chosen(await session.ops.run(run), run, number)
+    while (ended := await _follow_one(session, attempt, screen, check_time)) and number is None:
+        later = [a for a in await session.ops.run(run) if a.number > ended.number]
         if not later:
-            return ended
+            break
         attempt = later[0]
+    return ended
 
 
 async def _follow_one(
-    session: Session, attempt: Attempt, screen: Screen, limit: timedelta | None
+    session: Session, attempt: Attempt, screen: Screen, check_time: Callable[[Attempt], None]
 ) -> Attempt | None:
     ops, growth, last = session.ops, Growth(), ""
-    begin = ops.clock.monotonic()
     if attempt.state is AttemptState.PENDING:
         say("note", f"attempt {attempt.number} has not started yet", sys.stderr)
     while True:
@@ -114,8 +117,7 @@ async def _follow_one(
                 return None
         if not attempt.is_open:
             break
-        if limit is not None and timedelta(seconds=ops.clock.monotonic() - begin) >= limit:
-            raise WaitTimeoutError(attempt.run_key, limit, attempt.state)
+        check_time(attempt)
         await ops.clock.wait(_LOOK_EVERY)
     if last not in ("", "\n"):
         write("", sys.stdout)
