@@ -225,6 +225,17 @@ def test_a_backfill_chooses(which: Which | None, hours: list[int] | None) -> Non
 
 
 @scenario
+async def test_a_run_whose_retry_never_started_has_failed_and_was_not_missed(desk: Desk) -> None:
+    await desk.declare(replace(HOURLY, policy=Policy(retry=Retry(max=1, delay="10m"))))
+    await desk.advance(at(7))
+    [attempt] = await desk.run_due(Outcome.FAILED)
+    await desk.ops.cancel(attempt.run_key)
+    assert (await desk.ops.backfill("hourly", at(7), at(7), which=Which.MISSED)).runs == ()
+    effect = await desk.ops.backfill("hourly", at(7), at(7), which=Which.FAILED)
+    assert [start.number for start in effect.starts] == [3]
+
+
+@scenario
 async def test_a_backfill_of_all_tries_again_under_the_same_key(desk: Desk) -> None:
     await _past(desk)
     dry = await desk.ops.backfill("hourly", at(7), at(9), which=Which.ALL, dry_run=True)

@@ -34,7 +34,7 @@ run = make_group(
     """See runs and what they wrote; cancel and repeat them.
 
     RUN is a run's key, such as billing/refresh@2026-11-15T07:00:00Z; the source may be left out if no
-    other job has that name.""",
+    other job has that name. A job's name alone means its latest run.""",
     """foliot run list --job refresh
 foliot run logs billing/refresh@2026-11-15T07:00:00Z
 foliot run cancel billing/refresh!deploy-118""",

@@ -49,17 +49,6 @@ class Ledger(NamedTuple):
     next: datetime | None = None
 
 
-_FATES = {
-    Verdict.RAN: Fate.RAN,
-    Verdict.SKIPPED: Fate.SKIPPED,
-    Verdict.RUNS: Fate.RUNS,
-    Verdict.WAITS: Fate.WAITS,
-    Verdict.WILL_RUN: Fate.PLANNED,
-    Verdict.WILL_NOT: Fate.WILL_NOT,
-    Verdict.UNKNOWN: Fate.UNKNOWN,
-}
-
-
 def tell_fates(
     record: Record,
     runs: Sequence[Attempt],
@@ -89,7 +78,7 @@ def tell_fates(
 
 
 def _fate(record: Record, why: Why, last: Attempt | None, at: datetime, now: datetime) -> Fate:
-    fate = _FATES[why.verdict]
+    fate = Fate.PLANNED if why.verdict is Verdict.WILL_RUN else Fate(why.verdict.value)
     if last is not None:
         return Fate.COVERED if fate is Fate.RAN and last.scheduled_for != at else fate
     if fate is Fate.WAITS and now - at > record.job.policy.misfire.grace:

@@ -37,7 +37,7 @@ class Which(StrEnum):
     """Which occurrences of a time a backfill runs."""
 
     MISSED = "missed"  # those without a run of their own, or whose run never started
-    FAILED = "failed"  # those whose last attempt failed, timed out, was interrupted or lost
+    FAILED = "failed"  # those whose last attempt that started failed, timed out, was interrupted or lost
     ALL = "all"
 
 
@@ -110,19 +110,19 @@ class Operations(Questions):
         record = await self.usable(job)
         if last < first:
             raise CommandRefusedError(record.job.key, "the time ends before it begins")
-        ran: dict[datetime, Attempt] = {}
-        for attempt in await self.attempts(record.job.key, since=first):
+        numbers: dict[datetime, int] = {}
+        started: dict[datetime, Attempt] = {}
+        attempts = await self.attempts(record.job.key, since=first)
+        for attempt in sorted(attempts, key=lambda attempt: attempt.number):
             if attempt.request is None and not attempt.is_open:
-                ran[attempt.scheduled_for] = max(
-                    attempt, ran.get(attempt.scheduled_for, attempt), key=_number
-                )
+                numbers[attempt.scheduled_for] = attempt.number
+                if attempt.node is not None:
+                    started[attempt.scheduled_for] = attempt
         only: frozenset[datetime] | None = None
         if which is Which.FAILED:
-            only = frozenset(at for at, attempt in ran.items() if attempt.outcome in _UNHAPPY)
+            only = frozenset(at for at, attempt in started.items() if attempt.outcome in _UNHAPPY)
         elif which is Which.MISSED:
-            started = {at for at, attempt in ran.items() if attempt.node is not None}
-            only = frozenset(occurrences_between(record.job, first, last, MOST_BACKFILLED)) - started
-        numbers = {at: attempt.number for at, attempt in ran.items()}
+            only = frozenset(occurrences_between(record.job, first, last, MOST_BACKFILLED)) - started.keys()
         command = Backfill(first, last, numbers, which is Which.ALL, only)
         return await self._do("backfill", record, command, dry_run=dry_run)
 
@@ -137,20 +137,25 @@ class Operations(Questions):
         *,
         dry_run: bool,
     ) -> Effect:
-        key = record.job.key
-        is_new = request is None
-        request = self._new_id() if request is None else request
+        key, is_new = record.job.key, request is None
+        request = self._new_id() if is_new else request
         if not is_name(request):
             raise CommandRefusedError(key, _must_be_short("request"))
-        run, now = run_key(key, record.state.created_at, request), await self.store.now()
+        run = run_key(key, record.state.created_at, request)
         if dry_run and not is_new and (served := await self.attempts_of(key, run)):
-            return _repeated(command, record, served[-1], now, is_dry_run=True)
+            return await self._repeated(command, record, served[-1], is_dry_run=True)
         try:
             return await self._do(command, record, RunNow(request, reason), dry_run=dry_run)
         except CommandRefusedError:
             if served := await self.attempts_of(key, run):
-                return _repeated(command, record, served[-1], now, is_dry_run=dry_run)
+                return await self._repeated(command, record, served[-1], is_dry_run=dry_run)
             raise
+
+    async def _repeated(self, command: str, record: Record, last: Attempt, *, is_dry_run: bool) -> Effect:
+        """The effect of a request that was made before: none."""
+        now = await self.store.now()
+        nothing = effect_of(command, record, Decision(record.state), now, is_dry_run=is_dry_run)
+        return nothing._replace(attempt=last)
 
     async def _owner(self, attempt: Attempt) -> Record:
         """The record of an attempt's job, whether the job is removed or not."""
@@ -181,18 +186,5 @@ class Operations(Questions):
         return effect._replace(attempt=None if about is None else changed.get(about.key, about))
 
 
-def _repeated(command: str, record: Record, last: Attempt, now: datetime, *, is_dry_run: bool) -> Effect:
-    """The effect of a request that was made before: none."""
-    state = record.state
-    return Effect(
-        command, record.job.key, now, is_dry_run,
-        has_changed=False, next_at=state.next_at, paused_at=state.paused_at, attempt=last,
-    )  # fmt: skip
-
-
 def _must_be_short(what: str) -> str:
     return f"a {what} must be a printable text of 1 to {LONGEST_NAME} characters"
-
-
-def _number(attempt: Attempt) -> int:
-    return attempt.number
