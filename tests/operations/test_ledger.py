@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from foliot.errors import NaiveInstantError
 from foliot.model.attempt import Outcome
 from foliot.model.policy import Misfire, MisfireMode, Overlap, OverlapMode, Policy
 from foliot.operations import Fate, Ledger
@@ -124,6 +125,12 @@ async def test_a_job_without_occurrences_has_an_empty_ledger(desk: Desk) -> None
     await desk.declare(replace(HOURLY, repeat_until=START))
     assert await _ledger(desk) == Ledger("shop/hourly")
     assert await _ledger(desk, 7, 9) == Ledger("shop/hourly")
+    view = await desk.ops.find("hourly")
+    first, last = datetime.min.replace(tzinfo=UTC), datetime.max.replace(tzinfo=UTC)
+    assert len((await desk.ops.occurrences(view, first, limit=1)).occurrences) == 1
+    assert await desk.ops.occurrences(view, last) == Ledger("shop/hourly")
+    with pytest.raises(NaiveInstantError):
+        await desk.ops.occurrences(view, first.replace(tzinfo=None))
 
 
 @pytest.mark.parametrize("mode", MisfireMode)

@@ -124,6 +124,8 @@ async def test_a_run_is_found_by_its_key_with_or_without_the_source(desk: Desk) 
     [
         ("hourly!b", "foliot run list --job shop/hourly shows what is remembered"),
         ("hourly@2026-03-02T07:00:00Z", "foliot run list --job shop/hourly shows what is remembered"),
+        ("hourly@2026-03-02", "foliot run list --job shop/hourly shows what is remembered"),
+        ("hourly@0001-01-01T00:00:00+14:00", "foliot run list --job shop/hourly shows what is remembered"),
         ("hourly@noon", "foliot run list --job shop/hourly shows what is remembered"),
         ("hourli!b", "did you mean shop/hourly?"),
         (
@@ -157,7 +159,7 @@ async def test_whoever_waits_for_a_run_gets_its_last_attempt(desk: Desk) -> None
     assert not waiting.done(), "it is to be tried again"
     await desk.clock.advance(SECOND)
     await desk.run_due()
-    await desk.clock.advance(SECOND)
+    await desk.clock.advance(2 * SECOND)
     last = await asyncio.wait_for(waiting, PATIENCE)
     assert (last.number, last.outcome) == (2, Outcome.SUCCEEDED)
     assert await desk.ops.finished("hourly!a", timeout=timedelta(0)) == last

@@ -11,7 +11,7 @@ from foliot.engine.draft import Draft
 from foliot.errors import CommandRefusedError
 from foliot.model.attempt import Attempt, AttemptState, Trigger
 from foliot.model.decision import Decision, Happening
-from foliot.model.job import Job
+from foliot.model.job import EARLIEST, Job
 from foliot.model.policy import MOST_OPEN
 from foliot.model.state import Record
 
@@ -176,7 +176,7 @@ def _occurrences(draft: Draft, command: Backfill) -> list[datetime]:
 def occurrences_between(job: Job, first: datetime, last: datetime, most: int) -> list[datetime]:
     """The occurrences of a time, both ends included, at most so many."""
     found: list[datetime] = []
-    at = next_occurrence(job, first - first.resolution)
+    at = next_occurrence(job, max(first, EARLIEST) - first.resolution)
     while at is not None and at <= last and len(found) < most:
         found.append(at)
         at = next_occurrence(job, at)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Collection
-from contextlib import suppress
 from datetime import datetime, timedelta
 from difflib import get_close_matches
 from sys import maxsize
@@ -22,7 +21,7 @@ from foliot.errors import (
     shorten,
 )
 from foliot.model.attempt import Attempt, Outcome
-from foliot.model.job import EARLIEST, Job, is_name
+from foliot.model.job import EARLIEST, LATEST, Job, is_name
 from foliot.model.state import Record
 from foliot.model.view import NodeView, SourceView
 from foliot.operations.ledger import Ledger, known_instants, tell_fates
@@ -33,7 +32,7 @@ from foliot.wiring import FullStore
 EVERYTHING = 1_000_000
 _PAGE = 1000
 _LOOK_EVERY = timedelta(milliseconds=200)
-_NO_LIMIT = timedelta.max
+_LOOK_AT_LEAST_EVERY = timedelta(seconds=2)
 
 Wait = Callable[[str, timedelta], Awaitable[None]]  # for news of a run, no longer than this
 
@@ -147,6 +146,8 @@ class Questions:
 
         Without a last instant, it ends with the occurrence that comes next.
         """
+        for instant in filter(None, (first, last)):
+            check_aware(instant)
         job, state, _ = record = readable(view)
         now = await self.store.now()
         until = last or next_occurrence(job, now) or now
@@ -214,10 +215,7 @@ class Questions:
 
     async def attempts_of(self, job: str, key: str) -> list[Attempt]:
         """The attempts of a run, by its whole key, oldest first; none if it is unknown."""
-        since = None
-        with suppress(ValueError):  # of a request
-            since = datetime.fromisoformat(key.removeprefix(f"{job}@"))
-        attempts = await self.attempts(job, since=since)
+        attempts = await self.attempts(job, since=_instant_of(key.removeprefix(f"{job}@")))
         return sorted((a for a in attempts if a.run_key == key), key=lambda attempt: attempt.number)
 
     async def log(self, attempt: object) -> str:
@@ -234,12 +232,13 @@ class Questions:
         A run that is to be tried again has not ended.
         """
         view, key = await self._named(run)
-        begin, limit = self.clock.monotonic(), _NO_LIMIT if timeout is None else timeout
+        begin, limit = self.clock.monotonic(), timedelta.max if timeout is None else timeout
         while (last := await self.last(view.key, key)) is not None and last.is_open:
-            left = limit - timedelta(seconds=self.clock.monotonic() - begin)
-            if left <= timedelta(0):
+            waited = timedelta(seconds=self.clock.monotonic() - begin)
+            if waited >= limit:
                 raise WaitTimeoutError(key, limit, last.state)
-            await self._wait(key, min(_LOOK_EVERY, left))
+            # A long run may be noticed later: a thousand that are waited for must not keep a store busy.
+            await self._wait(key, min(max(_LOOK_EVERY, waited / 20), _LOOK_AT_LEAST_EVERY, limit - waited))
         return last or (await self.run(run))[-1]
 
     async def last(self, job: str, key: str) -> Attempt | None:
@@ -250,6 +249,15 @@ class Questions:
                     return attempt
         found = await self.attempts_of(job, key)
         return found[-1] if found else None
+
+
+def _instant_of(text: str) -> datetime | None:
+    """The occurrence that a run's key names; none if it names a request."""
+    try:
+        instant = datetime.fromisoformat(text)
+    except ValueError:
+        return None
+    return instant if instant.tzinfo and EARLIEST <= instant <= LATEST else None
 
 
 def readable(view: JobView) -> Record:
