@@ -153,6 +153,7 @@ async def test_a_run_that_waits_never_starts_and_one_that_runs_is_asked_to_end(d
     assert (await desk.ops.cancel("hourly!a", dry_run=True)).text == "shop/hourly!a would be asked to end"
     effect = await desk.ops.cancel(a.run_key)
     assert (effect.text, effect.cancels) == ("shop/hourly!a is asked to end", ("shop/hourly!a",))
+    assert effect.runs == ()
     assert effect.attempt is not None
     assert effect.attempt.state is AttemptState.CANCELLING
     again = await desk.ops.cancel(a.run_key)
@@ -233,6 +234,20 @@ async def test_a_run_whose_retry_never_started_has_failed_and_was_not_missed(des
     assert (await desk.ops.backfill("hourly", at(7), at(7), which=Which.MISSED)).runs == ()
     effect = await desk.ops.backfill("hourly", at(7), at(7), which=Which.FAILED)
     assert [start.number for start in effect.starts] == [3]
+
+
+@scenario
+async def test_as_many_start_now_as_may_run_at_once(desk: Desk) -> None:
+    await desk.declare(replace(HOURLY, policy=Policy(overlap=Overlap(mode=OverlapMode.PARALLEL, limit=3))))
+    await desk.advance(at(7))
+    await desk.claim()
+    effect = await desk.ops.backfill("hourly", at(3), at(6), dry_run=True)
+    assert [start.at is None for start in effect.starts] == [False, False, True, True]
+    await desk.ops.trigger("hourly")
+    await desk.claim()
+    await desk.declare(HOURLY)  # one at a time from now on, and two run
+    effect = await desk.ops.backfill("hourly", at(3), at(6))
+    assert {start.at for start in effect.starts} == {None}
 
 
 @scenario
