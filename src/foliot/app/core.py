@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, fields
 from datetime import timedelta
 from difflib import get_close_matches
+from functools import partial
 from typing import Any, Protocol, TypeVar
 from uuid import uuid4
 
@@ -161,9 +162,9 @@ class Core:
 
     async def remove(self, names: Sequence[str]) -> None:
         """Remove jobs that were added."""
+        operations = await self._operations()
         for name in names:
-            view = await self.ask(lambda ops, name=name: ops.find(name))  # type: ignore[misc] # mypy: defaults
-            if not view.key.startswith(f"{self.added}/"):
+            if not (await operations.find(name)).key.startswith(f"{self.added}/"):
                 raise CommandRefusedError(
                     name, "the job is declared in the code", hint="remove it there, or pause it"
                 )
@@ -226,27 +227,24 @@ class Core:
 
     async def ask(self, question: Callable[[Operations], Awaitable[T]]) -> T:
         """Have something answered or done; jobs of this application are called by their names."""
-        store = await self.store()
-        operations = Operations(
-            store, self.clock, home=(self.name, self.added), wait=self._wait_for, tell=self._tell
-        )
-        return await question(operations)
+        return await question(await self._operations())
 
-    def _tell(self, events: Sequence[Event]) -> None:
-        self.heed(events)
+    async def _operations(self) -> Operations:
+        store, home = await self.store(), (self.name, self.added)
+        wait = partial(self._wait_for, self._closings)
+        return Operations(store, self.clock, home=home, wait=wait, tell=self.heed)
 
     async def views(self, *sources: str) -> list[JobView]:
         """All jobs of the application, or of some of its sources."""
-        return await self.ask(lambda ops: _listed(ops.every_job(*sources)))
+        return [view async for view in (await self._operations()).every_job(*sources)]
 
     async def finished(self, run: object, timeout: timedelta | str | None) -> Attempt:  # noqa: ASYNC109 - a text, too
         """Wait for a run to end; its last attempt."""
         limit = None if timeout is None else as_duration("timeout", timeout)
-        return await self.ask(lambda ops: ops.finished(run, timeout=limit))
+        return await (await self._operations()).finished(run, timeout=limit)
 
-    async def _wait_for(self, run: str, duration: timedelta) -> None:
+    async def _wait_for(self, closings: int, run: str, duration: timedelta) -> None:
         """Wait for the end of a run in this process, or until it is time to look for it in the store."""
-        closings = self._closings
         try:
             await self.clock.wait(duration, self._awaited.setdefault(run, asyncio.Event()))
         finally:
@@ -259,10 +257,6 @@ class Core:
         for event in events if self._awaited else ():
             if event.what is Happening.ENDED and event.run_key in self._awaited:
                 self._awaited[event.run_key].set()
-
-
-async def _listed(views: AsyncIterator[JobView]) -> list[JobView]:
-    return [view async for view in views]
 
 
 def _heed_not(_: Sequence[Event]) -> None:
