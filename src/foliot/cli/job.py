@@ -8,7 +8,6 @@ from datetime import UTC, datetime
 import click
 
 from foliot.cli.cron_report import HEADINGS, LEGEND, occurrence_facts, occurrence_rows, occurrences_after
-from foliot.cli.exit_code import ExitCode
 from foliot.cli.group import epilog, make_group
 from foliot.cli.job_command import backfill, pause, resume, trigger
 from foliot.cli.job_occurrences import occurrences
@@ -64,7 +63,7 @@ for command in (occurrences, pause, resume, trigger, backfill):
 @takes_store
 async def list_jobs(  # noqa: PLR0913 - one argument for each option
     session: Session, *, source: str | None, removed: bool, after: str, limit: int, as_json: bool
-) -> ExitCode:
+) -> None:
     """List jobs in the order of their keys: how they are, when they run next, when they ran last."""
     shown, following = await session.ops.jobs(source, with_removed=removed, after=after, limit=limit)
     if as_json:
@@ -77,7 +76,6 @@ async def list_jobs(  # noqa: PLR0913 - one argument for each option
             say("note", f"there are more: --after {following}", sys.stderr)
         if not any(view.until > session.now for view in await session.store.nodes()):
             say("note", "nobody is there to run them: no node lives", sys.stderr)
-    return ExitCode.OK
 
 
 @job.command(
@@ -87,7 +85,7 @@ async def list_jobs(  # noqa: PLR0913 - one argument for each option
 )
 @job_argument
 @takes_store
-async def show(session: Session, *, job: str, as_json: bool) -> ExitCode:
+async def show(session: Session, *, job: str, as_json: bool) -> None:
     """Show all that is known of JOB: its definition, its state, its open runs.
 
     Of its policies those are shown that differ from the defaults of jobs in code.
@@ -98,7 +96,6 @@ async def show(session: Session, *, job: str, as_json: bool) -> ExitCode:
         write_json(whole_facts(view, skips) | {"source": source_facts(source)})
     else:
         write_facts(told(view, source, skips, session.now))
-    return ExitCode.OK
 
 
 @job.command(
@@ -112,7 +109,7 @@ async def show(session: Session, *, job: str, as_json: bool) -> ExitCode:
     help="How many occurrences to show.",
 )  # fmt: skip
 @takes_store
-async def show_next(session: Session, *, job: str, count: int, as_json: bool) -> ExitCode:
+async def show_next(session: Session, *, job: str, count: int, as_json: bool) -> None:
     """Show the next occurrences of JOB: the wall time of its zone, UTC, and the wait.
 
     What keeps them from running, if anything does, is told with them.
@@ -129,7 +126,7 @@ async def show_next(session: Session, *, job: str, count: int, as_json: bool) ->
         facts = [occurrence_facts(occurrence, session.now) for occurrence in occurrences]
         schedule = str(record.job.schedule)
         write_json({"job": record.job.key, "schedule": schedule, "occurrences": facts, "notes": notes})
-        return ExitCode.OK
+        return
     if occurrences:
         rows = occurrence_rows(occurrences, session.now)
         write_rows([Column(h.upper(), int(h == "note")) for h in HEADINGS], rows)
@@ -139,7 +136,6 @@ async def show_next(session: Session, *, job: str, count: int, as_json: bool) ->
         write("No occurrence is left.", sys.stdout)
     for note in notes:
         say("note", note)
-    return ExitCode.OK
 
 
 async def _obstacles(session: Session, record: Record) -> list[str]:
@@ -166,7 +162,7 @@ async def _obstacles(session: Session, record: Record) -> list[str]:
     help="What of this time (ISO 8601; without an offset in the job's zone)?  [default: what is next]",
 )  # fmt: skip
 @takes_store
-async def why(session: Session, *, job: str, at: datetime | None, as_json: bool) -> ExitCode:
+async def why(session: Session, *, job: str, at: datetime | None, as_json: bool) -> None:
     """Tell why JOB will run, or ran, or was skipped, or will not run.
 
     Any time can be asked about, past or future.
@@ -180,13 +176,12 @@ async def why(session: Session, *, job: str, at: datetime | None, as_json: bool)
     if as_json:
         facts = {**answer._asdict(), "text": str(answer), "revision_since": source.reconciled_at}
         write_json({"job": view.key, "asked": instant, **facts, "state": state_of(view), "notes": notes})
-        return ExitCode.OK
+        return
     write(wrapped(visible(f"{view.key}: {answer}"), sys.stdout, 2), sys.stdout)
     if answer.rule is not None:
         say("rule", _rule_words(answer, source, session.now))
     for note in notes:
         say("note", note)
-    return ExitCode.OK
 
 
 def _rule_words(answer: Why, source: SourceView, now: datetime) -> str:

@@ -7,7 +7,6 @@ from typing import Any
 
 import click
 
-from foliot.cli.exit_code import ExitCode
 from foliot.cli.group import epilog
 from foliot.cli.moment import in_zone, read_time, zone_of
 from foliot.cli.request import check_request, dry_run_option, see_through, takes_request, tell
@@ -27,13 +26,13 @@ from foliot.operations import Effect, Which
 @click.option("--reason", default="", metavar="TEXT", help="Why. It is told, and not stored.")
 @dry_run_option
 @takes_store
-async def pause(session: Session, *, job: str, reason: str, dry_run: bool, as_json: bool) -> ExitCode:
+async def pause(session: Session, *, job: str, reason: str, dry_run: bool, as_json: bool) -> None:
     """Let the occurrences of JOB pass without a run, until it is resumed.
 
     What runs goes on, and a run can still be triggered. A job that is paused stays so when its source
     changes or its program starts anew.
     """
-    return _tell_change(await session.ops.pause(job, reason=reason, dry_run=dry_run), as_json=as_json)
+    _tell_change(await session.ops.pause(job, reason=reason, dry_run=dry_run), as_json=as_json)
 
 
 @click.command(
@@ -44,19 +43,18 @@ async def pause(session: Session, *, job: str, reason: str, dry_run: bool, as_js
 @job_argument
 @dry_run_option
 @takes_store
-async def resume(session: Session, *, job: str, dry_run: bool, as_json: bool) -> ExitCode:
+async def resume(session: Session, *, job: str, dry_run: bool, as_json: bool) -> None:
     """Let JOB run again, from now on.
 
     What passed while it was paused is not caught up: see foliot job backfill.
     """
-    return _tell_change(await session.ops.resume(job, dry_run=dry_run), as_json=as_json)
+    _tell_change(await session.ops.resume(job, dry_run=dry_run), as_json=as_json)
 
 
-def _tell_change(effect: Effect, *, as_json: bool) -> ExitCode:
+def _tell_change(effect: Effect, *, as_json: bool) -> None:
     facts = {"job": effect.job, "changed": effect.has_changed}
     facts |= {"paused_at": effect.paused_at, "next_at": effect.next_at}
     tell(effect, facts | ({"reason": effect.reason} if effect.reason else {}), as_json=as_json)
-    return ExitCode.OK
 
 
 @click.command(
@@ -122,7 +120,7 @@ async def backfill(  # noqa: PLR0913 - one argument for each option
     rerun: bool,
     dry_run: bool,
     as_json: bool,
-) -> ExitCode:
+) -> None:
     """Run the occurrences of JOB that lie in a time of the past.
 
     Each gets its run, under its own key; the job's overlap policy says how many at once. One that has
@@ -136,4 +134,3 @@ async def backfill(  # noqa: PLR0913 - one argument for each option
     chosen = Which.ALL if rerun else None if which is None else Which(which)
     effect = await session.ops.backfill(record.job.key, begin, end, which=chosen, dry_run=dry_run)
     tell(effect, {"job": effect.job, "runs": effect.runs, "dry_run": dry_run}, as_json=as_json)
-    return ExitCode.OK

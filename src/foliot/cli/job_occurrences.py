@@ -8,7 +8,6 @@ from datetime import datetime
 import click
 
 from foliot.cli.cron_report import occurrence_rows
-from foliot.cli.exit_code import ExitCode
 from foliot.cli.group import epilog
 from foliot.cli.moment import in_zone, read_time, zone_of
 from foliot.cli.output import say, write, write_json
@@ -50,7 +49,7 @@ async def occurrences(  # noqa: PLR0913 - one argument for each option
     last: datetime | None,
     limit: int | None,
     as_json: bool,
-) -> ExitCode:
+) -> None:
     """Tell what became of each occurrence of JOB, and what is planned.
 
     An occurrence ran; it was covered by a run that caught up several; it was skipped; it was missed: it has
@@ -76,7 +75,6 @@ async def occurrences(  # noqa: PLR0913 - one argument for each option
         write_rows(_COLUMNS, _rows(ledger, session.now))
         if ledger.next:
             say("note", f"there are more: --from {ledger.next.isoformat()}", sys.stderr)
-    return ExitCode.OK
 
 
 def _rows(ledger: Ledger, now: datetime) -> list[Row]:

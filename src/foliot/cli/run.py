@@ -67,7 +67,7 @@ async def list_runs(  # noqa: PLR0913 - one argument for each option
     since: timedelta | None,
     limit: int,
     as_json: bool,
-) -> ExitCode:
+) -> None:
     """List the attempts at runs, newest first.
 
     A run that was tried again has a line for each attempt.
@@ -85,7 +85,6 @@ async def list_runs(  # noqa: PLR0913 - one argument for each option
         write("No runs.", sys.stdout)
     else:
         write_rows(COLUMNS, [attempt_row(attempt, session.now) for attempt in attempts])
-    return ExitCode.OK
 
 
 @run.command(
@@ -95,20 +94,19 @@ async def list_runs(  # noqa: PLR0913 - one argument for each option
 )
 @_run_argument
 @takes_store
-async def show(session: Session, *, run: str, as_json: bool) -> ExitCode:
+async def show(session: Session, *, run: str, as_json: bool) -> None:
     """Show RUN: why it is, how it stands, and each of its attempts."""
     attempts = await session.ops.run(run)
     if as_json:
         facts = {"run": attempts[-1].run_key, "job": attempts[-1].job, "outcome": attempts[-1].outcome}
         write_json({**facts, "attempts": [attempt_facts(attempt) for attempt in attempts]})
-        return ExitCode.OK
+        return
     write_facts(told(attempts, session.now))
     write("", sys.stdout)
     write_rows(ATTEMPT_COLUMNS, attempts_rows(attempts, session.now))
     _, *trace = (error_of(attempts) or "").splitlines() or [""]
     if trace:
         write("\n".join(["", *map(shown_line, trace)]), sys.stdout)
-    return ExitCode.OK
 
 
 @run.command(
@@ -178,7 +176,7 @@ def _started(attempts: list[Attempt]) -> list[Attempt]:
 @_run_argument
 @dry_run_option
 @takes_store
-async def cancel(session: Session, *, run: str, dry_run: bool, as_json: bool) -> ExitCode:
+async def cancel(session: Session, *, run: str, dry_run: bool, as_json: bool) -> None:
     """Ask RUN to end. One that waits never starts; one that runs is asked to stop.
 
     It is not tried again.
@@ -187,7 +185,6 @@ async def cancel(session: Session, *, run: str, dry_run: bool, as_json: bool) ->
     attempt = effect.attempt
     facts = {} if attempt is None else {"attempt": attempt.number, "state": attempt.state}
     tell(effect, {"run": effect.run, **facts}, as_json=as_json)
-    return ExitCode.OK
 
 
 @run.command(

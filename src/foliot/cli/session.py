@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 import click
 
+from foliot.cli.exit_code import ExitCode
 from foliot.clock import SystemClock
 from foliot.daemon.places import default_store
 from foliot.errors import FoliotError, InvalidStoreError, StoreError
@@ -36,7 +37,7 @@ class Session(NamedTuple):
         return self.ops.store
 
 
-Asked = Callable[..., Awaitable[int]]
+Asked = Callable[..., Awaitable[int | None]]  # what to exit with; None: all is well
 
 
 def takes_store(ask: Asked) -> Callable[..., int]:
@@ -48,7 +49,7 @@ def takes_store(ask: Asked) -> Callable[..., int]:
     def command(*, store: str, output: str, **options: Any) -> int:
         async def play() -> int:
             async with opened(store) as session:
-                return await ask(session, as_json=output == "json", **options)
+                return await ask(session, as_json=output == "json", **options) or ExitCode.OK
 
         return asyncio.run(play())
 

@@ -176,7 +176,9 @@ class Questions:
         limit: int = EVERYTHING,
     ) -> tuple[Attempt, ...]:
         """Attempts, newest first; of the job of a key, or of all."""
-        return await self.store.runs(RunQuery(job, outcome, is_open, since, limit))
+        return await self.store.runs(
+            RunQuery(job=job, outcome=outcome, is_open=is_open, since=since, limit=limit)
+        )
 
     async def history(self, job: object, limit: object) -> tuple[Attempt, ...]:
         """The latest attempts of a job, or, without one, of all; newest first."""
