@@ -18,8 +18,10 @@ from foliot.protocols import Changes, JobQuery, RunQuery
 from foliot.schedules import Cron
 from foliot.stores.memory import MemoryStore
 from foliot.testing.clock import ManualClock
+from foliot.wiring import FullStore
 
 START = datetime(2026, 3, 2, 6, 30, tzinfo=UTC)
+LONG = timedelta(days=3650)
 HOUR, MINUTE, SECOND = timedelta(hours=1), timedelta(minutes=1), timedelta(seconds=1)
 HOURLY = Job(source="shop", name="hourly", schedule=Cron("0 * * * *"), action=Action(kind="k"))
 
@@ -32,13 +34,13 @@ def at(hour: int, minute: int = 0) -> datetime:
 class Desk:
     """Where people ask. `told` are the events of what they did."""
 
-    def __init__(self, *, home: tuple[str, ...] = ()) -> None:
-        self.clock = ManualClock(START)
-        self.store = MemoryStore(self.clock, lease=timedelta(days=3650))
+    def __init__(self, store: FullStore | None = None, clock: ManualClock | None = None) -> None:
+        self.clock = clock or ManualClock(START)
+        self.store: FullStore = store or MemoryStore(self.clock, lease=LONG)
         self.told: list[Event] = []
         self._ids, self._claims = count(), count()
         self.ops = Operations(
-            self.store, self.clock, home=home, tell=self.told.extend, new_id=lambda: f"id-{next(self._ids)}"
+            self.store, self.clock, tell=self.told.extend, new_id=lambda: f"id-{next(self._ids)}"
         )
 
     async def declare(self, *jobs: Job, removed: Sequence[str] = ()) -> None:

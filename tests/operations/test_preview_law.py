@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable
 from datetime import timedelta
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -15,7 +17,9 @@ from foliot.errors import FoliotError
 from foliot.model.attempt import Outcome
 from foliot.model.job import Job
 from foliot.operations import Effect, Which
-from operations.desk import Desk
+from foliot.stores.sqlite import SqliteStore
+from foliot.testing.clock import ManualClock
+from operations.desk import LONG, START, Desk
 
 WAITS = [timedelta(0), timedelta(seconds=20), timedelta(minutes=1), timedelta(minutes=7), timedelta(hours=2)]
 OUTCOMES = [Outcome.SUCCEEDED, Outcome.FAILED, Outcome.CANCELLED, Outcome.INTERRUPTED]
@@ -30,11 +34,25 @@ steps = st.tuples(st.sampled_from(WORLD + COMMANDS), st.sampled_from(WAITS), st.
 def test_a_dry_run_answers_what_the_command_then_does(
     job: Job, life: list[tuple[str, timedelta, int]]
 ) -> None:
-    asyncio.run(_live(job, life))
+    asyncio.run(_live(Desk(), job, life))
 
 
-async def _live(job: Job, life: list[tuple[str, timedelta, int]]) -> None:
-    desk = Desk()
+@settings(max_examples=15, deadline=None)
+@given(job=jobs(), life=st.lists(steps, min_size=10, max_size=25))
+def test_it_does_so_where_records_are_stored_as_rows(
+    job: Job, life: list[tuple[str, timedelta, int]]
+) -> None:
+    async def play() -> None:
+        clock = ManualClock(START)
+        with TemporaryDirectory() as folder:
+            path = Path(folder) / "jobs.db"
+            async with SqliteStore(path, clock, lease=LONG, synchronous="OFF") as store:
+                await _live(Desk(store, clock), job, life)
+
+    asyncio.run(play())
+
+
+async def _live(desk: Desk, job: Job, life: list[tuple[str, timedelta, int]]) -> None:
     await desk.advance(LIVES_START)
     await desk.declare(job)
     for event, wait, number in life:
