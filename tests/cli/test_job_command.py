@@ -273,6 +273,7 @@ def test_backfill_chooses_what_was_missed_or_what_failed(shop: Shop) -> None:
     span = ("--from", "2026-03-02T06:00Z", "--to", "2026-03-02T08:00Z", "--dry-run", "-ojson")
     missed = shop.call("job", "backfill", "refresh", "--which", "missed", *span).json()
     assert missed["runs"] == ["billing/refresh@2026-03-02T06:00:00Z"]
+    assert shop.call("job", "backfill", "refresh", "--which", "missed", "--rerun", *span).code == 2
     failed = shop.call(
         "job", "backfill", "billing/report", "--which", "failed",
         "--from", "2026-03-02T06:00Z", "--to", "2026-03-02T07:00Z", "--dry-run", "-ojson",

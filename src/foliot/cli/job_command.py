@@ -127,6 +127,8 @@ async def backfill(  # noqa: PLR0913 - one argument for each option
     run is refused, unless --which is given: missed are those without a run of their own, failed those whose
     last attempt did not succeed, other than by a cancel. A time without an offset is in the job's zone.
     """
+    if rerun and which not in (None, Which.ALL):
+        raise click.UsageError(f"--rerun means all, and not --which {which}", click.get_current_context())
     record = await session.ops.usable(job)
     begin, end = (in_zone(instant, zone_of(record.job.schedule)) for instant in (first, last))
     if end < begin:
