@@ -64,7 +64,7 @@ serve it all the same |
 
 With `--dry-run` a document also has `dry_run`, which is true, and `would`: `starts` (a list of `run`, \
 `number`, `at`, `reason`; `at` is null if a run that is open must end first), `drops` and `cancels` (runs \
-that would never start, or be asked to end), `skips`. [How to use it](../how-to/run-it-again.md).
+that would never start, or be asked to end), `skips`, `next_at`. [How to use it](../how-to/run-it-again.md).
 
 A job that cannot be read has `job`, `state` and `damage` only. \
 [Operate jobs from a shell](../how-to/operate.md) shows the commands at work.

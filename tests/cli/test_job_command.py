@@ -216,7 +216,7 @@ def test_a_dry_run_tells_what_would_follow_and_changes_nothing(
     assert (result.code, result.out) == (0, out)
     document = shop.call(*words, "--dry-run", "-ojson").json()
     assert document["dry_run"] is True
-    assert set(document["would"]) == {"starts", "drops", "cancels", "skips"}
+    assert set(document["would"]) == {"starts", "drops", "cancels", "skips", "next_at"}
     assert [shop.call(*look, "-ojson").out for look in (("job", "list"), ("run", "list"))] == before
 
 

@@ -261,7 +261,9 @@ async def test_a_backfill_of_all_tries_again_under_the_same_key(desk: Desk) -> N
     assert (none.text, none.has_changed) == ("no occurrence lies in that time", False)
     await desk.declare(HOURLY, removed=())
     nothing_failed = await desk.ops.backfill("hourly", at(9), at(10), which=Which.FAILED)
-    assert nothing_failed.runs == ()
+    assert (nothing_failed.runs, nothing_failed.text) == ((), "no occurrence failed in that time")
+    nothing_missed = await desk.ops.backfill("hourly", at(7), at(8), which=Which.MISSED, dry_run=True)
+    assert nothing_missed.text == "no occurrence was missed in that time"
 
 
 REFUSALS: list[tuple[Callable[[Desk], Awaitable[Effect]], type[Exception], str]] = [

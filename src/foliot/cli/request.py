@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
+from contextlib import suppress
 from datetime import timedelta
 from typing import Any
 
@@ -56,8 +57,8 @@ def takes_request(command: Callable[..., Any]) -> Callable[..., Any]:
 def tell(effect: Effect, facts: dict[str, Any], *, as_json: bool) -> None:
     """What a command did; of a dry run, all that would follow. Of a backfill, which runs."""
     if as_json:
-        would = {"starts": [start._asdict() for start in effect.starts], "drops": effect.drops}
-        would |= {"cancels": effect.cancels, "skips": [skip._asdict() for skip in effect.skips]}
+        would = {name: getattr(effect, name) for name in ("drops", "cancels", "next_at")}
+        would |= {name: [one._asdict() for one in getattr(effect, name)] for name in ("starts", "skips")}
         write_json(facts | ({"dry_run": True, "would": would} if effect.is_dry_run else {}))
         return
     is_backfill = effect.command == "backfill"
@@ -78,21 +79,22 @@ async def see_through(  # noqa: PLR0913 - one argument for each option
     as_json: bool,
 ) -> int:
     """Tell what came of a request, at once or at the end of its run."""
-    job = (await session.ops.usable(effect.job)).job
-    if effect.has_changed and not await session.ops.servants(job):
-        note = f"it waits for a node: none that lives serves the queue {job.queue} and runs {job.action.kind}"
-        say("note", note, sys.stderr)
+    if effect.has_changed and (record := (await session.ops.find(effect.job, with_removed=True)).record):
+        queue, kind = record.job.queue, record.job.action.kind
+        if not await session.ops.servants(record.job):
+            note = f"it waits for a node: none that lives serves the queue {queue} and runs {kind}"
+            say("note", note, sys.stderr)
     if effect.is_dry_run or not (wait or is_followed):
         tell(effect, {"job": effect.job, "run": effect.run, "new": effect.has_changed}, as_json=as_json)
         return ExitCode.OK
     if is_followed:
         last = await follow(session, effect.run, None, Screen(is_raw=False), limit)
         return ExitCode.OK if last is None else passed_on(last)
-    try:
+    with suppress(WaitTimeoutError):  # then it is told how the run stands
         await session.ops.finished(effect.run, timeout=limit)
-    except WaitTimeoutError:
-        return _tell_end(await session.ops.run(effect.run), as_json=as_json) and ExitCode.ERROR
-    return _tell_end(await session.ops.run(effect.run), as_json=as_json)
+    attempts = await session.ops.run(effect.run)
+    _tell_end(attempts, as_json=as_json)
+    return ExitCode.ERROR if attempts[-1].is_open else passed_on(attempts[-1])
 
 
 def check_request(*, wait: bool, is_followed: bool, limit: timedelta | None, as_json: bool) -> None:
@@ -114,7 +116,7 @@ def passed_on(last: Attempt) -> int:
     return shown if 0 < shown <= _MOST else ExitCode.RUN_FAILED
 
 
-def _tell_end(attempts: list[Attempt], *, as_json: bool) -> int:
+def _tell_end(attempts: list[Attempt], *, as_json: bool) -> None:
     last = attempts[-1]
     if as_json:
         facts = {"outcome": last.outcome, "error": last.error, "exit_code": last.exit_code}
@@ -124,4 +126,3 @@ def _tell_end(attempts: list[Attempt], *, as_json: bool) -> int:
         is_well = last.outcome is Outcome.SUCCEEDED
         text = f"{last.run_key} {ending_of(last)}"
         say("ok" if is_well else "error", text, sys.stdout if is_well else sys.stderr)
-    return passed_on(last)

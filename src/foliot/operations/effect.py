@@ -34,7 +34,8 @@ class Effect(NamedTuple):
 
     `attempt` is the one that the command is about, as it is afterwards; a backfill is about `runs`.
     `starts` are attempts that the command opened or released, `drops` runs of which an attempt never starts,
-    `cancels` runs that are asked to end, `skips` occurrences that do not run.
+    `cancels` runs that are asked to end, `skips` occurrences that do not run. `reason` is what was given with
+    a pause, or which occurrences a backfill was to choose.
     """
 
     command: str
@@ -68,7 +69,8 @@ class Effect(NamedTuple):
         """What was done, in a sentence."""
         if self.command == "backfill":
             if not self.runs:
-                return "no occurrence lies in that time"
+                none = {"missed": "was missed in that time", "failed": "failed in that time"}
+                return f"no occurrence {none.get(self.reason, 'lies in that time')}"
             return f"{len(self.runs)} would run" if self.is_dry_run else f"asked for: {len(self.runs)}"
         done, would, before = _WORDS[self._deed]
         words = before if not self.has_changed else would if self.is_dry_run else done

@@ -124,7 +124,8 @@ class Operations(Questions):
         elif which is Which.MISSED:
             only = frozenset(occurrences_between(record.job, first, last, MOST_BACKFILLED)) - started.keys()
         command = Backfill(first, last, numbers, which is Which.ALL, only)
-        return await self._do("backfill", record, command, dry_run=dry_run)
+        effect = await self._do("backfill", record, command, dry_run=dry_run)
+        return effect._replace(reason=which or "")
 
     # -- inside ------------------------------------------------------------------------------------
 
