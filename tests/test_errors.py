@@ -6,6 +6,7 @@ import copy
 import inspect
 import pickle  # noqa: TID251 - users' process pools pickle what is raised
 from concurrent.futures import ProcessPoolExecutor
+from datetime import timedelta
 from multiprocessing import get_context
 from typing import Any
 
@@ -28,6 +29,7 @@ _SAMPLES: dict[str, Any] = {
     "field_value": "61",
     "reason": "a reason",
     "cause": ValueError("a cause"),
+    "timeout": timedelta(seconds=90),
     "days": "30",
     "months": "2",
     "problems": [

@@ -39,8 +39,10 @@ name no instant. Output carries no colours if it is not a terminal or if `NO_COL
 | `job next` | `job`, `schedule`, `occurrences` as `cron next` has them, `notes`: what is in the way |
 | `job why` | `job`, `asked`, `verdict`, `text`, `at`, `rule`, `revision`, \
 `revision_since`, `state`, `notes` |
-| `job pause`, `resume` | `job`, `changed`, `paused_at`, `next_at` |
-| `job trigger` | `job`, `run`, `new`; with `--wait` `job`, `run`, `outcome`, `error`, \
+| `job occurrences` | `job`, `occurrences`: a list of `at`, `wall`, `fate`, `reason`, `run`, `outcome`; \
+`next`: where `--from` goes on, or null |
+| `job pause`, `resume` | `job`, `changed`, `paused_at`, `next_at`; `reason`, if one was given |
+| `job trigger`, `run rerun` | `job`, `run`, `new`; with `--wait` `job`, `run`, `outcome`, `error`, \
 `exit_code`, `attempts` |
 | `job backfill` | `job`, `runs`, `dry_run` |
 | `run list` | `attempts`: a list of `run`, the [fields of an attempt](attempts.md), and `signal`: the name \
@@ -59,6 +61,10 @@ serve it all the same |
 | `store check` | `ok`, `schema` (`found`, `newest`), `jobs`, `open_attempts`, `next_wake_at`, `nodes`, \
 `findings`: a list of `code`, `severity`, `message` |
 | `store migrate` | `from`, `to`, `created` |
+
+With `--dry-run` a document also has `dry_run`, which is true, and `would`: `starts` (a list of `run`, \
+`number`, `at`, `reason`; `at` is null if a run that is open must end first), `drops` and `cancels` (runs \
+that would never start, or be asked to end), `skips`, `next_at`. [How to use it](../how-to/run-it-again.md).
 
 A job that cannot be read has `job`, `state` and `damage` only. \
 [Operate jobs from a shell](../how-to/operate.md) shows the commands at work.

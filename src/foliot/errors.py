@@ -15,6 +15,7 @@ FoliotError
 │   └── DamagedRecordError           ... as it was found in a store
 ├── IllegalTransitionError           an attempt cannot go from one state to another
 ├── CommandRefusedError              what was asked for cannot be done to that job
+├── WaitTimeoutError                 a run has not ended within the time that was given
 ├── AppStateError                    an application object is not in the state for it
 ├── ConfigInvalidError               a config file has errors; it carries all of them
 ├── ConfigNotFoundError              there is no config file
@@ -25,6 +26,7 @@ FoliotError
     ├── NodeBuriedError              ... for this node: it was declared dead
     ├── StaleRevisionError           ... because the source has moved on meanwhile
     ├── JobNotFoundError             ... because there is no such job
+    ├── AmbiguousNameError           ... because several jobs have that name
     ├── RunNotFoundError             ... because there is no such run, or it is forgotten
     └── SourceNotFoundError          ... because no source of that name is known
 
@@ -35,13 +37,14 @@ keys; `hint` says what would be right, and is attached as a note, so a traceback
 
 from __future__ import annotations
 
-from reprlib import Repr
+from datetime import timedelta
 from typing import Any, NamedTuple
 
-_SHOWN = 200
-_KEPT = 1100
-_BRIEF = Repr()
-_BRIEF.maxstring = _BRIEF.maxother = _BRIEF.maxlong = _SHOWN
+from foliot.shown import keep_short as _kept
+from foliot.shown import shorten as shorten  # noqa: PLC0414 - whoever writes an error takes it from here
+from foliot.shown import without_password as without_password  # noqa: PLC0414 - the same
+
+_MOST_NAMED = 5
 
 
 class FoliotError(Exception):
@@ -236,6 +239,16 @@ class CommandRefusedError(FoliotError):
         super().__init__(f"{job}: {reason}", details={"job": job, "reason": reason}, hint=hint)
 
 
+class WaitTimeoutError(FoliotError, TimeoutError):
+    """A run has not ended within the time that was given for it. It goes on."""
+
+    def __init__(self, run: str, timeout: timedelta, state: str) -> None:
+        super().__init__(
+            f"{shorten(run)} is still {state} after {timeout.total_seconds():g} s",
+            details={"run": run, "timeout": timeout, "state": state},
+        )
+
+
 class AppStateError(FoliotError):
     """An application object was asked for what it cannot do now."""
 
@@ -337,6 +350,18 @@ class JobNotFoundError(StoreError):
         super().__init__(f"there is no job {shorten(job)}", details={"job": job}, hint=hint)
 
 
+class AmbiguousNameError(StoreError):
+    """Several jobs have that name."""
+
+    def __init__(self, name: str, keys: list[str]) -> None:
+        shown = ", ".join(map(shorten, keys[:_MOST_NAMED]))
+        more = f" and {len(keys) - _MOST_NAMED} more" if len(keys) > _MOST_NAMED else ""
+        super().__init__(
+            f"{len(keys)} jobs have the name {shorten(name)}: give one of {shown}{more}",
+            details={"name": name, "jobs": keys},
+        )
+
+
 class RunNotFoundError(StoreError):
     """There is no run of that key, or no attempt of that number; history may not go back so far."""
 
@@ -357,42 +382,3 @@ def _rebuild(kind: type[FoliotError], arguments: tuple[Any, ...], facts: dict[st
     error.args = arguments
     error.__dict__.update(facts)
     return error
-
-
-def without_password(url: str) -> str:
-    """No message carries a secret: who stands before the host, and all options, are left out.
-
-    A password may hold a slash or an at sign that nobody has escaped, and a URL may lack its scheme. Only
-    the path of a file is shown as it is.
-    """
-    scheme, found, rest = url.partition("://") if "://" in url else ("", "", url)
-    if scheme == "sqlite" and rest.startswith("/"):
-        return url
-    before, _, after = rest.rpartition("@")
-    shown = "…" if "?" in before else after.partition("?")[0]  # nobody knows whose the at sign is
-    return f"{scheme}{found}{shown}"
-
-
-def shorten(value: object) -> str:
-    """The value on one line of bounded length: an error must not carry megabytes or control codes."""
-    text = _text_of(value)
-    if len(text) > _SHOWN:
-        text = text[:_SHOWN] + "…"
-    if text.isprintable():
-        return text
-    return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in text)
-
-
-def _text_of(value: object) -> str:
-    if isinstance(value, str):
-        return value[: _SHOWN + 1]
-    if isinstance(value, bytes | bytearray):
-        return repr(value[:_SHOWN])
-    try:
-        return _BRIEF.repr(value)
-    except Exception:  # noqa: BLE001 - a value that cannot even be shown must not hide the error
-        return f"<{type(value).__name__}>"
-
-
-def _kept(value: object) -> object:
-    return value[:_KEPT] if isinstance(value, str) else value

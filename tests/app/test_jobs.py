@@ -174,7 +174,7 @@ def test_a_person_cancels_a_run_and_a_thread_can_see_it(app: Foliot) -> None:
             await asyncio.to_thread(began.wait, PATIENCE)
             await app.cancel(key)
             [attempt] = await ended(app)
-            with pytest.raises(CommandRefusedError, match="has no open attempt"):
+            with pytest.raises(CommandRefusedError, match="the run has ended: cancelled"):
                 await app.cancel(key)
         assert attempt.outcome is Outcome.CANCELLED
 

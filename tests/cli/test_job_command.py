@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import signal
 from collections.abc import Iterator
 from datetime import timedelta
@@ -11,13 +12,14 @@ import pytest
 
 from cli.calls import PATIENCE, call, command, run, start
 from cli.shop import START, Shop
-from foliot import Cron, Foliot, Retry
+from foliot import Cron, Foliot, JobRun, Retry
 from foliot.engine.plan_command import Cancel, plan_command
 from foliot.model.attempt import Outcome, Trigger
 from foliot.protocols import RunQuery
 from foliot.stores.sqlite import SqliteStore
 
 NEVER = Cron("0 0 1 1 *")
+SOON = "billing/slow!r"
 
 
 def test_pause_and_resume(shop: Shop) -> None:
@@ -63,7 +65,8 @@ def url(tmp_path: Path) -> Iterator[str]:
         pass
 
     @app.job(NEVER, name="bad", retry=Retry(max=1, delay="0s"))
-    def bad() -> None:
+    def bad(run: JobRun) -> None:
+        run.log("now")
         raise ValueError("no figures")
 
     app.start()
@@ -142,9 +145,12 @@ def test_backfill_runs_what_lies_in_a_time_of_the_past(shop: Shop) -> None:
     runs = [f"billing/refresh@2026-03-02T0{hour}:00:00Z" for hour in (3, 4, 5)]  # it is Berlin's time
     dry = shop.call(*span, "--dry-run")
     assert dry.out.splitlines() == [*runs, "ok: 3 would run"]
-    assert shop.call(*span, "--dry-run", "-ojson").json() == {
-        "job": "billing/refresh", "runs": runs, "dry_run": True,
-    }  # fmt: skip
+    document = shop.call(*span, "--dry-run", "-ojson").json()
+    starts = document.pop("would")["starts"]
+    assert document == {"job": "billing/refresh", "runs": runs, "dry_run": True}
+    assert [(start["run"], start["at"] is None) for start in starts] == [
+        (runs[0], False), (runs[1], True), (runs[2], True),
+    ]  # fmt: skip
     assert shop.call(*span).out.splitlines() == [*runs, "ok: asked for: 3"]
 
     async def look(store: SqliteStore) -> None:
@@ -178,3 +184,98 @@ def test_backfill_of_strange_times(shop: Shop, span: tuple[str, str], code: int,
     result = shop.call("job", "backfill", "refresh", "--from", span[0], "--to", span[1])
     assert result.code == code
     assert text in result.out + result.err
+
+
+# -- dry runs --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("words", "out"),
+    [
+        (
+            ("job", "pause", "refresh"),
+            "ok: billing/refresh would be paused\n  2026-03-02T09:00:00Z would be next, and passes\n",
+        ),
+        (("job", "resume", "refresh"), "ok: billing/refresh was not paused\n"),
+        (
+            ("job", "trigger", "slow", "--request", "r"),
+            f"ok: {SOON} would be asked for\n  {SOON} starts when a run that is open has ended\n",
+        ),
+        (("run", "cancel", "slow"), "ok: billing/slow@2026-03-02T08:00:00Z would be asked to end\n"),
+        (
+            ("run", "rerun", "refresh", "--request", "r"),
+            "ok: billing/refresh!r would be asked for\n  billing/refresh!r starts now\n",
+        ),
+    ],
+)
+def test_a_dry_run_tells_what_would_follow_and_changes_nothing(
+    shop: Shop, words: tuple[str, ...], out: str
+) -> None:
+    before = [shop.call(*look, "-ojson").out for look in (("job", "list"), ("run", "list"))]
+    result = shop.call(*words, "--dry-run")
+    assert (result.code, result.out) == (0, out)
+    document = shop.call(*words, "--dry-run", "-ojson").json()
+    assert document["dry_run"] is True
+    assert set(document["would"]) == {"starts", "drops", "cancels", "skips", "next_at"}
+    assert [shop.call(*look, "-ojson").out for look in (("job", "list"), ("run", "list"))] == before
+
+
+def test_a_pause_tells_its_reason(shop: Shop) -> None:
+    words = ("job", "pause", "refresh", "--reason", "the disk is full")
+    assert shop.call(*words, "--dry-run").out.startswith(
+        "ok: billing/refresh would be paused: the disk is full"
+    )
+    document = shop.call(*words, "-ojson").json()
+    assert (document["changed"], document["reason"]) == (True, "the disk is full")
+    refused = shop.call("job", "pause", "refresh", "--reason", "x" * 201)
+    assert (refused.code, "a reason must be a printable text of 1 to 200" in refused.err) == (1, True)
+
+
+# -- follow and rerun ------------------------------------------------------------------------------
+
+
+def test_trigger_follows_all_attempts_of_the_run_and_passes_its_failure_on(url: str) -> None:
+    good = call("job", "trigger", "good", "-f", "--request", "f", "--store", url)
+    assert good.code == 0
+    assert re.search(r"^ok: attempt 1 succeeded after ", good.err, re.MULTILINE)
+    bad = call("job", "trigger", "bad", "--follow", "--store", url)
+    assert (bad.code, bad.out) == (8, "now\nnow\n")
+    ends = re.findall(r"^error: attempt (\d) failed after .*: ValueError: no figures$", bad.err, re.MULTILINE)
+    assert ends == ["1", "2"]
+    again = call("run", "rerun", "bad", "--wait", "--request", "again", "--store", url)
+    assert again.code == 8
+    shown = call("run", "show", "app/bad!again", "--store", url, "-ojson").json()
+    assert shown["attempts"][0]["reason"].startswith("asked for by a person, to repeat app/bad!")
+
+
+def test_following_has_a_limit_and_is_no_document(shop: Shop) -> None:
+    limited = run(command("foliot", "job", "trigger", "once", "-f", "--timeout", "1s", "--store", shop.url))
+    assert limited.code == 1
+    assert limited.err.endswith("is still pending after 1 s\n")
+    refused = shop.call("job", "trigger", "once", "-f", "-ojson")
+    assert (refused.code, refused.json()["error"]["message"]) == (2, "--follow prints text, and no JSON")
+    assert len(shop.call("run", "list", "--job", "once", "-ojson").json()["attempts"]) == 1, "refused before"
+
+
+def test_only_what_has_ended_is_repeated(shop: Shop) -> None:
+    refused = shop.call("run", "rerun", "slow")
+    assert refused.code == 1
+    assert "the run has not ended: it is running" in refused.err
+    assert (
+        shop.call("run", "rerun", "refresh", "--request", "r").out == "ok: billing/refresh!r is asked for\n"
+    )
+    assert shop.call("run", "show", "refresh!r").out.splitlines()[4] == (
+        "reason         asked for by a person, to repeat billing/refresh@2026-03-02T08:00:00Z"
+    )
+
+
+def test_backfill_chooses_what_was_missed_or_what_failed(shop: Shop) -> None:
+    span = ("--from", "2026-03-02T06:00Z", "--to", "2026-03-02T08:00Z", "--dry-run", "-ojson")
+    missed = shop.call("job", "backfill", "refresh", "--which", "missed", *span).json()
+    assert missed["runs"] == ["billing/refresh@2026-03-02T06:00:00Z"]
+    assert shop.call("job", "backfill", "refresh", "--which", "missed", "--rerun", *span).code == 2
+    failed = shop.call(
+        "job", "backfill", "billing/report", "--which", "failed",
+        "--from", "2026-03-02T06:00Z", "--to", "2026-03-02T07:00Z", "--dry-run", "-ojson",
+    ).json()  # fmt: skip
+    assert failed["would"]["starts"][0]["number"] == 3

@@ -1,4 +1,4 @@
-"""The page on operating jobs shows what the commands print, to the letter; so does the reference."""
+"""The pages on operating jobs show what the commands print, to the letter; so does the reference."""
 
 from __future__ import annotations
 
@@ -14,12 +14,14 @@ from foliot.cli.exit_code import ExitCode
 
 ROOT = Path(__file__).parent.parent.parent
 PAGE = ROOT / "docs/how-to/operate.md"
+PAGES = (PAGE, ROOT / "docs/how-to/run-it-again.md")
 BLOCK = re.compile(r"^```text\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
-def test_the_page_shows_what_is_printed(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_the_page_shows_what_is_printed(shop: Shop, monkeypatch: pytest.MonkeyPatch, page: Path) -> None:
     monkeypatch.setenv("FOLIOT_STORE", shop.url)
-    sessions = [part for block in BLOCK.findall(PAGE.read_text()) for part in block.split("$ ")[1:]]
+    sessions = [part for block in BLOCK.findall(page.read_text()) for part in block.split("$ ")[1:]]
     assert len(sessions) >= 10
     for session in sessions:
         line, _, expected = session.partition("\n")

@@ -52,6 +52,14 @@ def test_a_run_survives_its_killed_program(tmp_path: Path) -> None:
     ]
 
 
+def test_whoever_asks_for_a_run_learns_how_it_ended(tmp_path: Path) -> None:
+    with example(tmp_path, "ask_and_wait.py") as program:
+        assert program.process.wait(PATIENCE) == 0
+        program.read_until("attempt 2")
+    told = [line for line in program.lines if not line.startswith("attempt_failed")]
+    assert told == ["not yet", "attempt 2 succeeded: try 2"]
+
+
 def test_fastapi_schedules_by_request_and_keeps_it_when_killed(tmp_path: Path) -> None:
     port = free_port()
     with example(tmp_path, "fastapi_app.py", str(port)) as server:

@@ -3,40 +3,37 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, fields
-from datetime import datetime, timedelta
+from datetime import timedelta
 from difflib import get_close_matches
-from sys import maxsize
-from typing import Any, Protocol
+from functools import partial
+from typing import Any, Protocol, TypeVar
 from uuid import uuid4
 
 from foliot.app.options import as_duration
-from foliot.engine.plan_command import Cancel, Command, Pause, Resume, RunNow, plan_command
 from foliot.engine.plan_definition import plan_declared, plan_removed
 from foliot.errors import (
+    AppStateError,
     CommandRefusedError,
-    InvalidJobError,
     InvalidPolicyError,
     InvalidStoreError,
-    JobNotFoundError,
     StaleRevisionError,
     StoreUnavailableError,
     shorten,
 )
 from foliot.model.attempt import Attempt
-from foliot.model.decision import Event
-from foliot.model.job import LONGEST_NAME, Job, is_name
+from foliot.model.decision import Event, Happening
+from foliot.model.job import Job, is_name
 from foliot.model.view import SourceHealth
-from foliot.protocols import Changes, Clock, JobQuery, JobView, Listener, Monitor, RunQuery
+from foliot.operations import Operations
+from foliot.protocols import Changes, Clock, JobView, Listener, Monitor
 from foliot.schedules.duration import format_duration
-from foliot.schedules.schedule import check_aware
-from foliot.why import Why, look_back
-from foliot.why import explain as foresee
 from foliot.wiring import FullStore, check_url, open_store
 
-_PAGE = 1000
+T = TypeVar("T")
+
 # A lease is renewed three times in its length: what is shorter runs out while the store does its work.
 _SHORTEST = {
     "lease": timedelta(seconds=1),
@@ -45,7 +42,6 @@ _SHORTEST = {
 }
 _LONGEST = timedelta(days=36_525)
 _MOST_SLOTS = 1_000_000_000
-_MOST_RUNS = 1_000_000  # of one job, that an answer is looked for in
 
 
 class Watcher(Listener, Monitor, Protocol):
@@ -138,6 +134,8 @@ class Core:
         self._opening = asyncio.Lock()
         self._waiting: list[tuple[Changes, asyncio.Future[None]]] = []
         self._writing: asyncio.Task[None] | None = None
+        self._awaited: dict[str, asyncio.Event] = {}  # runs, by their keys
+        self._closings = 0
 
     async def store(self) -> FullStore:
         """The store, open."""
@@ -153,6 +151,7 @@ class Core:
         """Let go of the store. It is opened again if it is needed again."""
         async with self._opening:
             self._store = None
+            self._closings += 1
             await self._open.aclose()
 
     # -- definitions -------------------------------------------------------------------------------
@@ -163,8 +162,9 @@ class Core:
 
     async def remove(self, names: Sequence[str]) -> None:
         """Remove jobs that were added."""
+        operations = await self._operations()
         for name in names:
-            if not (await self._view(name)).key.startswith(f"{self.added}/"):
+            if not (await operations.find(name)).key.startswith(f"{self.added}/"):
                 raise CommandRefusedError(
                     name, "the job is declared in the code", hint="remove it there, or pause it"
                 )
@@ -223,93 +223,40 @@ class Core:
                 self.heed(events)
                 return
 
-    # -- commands ----------------------------------------------------------------------------------
+    # -- questions and commands --------------------------------------------------------------------
 
-    async def trigger(self, name: object, request: object) -> str:
-        """Ask for a run; its key."""
-        request = uuid4().hex if request is None else request
-        if not is_name(request):
-            reason = f"a request must be a printable text of 1 to {LONGEST_NAME} characters"
-            raise CommandRefusedError(shorten(name), reason)
-        return f"{await self._command(name, RunNow(request))}!{request}"
+    async def ask(self, question: Callable[[Operations], Awaitable[T]]) -> T:
+        """Have something answered or done; jobs of this application are called by their names."""
+        return await question(await self._operations())
 
-    async def pause(self, name: str) -> None:
-        """Pause a job."""
-        await self._command(name, Pause())
-
-    async def resume(self, name: str) -> None:
-        """Resume a job."""
-        await self._command(name, Resume())
-
-    async def cancel(self, run_key: object) -> None:
-        """Ask a run to end."""
-        if not isinstance(run_key, str) or not run_key.isprintable():
-            raise CommandRefusedError(shorten(run_key), "no such run is open")
-        job = run_key[: max(run_key.rfind("@"), run_key.rfind("!"), 0)]
-        try:
-            await self._update(job, Cancel(run_key))
-        except JobNotFoundError:
-            raise CommandRefusedError(run_key, "no such run is open") from None
-
-    async def _command(self, name: object, command: Command) -> str:
-        key = (await self._view(name)).key
-        await self._update(key, command)
-        return key
-
-    async def _update(self, key: str, command: Command) -> None:
-        store = await self.store()
-        now = await store.now()
-        decision = await store.update(key, lambda r: plan_command(r, command, now))
-        self.heed(decision.events)
-
-    # -- questions ---------------------------------------------------------------------------------
-
-    async def _view(self, name: object) -> JobView:
-        """A job by its name, whether it is in the code or was added."""
-        if not is_name(name):
-            raise JobNotFoundError(shorten(name))
-        keys = frozenset({f"{self.name}/{name}", f"{self.added}/{name}"})
-        views = await (await self.store()).jobs(JobQuery(keys=keys))
-        if not views:
-            raise JobNotFoundError(name)
-        return views[0]
+    async def _operations(self) -> Operations:
+        store, home = await self.store(), (self.name, self.added)
+        wait = partial(self._wait_for, self._closings)
+        return Operations(store, self.clock, home=home, wait=wait, tell=self.heed)
 
     async def views(self, *sources: str) -> list[JobView]:
         """All jobs of the application, or of some of its sources."""
-        found: list[JobView] = []
-        for source in sources or (self.name, self.added):
-            after = ""
-            while page := await (await self.store()).jobs(JobQuery(source=source, after=after, limit=_PAGE)):
-                found += page
-                after = page[-1].key
-        return found
+        return [view async for view in (await self._operations()).every_job(*sources)]
 
-    async def history(self, name: object, limit: object) -> Sequence[Attempt]:
-        """The latest attempts."""
-        if isinstance(limit, bool) or not isinstance(limit, int) or not 0 <= limit <= maxsize:
-            raise InvalidJobError("limit", limit, "must be a number that is not negative", hint="such as 20")
-        job = None if name is None else (await self._view(name)).key
-        return await (await self.store()).runs(RunQuery(job=job, limit=limit))
+    async def finished(self, run: object, timeout: timedelta | str | None) -> Attempt:  # noqa: ASYNC109 - a text, too
+        """Wait for a run to end; its last attempt."""
+        limit = None if timeout is None else as_duration("timeout", timeout)
+        return await (await self._operations()).finished(run, timeout=limit)
 
-    async def log(self, attempt: object) -> str:
-        """What an attempt wrote."""
-        if not isinstance(attempt, Attempt):
-            raise InvalidJobError(
-                "attempt", attempt, "is no attempt", hint="one of those that history() gives"
-            )
-        output = await (await self.store()).output(*attempt.key)
-        return output.text if output else ""
+    async def _wait_for(self, closings: int, run: str, duration: timedelta) -> None:
+        """Wait for the end of a run in this process, or until it is time to look for it in the store."""
+        try:
+            await self.clock.wait(duration, self._awaited.setdefault(run, asyncio.Event()))
+        finally:
+            self._awaited.pop(run, None)
+        if closings != self._closings:
+            raise AppStateError(self.name, "it was stopped while a run was waited for")
 
-    async def why(self, name: str, at: datetime | None, kinds: frozenset[str]) -> Why:
-        """What is to be said about a job, at an instant."""
-        if at is not None:
-            check_aware(at)
-        view, store = await self._view(name), await self.store()
-        since = None if at is None else look_back(at)
-        runs = await store.runs(RunQuery(job=view.key, since=since, limit=_MOST_RUNS)) if at else ()
-        skips = await store.skips(view.key) if at else ()
-        revision, now = await store.revision(view.key.partition("/")[0]), await store.now()
-        return foresee(view, runs, skips, kinds=kinds, now=now, at=at, revision=revision)
+    def note_ends(self, events: Sequence[Event]) -> None:
+        """Wake those who wait for runs that have ended here."""
+        for event in events if self._awaited else ():
+            if event.what is Happening.ENDED and event.run_key in self._awaited:
+                self._awaited[event.run_key].set()
 
 
 def _heed_not(_: Sequence[Event]) -> None:

@@ -12,16 +12,8 @@ from __future__ import annotations
 
 import asyncio
 import inspect
-from collections.abc import (
-    AsyncIterable,
-    Awaitable,
-    Callable,
-    Coroutine,
-    Iterable,
-    Mapping,
-    Sequence,
-)
-from datetime import datetime
+from collections.abc import AsyncIterable, Awaitable, Callable, Coroutine, Iterable, Mapping, Sequence
+from datetime import datetime, timedelta
 from types import TracebackType
 from typing import Any, Self, TypeVar, Unpack
 
@@ -34,10 +26,11 @@ from foliot.app.status import JobStatus, status_of
 from foliot.app.thread import EngineThread, LoopThread, as_coroutine, closing_if_refused
 from foliot.clock import SystemClock
 from foliot.engine.listeners import check_monitor
-from foliot.errors import AppStateError, InvalidJobError, InvalidPolicyError
+from foliot.errors import AppStateError, CommandRefusedError, InvalidJobError, InvalidPolicyError
 from foliot.model.attempt import Attempt
 from foliot.model.decision import Event
 from foliot.model.job import Action, Job
+from foliot.operations import Operations
 from foliot.protocols import Clock
 from foliot.schedules import Every, Schedule
 from foliot.why import Why
@@ -156,9 +149,7 @@ class Foliot:
         await self.schedule_many([(name, rule, action, payload)], **options)
 
     async def schedule_many(
-        self,
-        jobs: Iterable[Scheduled] | AsyncIterable[Scheduled],
-        **options: Unpack[JobOptions],
+        self, jobs: Iterable[Scheduled] | AsyncIterable[Scheduled], **options: Unpack[JobOptions]
     ) -> int:
         """Add or change many jobs, in batches; how many. A batch is taken whole or not at all."""
         count, template = 0, Template(self._core.added, options)
@@ -189,27 +180,34 @@ class Foliot:
 
     async def trigger(self, name: str, *, request: str | None = None) -> str:
         """Run a job now, beside its schedule; the key of the run. The same `request` again runs it once."""
-        return await self._call(self._core.trigger(name, request))
+        effect = await self._ask(lambda ops: ops.trigger(name, request=request))
+        if effect.is_served:
+            raise CommandRefusedError(effect.job, f"{effect.run} has run already")
+        return effect.run
 
-    async def pause(self, name: str) -> None:
+    async def finished(self, run_key: str, *, timeout: timedelta | str | None = None) -> Attempt:  # noqa: ASYNC109
+        """Wait for a run to end, wherever it runs; its last attempt. WaitTimeoutError if it takes longer."""
+        return await self._call(self._core.finished(run_key, timeout))
+
+    async def pause(self, name: str, *, reason: str = "") -> None:
         """Let a job rest until it is resumed; it survives restarts. What runs goes on."""
-        await self._call(self._core.pause(name))
+        await self._ask(lambda ops: ops.pause(name, reason=reason))
 
     async def resume(self, name: str) -> None:
         """End a pause. What was missed meanwhile is not caught up."""
-        await self._call(self._core.resume(name))
+        await self._ask(lambda ops: ops.resume(name))
 
     async def cancel(self, run_key: str) -> None:
         """Ask a run to end, wherever it runs."""
-        await self._call(self._core.cancel(run_key))
+        await self._ask(lambda ops: ops.cancel(run_key))
 
     async def history(self, name: str | None = None, *, limit: int = 20) -> Sequence[Attempt]:
         """The latest attempts, of one job or of all, newest first."""
-        return await self._call(self._core.history(name, limit))
+        return await self._ask(lambda ops: ops.history(name, limit))
 
     async def log(self, attempt: Attempt) -> str:
         """What an attempt told its `run.log`."""
-        return await self._call(self._core.log(attempt))
+        return await self._ask(lambda ops: ops.log(attempt))
 
     async def jobs(self) -> list[JobStatus]:
         """All jobs of this application, with what is next for them and what is wrong with them."""
@@ -218,7 +216,10 @@ class Foliot:
 
     async def why(self, name: str, at: datetime | None = None) -> Why:
         """Why a job runs, ran or did not run at an instant; without one, what is next."""
-        return await self._call(self._core.why(name, at, frozenset(self._registry.functions)))
+        return await self._ask(lambda ops: ops.why(name, at, frozenset(self._registry.functions)))
+
+    async def _ask(self, question: Callable[[Operations], Awaitable[T]]) -> T:
+        return await self._call(self._core.ask(question))
 
     @property
     def store(self) -> str:

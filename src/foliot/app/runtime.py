@@ -239,12 +239,13 @@ async def _until(future: concurrent.futures.Future[None]) -> bool:
 
 
 class _Tell:
-    """Tells the program's own listeners."""
+    """Tells the program's own listeners, and those who wait for a run."""
 
     def __init__(self, core: Core) -> None:
         self._core = core
 
     def on_events(self, events: Sequence[Event]) -> None:
+        self._core.note_ends(events)
         for listener in tuple(self._core.listeners):
             tell_listener(listener, partial(_tell_each, listener, events))
 

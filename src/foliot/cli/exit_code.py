@@ -5,6 +5,7 @@ from __future__ import annotations
 from enum import IntEnum
 
 from foliot.errors import (
+    AmbiguousNameError,
     ConfigInvalidError,
     ConfigNotFoundError,
     CronCalculationError,
@@ -36,6 +37,7 @@ class ExitCode(IntEnum):
 
 
 _CODES: dict[type[FoliotError], ExitCode] = {
+    AmbiguousNameError: ExitCode.USAGE,
     CronExpressionInvalidError: ExitCode.INVALID,
     CronCalculationError: ExitCode.INVALID,
     InvalidTimezoneError: ExitCode.INVALID,

@@ -8,9 +8,9 @@ from datetime import UTC, datetime
 import click
 
 from foliot.cli.cron_report import HEADINGS, LEGEND, occurrence_facts, occurrence_rows, occurrences_after
-from foliot.cli.exit_code import ExitCode
 from foliot.cli.group import epilog, make_group
 from foliot.cli.job_command import backfill, pause, resume, trigger
+from foliot.cli.job_occurrences import occurrences
 from foliot.cli.job_report import (
     COLUMNS,
     job_facts,
@@ -22,15 +22,14 @@ from foliot.cli.job_report import (
     whole_facts,
 )
 from foliot.cli.moment import both, in_zone, read_time, zone_of
-from foliot.cli.output import labelled, visible, wrapped, write, write_json
-from foliot.cli.session import EVERYTHING, Session, job_argument, takes_store
+from foliot.cli.output import say, visible, wrapped, write, write_json
+from foliot.cli.session import Session, job_argument, takes_store
 from foliot.cli.source import source_facts
 from foliot.cli.table import Column, write_facts, write_rows
 from foliot.model.state import Record
 from foliot.model.view import SourceView
-from foliot.protocols import JobQuery, JobView, RunQuery
-from foliot.why import Verdict, Why, look_back
-from foliot.why import explain as foresee
+from foliot.operations import EVERYTHING
+from foliot.why import Verdict, Why
 
 _MOST_OCCURRENCES = 10_000
 _MOST_SKIPS = 100
@@ -45,7 +44,7 @@ job = make_group(
 foliot job why billing/refresh --at 2026-11-15T07:00
 foliot job trigger refresh --wait""",
 )
-for command in (pause, resume, trigger, backfill):
+for command in (occurrences, pause, resume, trigger, backfill):
     job.add_command(command)
 
 
@@ -64,22 +63,19 @@ for command in (pause, resume, trigger, backfill):
 @takes_store
 async def list_jobs(  # noqa: PLR0913 - one argument for each option
     session: Session, *, source: str | None, removed: bool, after: str, limit: int, as_json: bool
-) -> ExitCode:
+) -> None:
     """List jobs in the order of their keys: how they are, when they run next, when they ran last."""
-    query = JobQuery(source=source, with_removed=removed, after=after, limit=limit + 1)
-    views = await session.store.jobs(query)
-    shown, more = views[:limit], len(views) > limit
+    shown, following = await session.ops.jobs(source, with_removed=removed, after=after, limit=limit)
     if as_json:
-        write_json({"jobs": [job_facts(view) for view in shown], "next": shown[-1].key if more else None})
+        write_json({"jobs": [job_facts(view) for view in shown], "next": following})
     elif not shown:
         write("No jobs.", sys.stdout)
     else:
         write_rows(COLUMNS, [job_row(view, session.now) for view in shown])
-        if more:
-            write(labelled("note", f"there are more: --after {shown[-1].key}", sys.stderr), sys.stderr)
+        if following:
+            say("note", f"there are more: --after {following}", sys.stderr)
         if not any(view.until > session.now for view in await session.store.nodes()):
-            write(labelled("note", "nobody is there to run them: no node lives", sys.stderr), sys.stderr)
-    return ExitCode.OK
+            say("note", "nobody is there to run them: no node lives", sys.stderr)
 
 
 @job.command(
@@ -89,18 +85,17 @@ async def list_jobs(  # noqa: PLR0913 - one argument for each option
 )
 @job_argument
 @takes_store
-async def show(session: Session, *, job: str, as_json: bool) -> ExitCode:
+async def show(session: Session, *, job: str, as_json: bool) -> None:
     """Show all that is known of JOB: its definition, its state, its open runs.
 
     Of its policies those are shown that differ from the defaults of jobs in code.
     """
-    view = await session.find(job, with_removed=True)
-    skips, source = await session.store.skips(view.key, _MOST_SKIPS), await _source_of(session, view)
+    view = await session.ops.find(job, with_removed=True)
+    skips, source = await session.store.skips(view.key, _MOST_SKIPS), await session.ops.source_of(view)
     if as_json:
         write_json(whole_facts(view, skips) | {"source": source_facts(source)})
     else:
         write_facts(told(view, source, skips, session.now))
-    return ExitCode.OK
 
 
 @job.command(
@@ -114,12 +109,12 @@ async def show(session: Session, *, job: str, as_json: bool) -> ExitCode:
     help="How many occurrences to show.",
 )  # fmt: skip
 @takes_store
-async def show_next(session: Session, *, job: str, count: int, as_json: bool) -> ExitCode:
+async def show_next(session: Session, *, job: str, count: int, as_json: bool) -> None:
     """Show the next occurrences of JOB: the wall time of its zone, UTC, and the wait.
 
     What keeps them from running, if anything does, is told with them.
     """
-    record = await session.record(job)
+    record = await session.ops.usable(job)
     until = record.job.repeat_until
     occurrences = [
         (at, utc)
@@ -131,7 +126,7 @@ async def show_next(session: Session, *, job: str, count: int, as_json: bool) ->
         facts = [occurrence_facts(occurrence, session.now) for occurrence in occurrences]
         schedule = str(record.job.schedule)
         write_json({"job": record.job.key, "schedule": schedule, "occurrences": facts, "notes": notes})
-        return ExitCode.OK
+        return
     if occurrences:
         rows = occurrence_rows(occurrences, session.now)
         write_rows([Column(h.upper(), int(h == "note")) for h in HEADINGS], rows)
@@ -140,8 +135,7 @@ async def show_next(session: Session, *, job: str, count: int, as_json: bool) ->
     else:
         write("No occurrence is left.", sys.stdout)
     for note in notes:
-        write(labelled("note", note, sys.stdout), sys.stdout)
-    return ExitCode.OK
+        say("note", note)
 
 
 async def _obstacles(session: Session, record: Record) -> list[str]:
@@ -151,7 +145,7 @@ async def _obstacles(session: Session, record: Record) -> list[str]:
         found.append(f"it is paused since {both(record.state.paused_at, session.now)}")
     if not record.job.enabled:
         found.append("its definition switches it off")
-    if not await session.servants(record):
+    if not await session.ops.servants(record.job):
         queue, kind = record.job.queue, record.job.action.kind
         found.append(f"no node that lives serves the queue {queue} and runs {kind}")
     return found
@@ -168,39 +162,26 @@ async def _obstacles(session: Session, record: Record) -> list[str]:
     help="What of this time (ISO 8601; without an offset in the job's zone)?  [default: what is next]",
 )  # fmt: skip
 @takes_store
-async def why(session: Session, *, job: str, at: datetime | None, as_json: bool) -> ExitCode:
+async def why(session: Session, *, job: str, at: datetime | None, as_json: bool) -> None:
     """Tell why JOB will run, or ran, or was skipped, or will not run.
 
     Any time can be asked about, past or future.
     """
-    view = await session.find(job, with_removed=True)
-    instant = None
-    if at is not None:
-        instant = in_zone(at, zone_of(view.record.job.schedule) if view.record else UTC)
-    since = None if instant is None else look_back(instant)
-    runs = await session.store.runs(RunQuery(job=view.key, since=since, limit=EVERYTHING)) if since else ()
-    skips = await session.store.skips(view.key) if since else ()
-    source = await _source_of(session, view)
-    answer = foresee(view, runs, skips, kinds=None, now=session.now, at=instant, revision=source.revision)
+    view = await session.ops.find(job, with_removed=True)
+    zone = zone_of(view.record.job.schedule) if view.record else UTC
+    instant = None if at is None else in_zone(at, zone)
+    answer, source = await session.ops.why(view, instant), await session.ops.source_of(view)
     is_open = instant is None or instant > session.now
     notes = await _obstacles(session, view.record) if view.record and is_open and next_at(view) else []
     if as_json:
         facts = {**answer._asdict(), "text": str(answer), "revision_since": source.reconciled_at}
         write_json({"job": view.key, "asked": instant, **facts, "state": state_of(view), "notes": notes})
-        return ExitCode.OK
+        return
     write(wrapped(visible(f"{view.key}: {answer}"), sys.stdout, 2), sys.stdout)
     if answer.rule is not None:
-        write(labelled("rule", _rule_words(answer, source, session.now), sys.stdout), sys.stdout)
+        say("rule", _rule_words(answer, source, session.now))
     for note in notes:
-        write(labelled("note", note, sys.stdout), sys.stdout)
-    return ExitCode.OK
-
-
-async def _source_of(session: Session, view: JobView) -> SourceView:
-    """What is known of the source of a job."""
-    name = view.key.partition("/")[0]
-    known = [source for source in await session.store.sources() if source.source == name]
-    return known[0] if known else SourceView(name)
+        say("note", note)
 
 
 def _rule_words(answer: Why, source: SourceView, now: datetime) -> str:

@@ -7,7 +7,6 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from foliot.app.declaration import is_marker
-from foliot.cli.exit_code import ExitCode
 from foliot.cli.group import epilog, make_group
 from foliot.cli.moment import relative, span
 from foliot.cli.output import labelled, write, write_json
@@ -45,7 +44,7 @@ _COLOURS = {"alive": "green", "draining": "yellow", "silent": "red"}
     name="list", short_help="List nodes.", epilog=epilog("foliot node list\nfoliot node list -o json")
 )
 @takes_store
-async def list_nodes(session: Session, *, as_json: bool) -> ExitCode:
+async def list_nodes(session: Session, *, as_json: bool) -> None:
     """List the nodes of a store: where they run, whether they live, what they hold, what they serve.
 
     A node whose lease has run out is silent: it is buried when another node notices, and what it holds is
@@ -58,14 +57,13 @@ async def list_nodes(session: Session, *, as_json: bool) -> ExitCode:
     if as_json:
         facts = [node_facts(view, session.now) for view in views]
         write_json({"nodes": facts, "unserved": [unserved._asdict() for unserved in waiting]})
-        return ExitCode.OK
+        return
     if views:
         write_rows(COLUMNS, [_row(view, session.now) for view in views])
     else:
         write("No nodes.", sys.stdout)
     for unserved in waiting:
         write(labelled("warning", unserved.told(session.now), sys.stdout), sys.stdout)
-    return ExitCode.OK
 
 
 def _row(view: NodeView, now: datetime) -> Row:

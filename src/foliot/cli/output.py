@@ -56,6 +56,12 @@ def write_part(text: str, stream: TextIO | None) -> bool:
     return True
 
 
+def say(word: str, text: str, stream: TextIO | None = None) -> None:
+    """A sentence with a word before it, such as `ok` or `note`; on stdout, if nothing else is said."""
+    to = stream or sys.stdout
+    write(labelled(word, text, to), to)
+
+
 def write_json(document: Mapping[str, Any]) -> None:
     """One JSON document on stdout. It is pure ASCII, so no encoding and no terminal can mind it."""
     write(json.dumps(_json_safe(document), indent=2), sys.stdout)

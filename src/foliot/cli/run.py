@@ -1,46 +1,44 @@
-"""`foliot run list | show | logs | cancel`: what became of occurrences and requests."""
+"""`foliot run list | show | logs | cancel | rerun`: what became of occurrences and requests."""
 
 from __future__ import annotations
 
 import sys
 from datetime import timedelta
+from typing import Any
 
 import click
 
 from foliot.cli.exit_code import ExitCode
 from foliot.cli.group import epilog, make_group
 from foliot.cli.moment import read_duration
-from foliot.cli.output import labelled, write, write_json, write_part
-from foliot.cli.run_logs import Growth, Screen, shown_line
+from foliot.cli.output import say, write, write_json
+from foliot.cli.request import check_request, dry_run_option, see_through, takes_request, tell
+from foliot.cli.run_logs import Screen, chosen, follow, shown_line
 from foliot.cli.run_report import (
     ATTEMPT_COLUMNS,
     COLUMNS,
     attempt_facts,
     attempt_row,
     attempts_rows,
-    ending_of,
     error_of,
     told,
 )
-from foliot.cli.session import EVERYTHING, Session, complete_job, takes_store
+from foliot.cli.session import Session, complete_job, takes_store
 from foliot.cli.table import write_facts, write_rows
-from foliot.engine.plan_command import Cancel
-from foliot.errors import CommandRefusedError, RunNotFoundError
 from foliot.model.attempt import Attempt, AttemptState, Outcome
-from foliot.protocols import RunQuery
+from foliot.operations import EVERYTHING
 
 run = make_group(
     "run",
-    "See runs and what they wrote, and cancel them.",
-    """See runs and what they wrote, and cancel them.
+    "See runs and what they wrote; cancel and repeat them.",
+    """See runs and what they wrote; cancel and repeat them.
 
     RUN is a run's key, such as billing/refresh@2026-11-15T07:00:00Z; the source may be left out if no
-    other job has that name.""",
+    other job has that name. A job's name alone means its latest run.""",
     """foliot run list --job refresh
 foliot run logs billing/refresh@2026-11-15T07:00:00Z
 foliot run cancel billing/refresh!deploy-118""",
 )
-_LOOK_EVERY = timedelta(milliseconds=500)
 _run_argument = click.argument("run", metavar="RUN")
 
 
@@ -69,26 +67,24 @@ async def list_runs(  # noqa: PLR0913 - one argument for each option
     since: timedelta | None,
     limit: int,
     as_json: bool,
-) -> ExitCode:
+) -> None:
     """List the attempts at runs, newest first.
 
     A run that was tried again has a line for each attempt.
     """
-    query = RunQuery(
-        job=None if job is None else (await session.find(job, with_removed=True)).key,
+    attempts = await session.ops.attempts(
+        None if job is None else (await session.ops.find(job, with_removed=True)).key,
         outcome=None if outcome is None else Outcome(outcome),
         is_open=True if is_open else None,
         since=None if since is None else session.now - since,
         limit=limit,
     )
-    attempts = await session.store.runs(query)
     if as_json:
         write_json({"attempts": [attempt_facts(attempt) for attempt in attempts]})
     elif not attempts:
         write("No runs.", sys.stdout)
     else:
         write_rows(COLUMNS, [attempt_row(attempt, session.now) for attempt in attempts])
-    return ExitCode.OK
 
 
 @run.command(
@@ -98,20 +94,19 @@ async def list_runs(  # noqa: PLR0913 - one argument for each option
 )
 @_run_argument
 @takes_store
-async def show(session: Session, *, run: str, as_json: bool) -> ExitCode:
+async def show(session: Session, *, run: str, as_json: bool) -> None:
     """Show RUN: why it is, how it stands, and each of its attempts."""
-    attempts = await session.attempts(run)
+    attempts = await session.ops.run(run)
     if as_json:
         facts = {"run": attempts[-1].run_key, "job": attempts[-1].job, "outcome": attempts[-1].outcome}
         write_json({**facts, "attempts": [attempt_facts(attempt) for attempt in attempts]})
-        return ExitCode.OK
+        return
     write_facts(told(attempts, session.now))
     write("", sys.stdout)
     write_rows(ATTEMPT_COLUMNS, attempts_rows(attempts, session.now))
     _, *trace = (error_of(attempts) or "").splitlines() or [""]
     if trace:
         write("\n".join(["", *map(shown_line, trace)]), sys.stdout)
-    return ExitCode.OK
 
 
 @run.command(
@@ -131,72 +126,46 @@ async def show(session: Session, *, run: str, as_json: bool) -> ExitCode:
     metavar="N",
     help="Of this attempt.  [default: the last that has started; with --follow the last]",
 )
-@click.option("-f", "--follow", is_flag=True, help="Go on until the attempt ends; exit with 8 if it fails.")
+@click.option(
+    "-f",
+    "--follow",
+    "is_followed",
+    is_flag=True,
+    help="Go on until the attempt ends; exit with 8 if it fails.",
+)
 @click.option("--raw", is_flag=True, help="Print what was written as it is, escape sequences included.")
 @takes_store
 async def logs(  # noqa: PLR0913 - one argument for each option
-    session: Session, *, run: str, number: int | None, follow: bool, raw: bool, as_json: bool
+    session: Session, *, run: str, number: int | None, is_followed: bool, raw: bool, as_json: bool
 ) -> ExitCode:
     """Print what RUN wrote.
 
     Characters that would steer a terminal are shown as escapes, unless --raw is given, also into a file or
     a pipe. Of very much the beginning and the end are kept, and the gap is told.
     """
-    if follow and as_json:
+    if is_followed and as_json:
         raise click.UsageError("--follow prints text, and no JSON", click.get_current_context())
-    attempts = await session.attempts(run)
-    if follow:
-        return await _follow(session, _chosen(attempts, run, number), Screen(is_raw=raw))
-    attempt = _chosen(_started(attempts) if number is None else attempts, run, number)
+    attempts = await session.ops.run(run)
+    if is_followed:
+        number = chosen(attempts, run, number).number
+        last = await follow(session, attempts[-1].run_key, number, Screen(is_raw=raw))
+        return ExitCode.OK if last is None or last.outcome is Outcome.SUCCEEDED else ExitCode.RUN_FAILED
+    attempt = chosen(_started(attempts) if number is None else attempts, run, number)
     output = await session.store.output(*attempt.key)
     if as_json:
         facts = {"text": output.text if output else "", "dropped": output.dropped if output else 0}
         write_json({"run": attempt.run_key, "attempt": attempt.number, **facts})
     elif output is None or not output.text:
         so_far = " so far" if attempt.is_open else ""
-        note = f"attempt {attempt.number} wrote nothing{so_far}"
-        write(labelled("note", note, sys.stderr), sys.stderr)
+        say("note", f"attempt {attempt.number} wrote nothing{so_far}", sys.stderr)
     else:
         write(Screen(is_raw=raw).fit(output.text.removesuffix("\n")), sys.stdout)
     return ExitCode.OK
 
 
-async def _follow(session: Session, attempt: Attempt, screen: Screen) -> ExitCode:
-    """Print what comes until the attempt has ended, or nobody reads any more."""
-    growth, last, key = Growth(), "", attempt.key
-    if attempt.state is AttemptState.PENDING:
-        write(labelled("note", f"attempt {attempt.number} has not started yet", sys.stderr), sys.stderr)
-    while True:
-        # In this order: what an attempt wrote is stored before its end is.
-        attempt = _chosen(await session.attempts(attempt.run_key), attempt.run_key, attempt.number)
-        if part := growth.new_part(await session.store.output(*key)):
-            last = part[-1]
-            if not write_part(screen.fit(part), sys.stdout):
-                return ExitCode.OK
-        if not attempt.is_open:
-            break
-        await session.clock.wait(_LOOK_EVERY)
-    if last not in ("", "\n"):
-        write("", sys.stdout)
-    is_well = attempt.outcome is Outcome.SUCCEEDED
-    text = f"attempt {attempt.number} {ending_of(attempt)}"
-    write(labelled("ok" if is_well else "error", text, sys.stderr), sys.stderr)
-    return ExitCode.OK if is_well else ExitCode.RUN_FAILED
-
-
 def _started(attempts: list[Attempt]) -> list[Attempt]:
     """Those that have written, or may have; all if none has started."""
     return [attempt for attempt in attempts if attempt.state is not AttemptState.PENDING] or attempts
-
-
-def _chosen(attempts: list[Attempt], run: str, number: int | None) -> Attempt:
-    if number is None:
-        return attempts[-1]
-    for attempt in attempts:
-        if attempt.number == number:
-            return attempt
-    known = ", ".join(str(attempt.number) for attempt in attempts)
-    raise RunNotFoundError(run, attempt=number, hint=f"its attempts are {known}")
 
 
 @run.command(
@@ -205,21 +174,35 @@ def _chosen(attempts: list[Attempt], run: str, number: int | None) -> Attempt:
     epilog=epilog("foliot run cancel billing/refresh@2026-11-15T07:00:00Z"),
 )
 @_run_argument
+@dry_run_option
 @takes_store
-async def cancel(session: Session, *, run: str, as_json: bool) -> ExitCode:
+async def cancel(session: Session, *, run: str, dry_run: bool, as_json: bool) -> None:
     """Ask RUN to end. One that waits never starts; one that runs is asked to stop.
 
     It is not tried again.
     """
-    attempts = await session.attempts(run)
-    last = attempts[-1]
-    if not last.is_open:
-        raise CommandRefusedError(last.run_key, f"the run has ended: {last.outcome}")
-    decision = await session.command(last.job, Cancel(last.run_key))
-    state = next((a.state for a in decision.attempts if a.key == last.key), last.state)
-    if as_json:
-        write_json({"run": last.run_key, "attempt": last.number, "state": state})
-    else:
-        words = "is asked to end" if last.is_running else "will not start"
-        write(labelled("ok", f"{last.run_key} {words}", sys.stdout), sys.stdout)
-    return ExitCode.OK
+    effect = await session.ops.cancel(run, dry_run=dry_run)
+    attempt = effect.attempt
+    facts = {} if attempt is None else {"attempt": attempt.number, "state": attempt.state}
+    tell(effect, {"run": effect.run, **facts}, as_json=as_json)
+
+
+@run.command(
+    name="rerun",
+    short_help="Repeat a run.",
+    epilog=epilog("foliot run rerun billing/refresh@2026-11-15T07:00:00Z\nfoliot run rerun refresh --follow"),
+)
+@_run_argument
+@takes_request
+@takes_store
+async def rerun(
+    session: Session, *, run: str, request: str | None, dry_run: bool, as_json: bool, **end: Any
+) -> int:
+    """Repeat RUN, which has ended: its job runs once more, now, as foliot job trigger has it.
+
+    The new run has a key of its own, and its reason names the run that it repeats. To try an occurrence
+    again under its own key, see foliot job backfill --which failed.
+    """
+    check_request(**end, as_json=as_json)
+    effect = await session.ops.rerun(run, request=request, dry_run=dry_run)
+    return await see_through(session, effect, **end, as_json=as_json)

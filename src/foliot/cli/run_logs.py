@@ -7,8 +7,18 @@ moves, and what was shown already must not be shown again.
 
 from __future__ import annotations
 
-from foliot.cli.output import visible
+import sys
+from collections.abc import Callable
+from datetime import timedelta
+
+from foliot.cli.output import say, visible, write, write_part
+from foliot.cli.run_report import ending_of
+from foliot.cli.session import Session
+from foliot.errors import RunNotFoundError, WaitTimeoutError
+from foliot.model.attempt import Attempt, AttemptState, Outcome
 from foliot.protocols import Output
+
+_LOOK_EVERY = timedelta(milliseconds=500)
 
 
 class Growth:
@@ -64,3 +74,62 @@ class Screen:
 def shown_line(line: str) -> str:
     """A line with everything escaped that could steer a terminal. Tabs stay: they harm nobody."""
     return "\t".join(map(visible, line.removesuffix("\r").split("\t")))
+
+
+async def follow(
+    session: Session, run: str, number: int | None, screen: Screen, limit: timedelta | None = None
+) -> Attempt | None:
+    """Print what an attempt writes until it has ended; without a number, each one until the run has ended.
+
+    The last attempt that was followed is the answer; None: the reader is gone.
+    """
+    clock = session.ops.clock
+    begin = clock.monotonic()
+
+    def check_time(attempt: Attempt) -> None:
+        if limit is not None and timedelta(seconds=clock.monotonic() - begin) >= limit:
+            raise WaitTimeoutError(run, limit, attempt.state)
+
+    attempt = chosen(await session.ops.run(run), run, number)
+    while (ended := await _follow_one(session, attempt, screen, check_time)) and number is None:
+        later = [a for a in await session.ops.run(run) if a.number > ended.number]
+        if not later:
+            break
+        attempt = later[0]
+    return ended
+
+
+async def _follow_one(
+    session: Session, attempt: Attempt, screen: Screen, check_time: Callable[[Attempt], None]
+) -> Attempt | None:
+    ops, growth, last = session.ops, Growth(), ""
+    if attempt.state is AttemptState.PENDING:
+        say("note", f"attempt {attempt.number} has not started yet", sys.stderr)
+    while True:
+        # In this order: what an attempt wrote is stored before its end is.
+        newest = await ops.last(attempt.job, attempt.run_key)
+        is_newest = newest is not None and newest.number == attempt.number
+        run = [newest] if newest and is_newest else await ops.run(attempt.run_key)
+        attempt = chosen(run, attempt.run_key, attempt.number)
+        if part := growth.new_part(await session.store.output(*attempt.key)):
+            last = part[-1]
+            if not write_part(screen.fit(part), sys.stdout):
+                return None
+        if not attempt.is_open:
+            break
+        check_time(attempt)
+        await ops.clock.wait(_LOOK_EVERY)
+    if last not in ("", "\n"):
+        write("", sys.stdout)
+    is_well = attempt.outcome is Outcome.SUCCEEDED
+    say("ok" if is_well else "error", f"attempt {attempt.number} {ending_of(attempt)}", sys.stderr)
+    return attempt
+
+
+def chosen(attempts: list[Attempt], run: str, number: int | None) -> Attempt:
+    """One of the attempts of a run; without a number, the last."""
+    for attempt in attempts if number else attempts[-1:]:
+        if number in (None, attempt.number):
+            return attempt
+    known = ", ".join(str(attempt.number) for attempt in attempts)
+    raise RunNotFoundError(run, attempt=number, hint=f"its attempts are {known}")

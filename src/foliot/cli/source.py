@@ -10,7 +10,6 @@ from typing import Any
 
 import click
 
-from foliot.cli.exit_code import ExitCode
 from foliot.cli.group import epilog, make_group
 from foliot.cli.moment import relative
 from foliot.cli.output import labelled, write, write_json
@@ -42,7 +41,7 @@ COLUMNS = (
     name="list", short_help="List sources.", epilog=epilog("foliot source list\nfoliot source list -o json")
 )
 @takes_store
-async def list_sources(session: Session, *, as_json: bool) -> ExitCode:
+async def list_sources(session: Session, *, as_json: bool) -> None:
     """List the sources that a store knows: how many jobs each declares, and at which revision since when.
 
     Of a source that a program reads again and again, the status tells how the last reading went. A
@@ -57,7 +56,6 @@ async def list_sources(session: Session, *, as_json: bool) -> ExitCode:
         write_rows(COLUMNS, [_row(view, session.now) for view in views])
         for view in views:
             _tell_trouble(view, session.now)
-    return ExitCode.OK
 
 
 @source.command(
@@ -68,7 +66,7 @@ async def list_sources(session: Session, *, as_json: bool) -> ExitCode:
 @click.argument("name", metavar="SOURCE")
 @click.option("--force", is_flag=True, help="Also if a node that lives serves it.")
 @takes_store
-async def remove_source(session: Session, *, as_json: bool, name: str, force: bool) -> ExitCode:
+async def remove_source(session: Session, *, as_json: bool, name: str, force: bool) -> None:
     """Remove a source that nobody serves any more: an application, or a repository that was followed.
 
     Its jobs are removed as if it had declared none: what waits will not start, what runs may end, and their
@@ -78,13 +76,12 @@ async def remove_source(session: Session, *, as_json: bool, name: str, force: bo
     if as_json:
         nodes = [view.node.id for view in removal.nodes]
         write_json({**removal._asdict(), "nodes": nodes})
-        return ExitCode.OK
+        return
     goes_on = f"; {removal.running} of their runs may end" if removal.running else ""
     write(labelled("ok", f"{name} is removed, with {removal.jobs} job(s){goes_on}", sys.stdout), sys.stdout)
     if removal.nodes:
         again = f"it will be declared again by whoever serves it: {where(removal.nodes)}"
         write(labelled("warning", again, sys.stdout), sys.stdout)
-    return ExitCode.OK
 
 
 def _row(view: SourceView, now: datetime) -> Row:

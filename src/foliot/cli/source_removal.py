@@ -11,11 +11,11 @@ from collections.abc import Sequence
 from typing import NamedTuple
 from uuid import uuid4
 
-from foliot.cli.session import EVERYTHING, Session
+from foliot.cli.session import Session
 from foliot.engine.reconciler import names_of, reconcile
 from foliot.errors import SourceNotFoundError, StaleRevisionError, StoreError
 from foliot.model.view import NodeView
-from foliot.protocols import RunQuery, Snapshot
+from foliot.protocols import Snapshot
 
 _ADDED = ".added"  # what an application schedules while it runs is a source of its own
 
@@ -50,7 +50,7 @@ async def remove(session: Session, source: str, *, force: bool) -> Removal:
         await reconcile(store, source, Snapshot(revision, ()), session.now, base=base)
     if not await store.forget_source(source, revision):
         raise StaleRevisionError(source, revision, await store.revision(source))
-    attempts = await store.runs(RunQuery(is_open=True, limit=EVERYTHING))
+    attempts = await session.ops.attempts(is_open=True)
     running = sum(a.is_running and a.job.startswith(f"{source}/") for a in attempts)
     return Removal(source, len(names), running, serving)
 

@@ -15,7 +15,6 @@ from foliot.cli.session import LEASE, Session, checked_schema, opened, output_op
 from foliot.clock import SystemClock
 from foliot.errors import StoreError, StoreUnavailableError
 from foliot.model.view import Schema
-from foliot.protocols import JobQuery
 from foliot.wiring import flaws_of, open_store, schema_of
 
 store = make_group(
@@ -90,7 +89,7 @@ async def _look(url: str, findings: list[Finding]) -> dict[str, Any]:
 
 
 async def _look_for_damage(session: Session, findings: list[Finding]) -> None:
-    async for view in session.pages(JobQuery(with_removed=True)):
+    async for view in session.ops.every_job(with_removed=True):
         if view.damage is not None or view.record is None:
             message = f"{view.key} cannot be read: {view.damage}"
             findings.append(Finding("damaged_job", "error", message))

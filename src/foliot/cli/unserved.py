@@ -7,8 +7,9 @@ from datetime import datetime
 from typing import NamedTuple
 
 from foliot.cli.moment import relative
-from foliot.cli.session import Session, can_start
+from foliot.cli.session import Session
 from foliot.model.view import NodeView
+from foliot.operations import can_start
 
 
 class Unserved(NamedTuple):

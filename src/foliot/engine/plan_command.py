@@ -11,10 +11,12 @@ from foliot.engine.draft import Draft
 from foliot.errors import CommandRefusedError
 from foliot.model.attempt import Attempt, AttemptState, Trigger
 from foliot.model.decision import Decision, Happening
+from foliot.model.job import EARLIEST, Job
 from foliot.model.policy import MOST_OPEN
 from foliot.model.state import Record
 
 MOST_BACKFILLED = 1000
+ASKED = "asked for by a person"
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,11 +24,14 @@ class RunNow:
     """Run it once, now, whatever its schedule says. The same request counts once."""
 
     request: str
+    reason: str = ASKED
 
 
 @dataclass(frozen=True, slots=True)
 class Pause:
-    """Let occurrences pass without a run, until resumed. Requests still run."""
+    """Let occurrences pass without a run, until resumed. Requests still run. The event tells the reason."""
+
+    reason: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,13 +50,15 @@ class Cancel:
 class Backfill:
     """Run occurrences of the past. `ran` names those that have run, with their last attempt's number.
 
-    One that has run needs `rerun`: it is then tried again under its own key.
+    One that has run needs `rerun`: it is then tried again under its own key. `only`: run just these of them,
+    whether they have run or not, and leave alone what is open.
     """
 
     first: datetime
     last: datetime
     ran: Mapping[datetime, int] = field(default_factory=dict)
     rerun: bool = False
+    only: frozenset[datetime] | None = None
 
 
 Command = RunNow | Pause | Resume | Cancel | Backfill
@@ -66,7 +73,7 @@ def plan_command(record: Record, command: Command, now: datetime) -> Decision:
         case RunNow():
             _request(draft, command)
         case Pause():
-            _pause(draft)
+            _pause(draft, command)
         case Resume():
             _resume(draft)
         case Cancel():
@@ -85,15 +92,16 @@ def _request(draft: Draft, command: RunNow) -> None:
         _refuse_crowd(draft, 1)
         attempt = Attempt(
             draft.job.key, 1, Trigger.MANUAL, AttemptState.PENDING, draft.now,
-            request=command.request, wake_at=draft.now, reason="asked for by a person",
+            request=command.request, wake_at=draft.now, reason=command.reason,
         )  # fmt: skip
         draft.open_attempt(attempt, Happening.REQUESTED)
 
 
-def _pause(draft: Draft) -> None:
+def _pause(draft: Draft, command: Pause) -> None:
     if draft.state.paused_at is None:
         draft.state = draft.state._replace(paused_at=draft.now)
-        draft.tell(Happening.PAUSED, "paused by a person")
+        why = f": {command.reason}" if command.reason else ""
+        draft.tell(Happening.PAUSED, f"paused by a person{why}")
 
 
 def _resume(draft: Draft) -> None:
@@ -124,12 +132,14 @@ def _cancel(draft: Draft, command: Cancel) -> None:
 
 
 def _backfill(draft: Draft, command: Backfill) -> None:
-    still_open = {attempt.run_key for attempt in draft.open.values()}
+    still_open = {a.scheduled_for for a in draft.open.values() if a.request is None}
     occurrences = _occurrences(draft, command)
+    if command.only is not None:
+        occurrences = [at for at in occurrences if at in command.only and at not in still_open]
     _refuse_crowd(draft, len(occurrences))
     for occurrence in occurrences:
         number = command.ran.get(occurrence, 0) + 1
-        if number > 1 and not command.rerun:
+        if number > 1 and not command.rerun and command.only is None:
             raise CommandRefusedError(
                 draft.job.key,
                 f"{occurrence.isoformat()} has run already",
@@ -139,7 +149,7 @@ def _backfill(draft: Draft, command: Backfill) -> None:
             draft.job.key, number, Trigger.BACKFILL, AttemptState.PENDING, occurrence,
             wake_at=draft.now, reason="asked for by a person, to fill in the past",
         )  # fmt: skip
-        if attempt.run_key in still_open:
+        if occurrence in still_open:
             raise CommandRefusedError(draft.job.key, f"{attempt.run_key} is still open")
         draft.open_attempt(attempt, Happening.REQUESTED)
 
@@ -156,14 +166,18 @@ def _occurrences(draft: Draft, command: Backfill) -> list[datetime]:
         raise CommandRefusedError(
             draft.job.key, "only what is past can be filled in", hint=f"ask for times up to {served}"
         )
-    found = [at for at in (_at_or_after(draft, command.first),) if at is not None and at <= command.last]
-    while found and (following := next_occurrence(draft.job, found[-1])) and following <= command.last:
-        if len(found) >= MOST_BACKFILLED:
-            reason = f"more than {MOST_BACKFILLED} occurrences lie in that time"
-            raise CommandRefusedError(draft.job.key, reason, hint="ask for a shorter time")
-        found.append(following)
+    found = occurrences_between(draft.job, command.first, command.last, MOST_BACKFILLED + 1)
+    if len(found) > MOST_BACKFILLED:
+        reason = f"more than {MOST_BACKFILLED} occurrences lie in that time"
+        raise CommandRefusedError(draft.job.key, reason, hint="ask for a shorter time")
     return found
 
 
-def _at_or_after(draft: Draft, instant: datetime) -> datetime | None:
-    return next_occurrence(draft.job, instant - instant.resolution)
+def occurrences_between(job: Job, first: datetime, last: datetime, most: int) -> list[datetime]:
+    """The occurrences of a time, both ends included, at most so many."""
+    found: list[datetime] = []
+    at = next_occurrence(job, max(first, EARLIEST) - first.resolution)
+    while at is not None and at <= last and len(found) < most:
+        found.append(at)
+        at = next_occurrence(job, at)
+    return found

@@ -28,12 +28,12 @@ from foliot.app.registry import Registry
 from foliot.app.runtime import Runtime
 from foliot.clock import wait_on_loop
 from foliot.engine.settings import Settings
-from foliot.errors import AppStateError, InvalidScheduleError, JobNotFoundError, NaiveInstantError
+from foliot.errors import AppStateError, InvalidScheduleError, NaiveInstantError
 from foliot.executors.python import Function, PythonExecutor
 from foliot.executors.threads import ThreadCrew
 from foliot.model.attempt import Attempt, Outcome
 from foliot.model.decision import Event, Happening
-from foliot.protocols import Claimed, JobQuery, Result
+from foliot.protocols import Claimed, Result
 from foliot.schedules.duration import parse_duration
 from foliot.stores.memory import MemoryStore
 from foliot.testing.step_loop import StepLoop, at_once
@@ -149,18 +149,12 @@ class Stepper:
 
     def next(self, name: str) -> datetime | None:
         """When a job is to run next."""
-        return self._loop.complete(self._next(name))
-
-    async def _next(self, name: str) -> datetime | None:
-        keys = frozenset({f"{self._core.name}/{name}", f"{self._core.added}/{name}"})
-        views = await (await self._core.store()).jobs(JobQuery(keys=keys))
-        for view in views:
-            return None if view.record is None else view.record.state.next_at
-        raise JobNotFoundError(name)
+        view = self._loop.complete(self._core.ask(lambda ops: ops.find(name)))
+        return None if view.record is None else view.record.state.next_at
 
     def runs(self, name: str | None = None) -> list[Attempt]:
         """All attempts of a job, or of all jobs, oldest first. In a block, nothing is forgotten."""
-        return list(self._loop.complete(self._core.history(name, _ALL)))[::-1]
+        return list(self._loop.complete(self._core.ask(lambda ops: ops.history(name, _ALL))))[::-1]
 
 
 class _StepClock:

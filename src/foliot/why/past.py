@@ -17,9 +17,9 @@ _MOST_TOLD = 5  # attempts of one run
 def past(record: Record, runs: Sequence[Attempt], skips: Sequence[Skip], at: datetime) -> Why:
     """What became of an instant that is over."""
     schedule, state = record.job.schedule, record.state
-    if attempts := _attempts_for(at, runs, schedule):
+    if attempts := attempts_for(at, runs, schedule):
         return Why(_verdict(attempts[0]), _ran_words(attempts, at), at)
-    if skip := _skip_of(at, skips, schedule):
+    if skip := skip_of(at, skips, schedule):
         return Why(Verdict.SKIPPED, _skip_words(skip, runs, at), at)
     if not schedule.matches(at):
         return Why(Verdict.WILL_NOT, no_occurrence(record.job, at), at)
@@ -49,7 +49,7 @@ def _verdict(last: Attempt) -> Verdict:
     return Verdict.SKIPPED if last.node is None else Verdict.RAN
 
 
-def _attempts_for(at: datetime, runs: Sequence[Attempt], schedule: Schedule) -> list[Attempt]:
+def attempts_for(at: datetime, runs: Sequence[Attempt], schedule: Schedule) -> list[Attempt]:
     """The attempts at the run that served an occurrence, newest first; none if no run did."""
     found = [
         attempt
@@ -63,7 +63,7 @@ def _attempts_for(at: datetime, runs: Sequence[Attempt], schedule: Schedule) -> 
     return sorted(own, key=lambda attempt: attempt.number, reverse=True)
 
 
-def _skip_of(at: datetime, skips: Sequence[Skip], schedule: Schedule) -> Skip | None:
+def skip_of(at: datetime, skips: Sequence[Skip], schedule: Schedule) -> Skip | None:
     """The skip that an occurrence is part of."""
     return next((skip for skip in skips if _is_among(at, skip.first, skip.last, schedule)), None)
 

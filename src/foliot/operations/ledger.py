@@ -1,0 +1,97 @@
+"""The ledger of a job: what became of each of its occurrences, and what is planned."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from datetime import UTC, datetime
+from enum import StrEnum
+from typing import NamedTuple
+
+from foliot.model.attempt import Attempt, Outcome
+from foliot.model.state import Record, Skip
+from foliot.protocols import JobView
+from foliot.schedules.zone import load_zone
+from foliot.why import Verdict, Why, explain
+from foliot.why.past import attempts_for, skip_of
+
+
+class Fate(StrEnum):
+    """What became of an occurrence, or will."""
+
+    RAN = "ran"
+    COVERED = "covered"  # by the run of a later occurrence, which caught up several
+    SKIPPED = "skipped"
+    RUNS = "runs"
+    WAITS = "waits"
+    MISSED = "missed"  # it has come, and has neither a run nor a skip
+    PLANNED = "planned"
+    WILL_NOT = "will_not"
+    UNKNOWN = "unknown"  # the job, or its history, does not go back so far
+
+
+class Occurrence(NamedTuple):
+    """One line of the ledger; `wall` is the same instant in the job's zone, `run` the run that served it."""
+
+    at: datetime
+    wall: datetime
+    fate: Fate
+    reason: str
+    run: str | None = None
+    outcome: Outcome | None = None
+
+
+class Ledger(NamedTuple):
+    """Occurrences in the order of time; `next`: where to go on from, if there are more."""
+
+    job: str
+    occurrences: tuple[Occurrence, ...] = ()
+    next: datetime | None = None
+
+
+def tell_fates(
+    record: Record,
+    runs: Sequence[Attempt],
+    skips: Sequence[Skip],
+    instants: Iterable[datetime],
+    now: datetime,
+) -> list[Occurrence]:
+    """What became of each of these occurrences."""
+    view, schedule = JobView(record.job.key, record), record.job.schedule
+    zone = load_zone(getattr(schedule, "timezone", None) or "UTC")
+    own: dict[datetime, list[Attempt]] = defaultdict(list)
+    for attempt in runs:
+        if attempt.request is None:
+            own[attempt.scheduled_for].append(attempt)
+    covering = [attempt for attempt in runs if attempt.covers_from is not None]
+    found = []
+    for at in instants:
+        near = own.get(at) or covering
+        # Only a skip needs all runs: one of them may have been in its way.
+        why = explain(view, runs if skip_of(at, skips, schedule) else near, skips, kinds=None, now=now, at=at)
+        served = attempts_for(at, near, schedule)
+        last = served[0] if served else None
+        fate = _fate(record, why, last, at, now)
+        run, outcome = (None, None) if last is None else (last.run_key, last.outcome)
+        found.append(Occurrence(at, at.astimezone(zone), fate, why.text, run, outcome))
+    return found
+
+
+def _fate(record: Record, why: Why, last: Attempt | None, at: datetime, now: datetime) -> Fate:
+    fate = Fate.PLANNED if why.verdict is Verdict.WILL_RUN else Fate(why.verdict.value)
+    if last is not None:
+        return Fate.COVERED if fate is Fate.RAN and last.scheduled_for != at else fate
+    if fate is Fate.WAITS and now - at > record.job.policy.misfire.grace:
+        return Fate.MISSED
+    if fate is Fate.WILL_NOT and at <= now:
+        return Fate.UNKNOWN if at < record.state.created_at else Fate.MISSED
+    return fate
+
+
+def known_instants(
+    runs: Iterable[Attempt], skips: Iterable[Skip], first: datetime, last: datetime
+) -> set[datetime]:
+    """The instants that have a trace, also those of a rule that the job no longer has."""
+    traced = {attempt.scheduled_for for attempt in runs if attempt.request is None}
+    traced |= {at for skip in skips for at in (skip.first, skip.last)}
+    return {at.astimezone(UTC) for at in traced if first <= at <= last}

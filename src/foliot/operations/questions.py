@@ -1,0 +1,276 @@
+"""What can be asked about jobs and runs. Nothing here writes."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection
+from datetime import datetime, timedelta
+from difflib import get_close_matches
+from sys import maxsize
+from typing import NamedTuple
+
+from foliot.engine.calendar import Window, last_occurrence, latest_of, next_occurrence
+from foliot.engine.plan_command import occurrences_between
+from foliot.errors import (
+    AmbiguousNameError,
+    InvalidJobError,
+    JobNotFoundError,
+    RunNotFoundError,
+    StoreError,
+    WaitTimeoutError,
+    shorten,
+)
+from foliot.model.attempt import Attempt, Outcome
+from foliot.model.job import EARLIEST, LATEST, Job, is_name
+from foliot.model.state import Record
+from foliot.model.view import NodeView, SourceView
+from foliot.operations.ledger import Ledger, known_instants, tell_fates
+from foliot.protocols import Clock, JobQuery, JobView, RunQuery
+from foliot.schedules.schedule import check_aware
+from foliot.why import Why, explain, look_back
+from foliot.wiring import FullStore
+
+EVERYTHING = 1_000_000
+_PAGE = 1000
+_LOOK_EVERY = timedelta(milliseconds=200)
+_LOOK_AT_LEAST_EVERY = timedelta(seconds=2)
+
+Wait = Callable[[str, timedelta], Awaitable[None]]  # for news of a run, no longer than this
+
+
+class JobPage(NamedTuple):
+    """Jobs in the order of their keys; `next`: the key after which there are more."""
+
+    jobs: tuple[JobView, ...]
+    next: str | None = None
+
+
+class Questions:
+    """Answers from a store. `home`: the sources whose jobs are called by their names alone; none: all.
+
+    `wait` waits for news of a run that is waited for; without it, the store is looked at again and again.
+    """
+
+    def __init__(
+        self, store: FullStore, clock: Clock, *, home: tuple[str, ...] = (), wait: Wait | None = None
+    ) -> None:
+        self.store = store
+        self.clock = clock
+        self._home = home
+        self._wait = wait or (lambda _, duration: clock.wait(duration))
+
+    # -- jobs --------------------------------------------------------------------------------------
+
+    async def find(self, job: object, *, with_removed: bool = False) -> JobView:
+        """A job by its key, or by its name alone if no other job has it. The living go before the removed."""
+        if not isinstance(job, str) or (self._home and not is_name(job)):
+            raise JobNotFoundError(shorten(job))
+        keys = frozenset(f"{source}/{job}" for source in self._home) or frozenset((job,))
+        if exact := await self.store.jobs(JobQuery(keys=keys, with_removed=with_removed)):
+            return exact[0]
+        named: tuple[JobView, ...] = ()
+        if not self._home:
+            named = await self.store.jobs(JobQuery(name=job, limit=_PAGE))
+            if not named and with_removed:
+                named = await self.store.jobs(JobQuery(name=job, with_removed=True, limit=_PAGE))
+        if len(named) > 1:
+            raise AmbiguousNameError(job, [view.key for view in named])
+        if not named:
+            raise JobNotFoundError(job, hint=await self._did_you_mean(job))
+        return named[0]
+
+    async def _did_you_mean(self, job: str) -> str | None:
+        keys: list[str] = []
+        for source in self._home or (None,):
+            keys += [view.key for view in await self.store.jobs(JobQuery(source=source, limit=_PAGE))]
+        if not keys:
+            return "the store has no jobs" if not self._home else None
+        names = {key.partition("/")[2]: key for key in keys}
+        known = dict(zip(names, names, strict=True)) if self._home else names | {key: key for key in keys}
+        close = get_close_matches(job, known, n=1)
+        if close:
+            return f"did you mean {known[close[0]]}?"
+        return None if self._home else "foliot job list shows all"
+
+    async def usable(self, job: object) -> Record:
+        """The record of a job that can be read."""
+        return readable(await self.find(job))
+
+    async def jobs(
+        self, source: str | None = None, *, with_removed: bool = False, after: str = "", limit: int = 100
+    ) -> JobPage:
+        """A page of jobs, of a source or of all."""
+        query = JobQuery(source=source, with_removed=with_removed, after=after, limit=limit + 1)
+        views = await self.store.jobs(query)
+        return JobPage(views[:limit], views[limit - 1].key if len(views) > limit else None)
+
+    async def every_job(self, *sources: str, with_removed: bool = False) -> AsyncIterator[JobView]:
+        """All jobs of some sources, or of the home, or else of the store, however many."""
+        for source in sources or self._home or (None,):
+            query = JobQuery(source=source, with_removed=with_removed, limit=_PAGE)
+            while page := await self.store.jobs(query):
+                for view in page:
+                    yield view
+                query = query._replace(after=page[-1].key)
+
+    async def source_of(self, view: JobView) -> SourceView:
+        """What is known of the source of a job."""
+        name = view.key.partition("/")[0]
+        known = [source for source in await self.store.sources() if source.source == name]
+        return known[0] if known else SourceView(name)
+
+    async def servants(self, job: Job) -> list[NodeView]:
+        """The nodes that live and can start a job."""
+        queue, kind, now = job.queue, job.action.kind, await self.store.now()
+        return [view for view in await self.store.nodes() if can_start(view, queue, kind, now)]
+
+    # -- occurrences -------------------------------------------------------------------------------
+
+    async def why(self, job: object, at: datetime | None = None, kinds: Collection[str] | None = None) -> Why:
+        """Why a job runs, ran, or did not at an instant; without one, what is next.
+
+        `kinds`: the actions that can be carried out, if not all can.
+        """
+        if at is not None:
+            check_aware(at)
+        view = job if isinstance(job, JobView) else await self.find(job)
+        since = None if at is None else look_back(at)
+        runs = await self.attempts(view.key, since=since) if since else ()
+        skips = await self.store.skips(view.key) if since else ()
+        revision, now = await self.store.revision(view.key.partition("/")[0]), await self.store.now()
+        return explain(view, runs, skips, kinds=kinds, now=now, at=at, revision=revision)
+
+    async def occurrences(
+        self, view: JobView, first: datetime | None = None, last: datetime | None = None, *, limit: int = 100
+    ) -> Ledger:
+        """The ledger of a time: from its first instant on; without one, so many up to its last.
+
+        Without a last instant, it ends with the occurrence that comes next.
+        """
+        for instant in filter(None, (first, last)):
+            check_aware(instant)
+        job, state, _ = record = readable(view)
+        now = await self.store.now()
+        until = last or next_occurrence(job, now) or now
+        if first is not None:
+            instants = set(occurrences_between(job, first, until, limit + 1))
+        else:
+            newest = last_occurrence(job, until) or EARLIEST
+            window = Window(state.created_at, newest, None)
+            instants = set(latest_of(job, window, limit)) if newest >= state.created_at else set()
+        begin = first or min(instants, default=min(state.created_at, until))
+        runs, skips = await self.attempts(view.key, since=look_back(begin)), await self.store.skips(view.key)
+        found = sorted(instants | known_instants(runs, skips, begin, until))
+        shown = found[:limit] if first else found[-limit:]
+        following = found[limit] if first and len(found) > limit else None
+        return Ledger(view.key, tuple(tell_fates(record, runs, skips, shown, now)), following)
+
+    # -- runs --------------------------------------------------------------------------------------
+
+    async def attempts(
+        self,
+        job: str | None = None,
+        *,
+        outcome: Outcome | None = None,
+        is_open: bool | None = None,
+        since: datetime | None = None,
+        limit: int = EVERYTHING,
+    ) -> tuple[Attempt, ...]:
+        """Attempts, newest first; of the job of a key, or of all."""
+        return await self.store.runs(
+            RunQuery(job=job, outcome=outcome, is_open=is_open, since=since, limit=limit)
+        )
+
+    async def history(self, job: object, limit: object) -> tuple[Attempt, ...]:
+        """The latest attempts of a job, or, without one, of all; newest first."""
+        if isinstance(limit, bool) or not isinstance(limit, int) or not 0 <= limit <= maxsize:
+            raise InvalidJobError("limit", limit, "must be a number that is not negative", hint="such as 20")
+        return await self.attempts(None if job is None else (await self.find(job)).key, limit=limit)
+
+    async def run(self, run: object) -> list[Attempt]:
+        """The attempts of a run, oldest first. Its key may name the job by its name alone.
+
+        A job without a run means its latest one.
+        """
+        view, key = await self._named(run)
+        if found := await self.attempts_of(view.key, key):
+            return found
+        hint = f"foliot run list --job {view.key} shows what is remembered"
+        raise RunNotFoundError(shorten(run), hint=hint)
+
+    async def _named(self, run: object) -> tuple[JobView, str]:
+        """The job of a run, and the run's whole key."""
+        if not isinstance(run, str) or not run.isprintable():
+            raise RunNotFoundError(shorten(run))
+        job = run[: max(run.rfind("@"), run.rfind("!"), 0)]
+        try:
+            if exact := await self.store.jobs(JobQuery(keys=frozenset((job,)), with_removed=True)):
+                return exact[0], run
+            view = await self.find(job or run, with_removed=True)
+        except JobNotFoundError as error:
+            key = "a run key is source/name@2026-11-15T07:00:00Z or source/name!request; see foliot run list"
+            raise RunNotFoundError(run, hint=error.hint if job else key) from None
+        if job:
+            return view, view.key + run[len(job) :]
+        if not (newest := await self.attempts(view.key, limit=1)):
+            raise RunNotFoundError(run, hint="it has not run yet, as far as history goes back")
+        return view, newest[0].run_key
+
+    async def attempts_of(self, job: str, key: str) -> list[Attempt]:
+        """The attempts of a run, by its whole key, oldest first; none if it is unknown."""
+        attempts = await self.attempts(job, since=_instant_of(key.removeprefix(f"{job}@")))
+        return sorted((a for a in attempts if a.run_key == key), key=lambda attempt: attempt.number)
+
+    async def log(self, attempt: object) -> str:
+        """What an attempt wrote."""
+        if not isinstance(attempt, Attempt):
+            hint = "one of those that history() gives"
+            raise InvalidJobError("attempt", attempt, "is no attempt", hint=hint)
+        output = await self.store.output(*attempt.key)
+        return output.text if output else ""
+
+    async def finished(self, run: object, *, timeout: timedelta | None = None) -> Attempt:  # noqa: ASYNC109
+        """Wait for a run to end; its last attempt. WaitTimeoutError if it takes longer; it then goes on.
+
+        A run that is to be tried again has not ended.
+        """
+        view, key = await self._named(run)
+        begin, limit = self.clock.monotonic(), timedelta.max if timeout is None else timeout
+        while (last := await self.last(view.key, key)) is not None and last.is_open:
+            waited = timedelta(seconds=self.clock.monotonic() - begin)
+            if waited >= limit:
+                raise WaitTimeoutError(key, limit, last.state)
+            # A long run may be noticed later: a thousand that are waited for must not keep a store busy.
+            await self._wait(key, min(max(_LOOK_EVERY, waited / 20), _LOOK_AT_LEAST_EVERY, limit - waited))
+        return last or (await self.run(run))[-1]
+
+    async def last(self, job: str, key: str) -> Attempt | None:
+        """The last attempt of a run. While one is open, its job's record has it, and no history is read."""
+        for view in await self.store.jobs(JobQuery(keys=frozenset((job,)), with_removed=True)):
+            for attempt in view.record.attempts if view.record else ():
+                if attempt.run_key == key:
+                    return attempt
+        found = await self.attempts_of(job, key)
+        return found[-1] if found else None
+
+
+def _instant_of(text: str) -> datetime | None:
+    """The occurrence that a run's key names; none if it names a request."""
+    try:
+        instant = datetime.fromisoformat(text)
+    except ValueError:
+        return None
+    return instant if instant.tzinfo and EARLIEST <= instant <= LATEST else None
+
+
+def readable(view: JobView) -> Record:
+    """The record of a job; StoreError if it cannot be read."""
+    if view.record is None or view.damage is not None:
+        raise StoreError(f"{view.key} cannot be read: {view.damage}", hint="let its source declare it anew")
+    return view.record
+
+
+def can_start(view: NodeView, queue: str, kind: str, now: datetime) -> bool:
+    """Whether a node lives, claims, and serves a queue and a kind of action."""
+    node = view.node
+    is_at_work = view.until >= now and not node.is_draining
+    return is_at_work and queue in node.queues and (node.kinds is None or kind in node.kinds)
