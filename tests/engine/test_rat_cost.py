@@ -77,7 +77,7 @@ async def tick(store: PostgresStore, clock: ManualClock) -> int:
     await store.backlog(QUEUES, now, KINDS)
     await store.renew("n")
     await store.recover(1000, now, plan_lost)
-    endings = [Ending(a.job, *a.key, a.token, Outcome.SUCCEEDED, now, now, None) for _, a in claimed.attempts]
+    endings = [Ending(a.job, *a.key, a.token, Outcome.SUCCEEDED, now, now, None) for _, a in claimed.runs]
     await store.finish("n", endings, now, plan_ended)
     await serve_people(store, now)
     return len(endings)

@@ -237,7 +237,7 @@ async def test_a_claim_that_is_answered_after_the_stop_is_carried_out(stage: Sta
     class Slow(Ailing):
         async def claim(self, *args: Any) -> Any:
             claimed = await self._store.claim(*args)
-            if claimed.attempts:
+            if claimed.runs:
                 await answer.wait()
             return claimed
 

@@ -160,7 +160,7 @@ class PythonExecutor:
 
     def start(self, run: Run, on_end: OnEnd) -> AskToEnd:
         """Let it begin with the others of this turn."""
-        act = _Act(self, run, on_end, self._functions[run.job.action.kind])
+        act = _Act(self, run, on_end, self._functions[run.kind])
         if not self._inbox:
             self._engine_loop = asyncio.get_running_loop()
             self._engine_loop.call_soon(self._hand_over)
@@ -292,7 +292,7 @@ def describe(function: Callable[..., Any]) -> Function:
 
 def _invoke(act: _Act) -> Any:
     call, _, takes_run, _ = act.function
-    payload = thaw(act.run.job.action.data)
+    payload = thaw(act.run.data)
     return call(act.shown, **payload) if takes_run else call(**payload)
 
 

@@ -69,7 +69,7 @@ def test_every_verb_works_through_a_pooler(url: str) -> None:
                 store.claim("a", now, {"default": 100}, start_due, "a1"),
                 other.claim("b", now, {"default": 100}, start_due, "b1"),
             )
-            held = [attempt for claimed in claims for _, attempt in claimed.attempts]
+            held = [attempt for claimed in claims for _, attempt in claimed.runs]
             assert len({attempt.key for attempt in held}) == len(held) == 200
             again = await store.claim("a", now, {"default": 100}, start_due, "a1")
             assert again.attempts == claims[0].attempts

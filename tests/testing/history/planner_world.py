@@ -225,7 +225,7 @@ class World:
             self.rise_again(machine)
             return
         self.heed(claimed.events)
-        for job, attempt in claimed.attempts:
+        for job, attempt in claimed.runs:
             self.start(machine, job, attempt)
         wake = answer(self.store.next_wake(["default"])) if machine.room > 0 else None
         pause = BOUNDS.poll if wake is None else min(wake - now, BOUNDS.poll)
