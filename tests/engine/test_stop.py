@@ -212,7 +212,7 @@ async def test_what_a_claim_started_whose_answer_never_came_is_left_to_others_at
         """Claims, and does not say so."""
 
         async def claim(self, *args: Any) -> Any:
-            if (await self._store.claim(*args)).attempts:
+            if (await self._store.claim(*args)).runs:
                 await asyncio.Event().wait()
             return Claimed()
 

@@ -158,7 +158,7 @@ class StoreMachine(Model, RuleBasedStateMachine):
             return
         claimed = call()
         if is_lost:
-            assert call().attempts == claimed.runs
+            assert call().runs == claimed.runs
         assert not (claimed.runs and self.is_over(node)), "its lease was over"
         for queue, free in room.items():
             assert sum(job.queue == queue for job, _ in claimed.runs) <= free

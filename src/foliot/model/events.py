@@ -95,6 +95,13 @@ class Events(_Made):
         return chain.from_iterable(self.parts)
 
 
+def joined(*parts: Sequence[Event]) -> Sequence[Event]:
+    """Batches, one after the other; a plain tuple if no herd is among them."""
+    if any(isinstance(part, HERD) and part for part in parts):
+        return Events(*parts)
+    return tuple(chain.from_iterable(parts))
+
+
 def parts_of(events: Sequence[Event]) -> tuple[Sequence[Event], ...]:
     """The batches that events consist of."""
     return events.parts if isinstance(events, Events) else (events,)

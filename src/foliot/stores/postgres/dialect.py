@@ -42,6 +42,8 @@ class PostgresDialect:
         self._connection.execute(_HOLD, (arrays.numbers(jobs),))
 
     def run_rows(self, sql: str, columns: str, rows: Sequence[Row], **values: int | None) -> list[Row]:
+        if not rows:
+            return []
         names = columns.split(", ")
         given = {f"v{place}": made for place, made in enumerate(_columns(names, rows))}
         cursor = self._connection.execute(_about(sql, columns, tuple(values)), given | values, binary=True)

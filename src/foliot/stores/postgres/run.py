@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime, timedelta
 
-from foliot.model.events import Events
+from foliot.model.events import joined
 from foliot.protocols import Claimed, DecideLost, Finished, Recovered
 from foliot.stores.postgres import life
 from foliot.stores.postgres.book import Book, Desk
@@ -52,7 +52,7 @@ def finish(desk: Desk, report: Report) -> Finished:
     entries = book.recalled(report.jobs)
     check()
     finished = ending.finish(book, entries, report)
-    return finished._replace(events=Events(ended(quiet, report.now), finished.events))
+    return finished._replace(events=joined(ended(quiet, report.now), finished.events))
 
 
 def recover(  # noqa: PLR0913 - what is asked for, and by which time

@@ -11,7 +11,7 @@ from typing import NamedTuple
 from foliot.model.attempt import Attempt
 from foliot.model.deciding import DecidesAlike
 from foliot.model.decision import Decision, Event, Happening, set_aside
-from foliot.model.events import Events
+from foliot.model.events import joined
 from foliot.model.run import Run
 from foliot.model.state import Record
 from foliot.protocols import Claimed, Clock, DecideDue
@@ -90,7 +90,7 @@ class Claimer:
                 if self._book.wait_for_others(together, whole(self._now)):
                     self._claim_from_all(asked)
         started = self._herd.events() if self._herd is not None else ()
-        return Claimed(tuple(self._started), Events(self._events, *started), more=self._is_enough)
+        return Claimed(tuple(self._started), joined(self._events, *started), more=self._is_enough)
 
     @property
     def _is_enough(self) -> bool:

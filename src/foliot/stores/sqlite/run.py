@@ -6,7 +6,7 @@ import sqlite3
 from collections.abc import Sequence
 from datetime import datetime, timedelta
 
-from foliot.model.events import Events
+from foliot.model.events import joined
 from foliot.protocols import Claimed, DecideLost, Finished, Recovered
 from foliot.stores.sql import ending
 from foliot.stores.sql.claim import PLACES, Asked, Claimer, answer_again
@@ -66,7 +66,7 @@ def finish(desk: Desk, report: Report) -> Finished:
     book = Book(desk)
     entries = book.recalled(report.jobs)
     finished = ending.finish(book, entries, report)
-    return finished._replace(events=Events(ended(quiet, report.now), finished.events))
+    return finished._replace(events=joined(ended(quiet, report.now), finished.events))
 
 
 def recover(book: Book, holders: Sequence[int], limit: int, now: datetime, decide: DecideLost) -> Recovered:
