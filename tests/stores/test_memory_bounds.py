@@ -59,7 +59,7 @@ def test_a_job_that_is_asked_for_often_does_not_fill_the_index() -> None:
             now = clock.now()
             asked = RunNow(f"r{number}")
             await store.update(KEY, lambda record, asked=asked, now=now: plan_command(record, asked, now))  # type: ignore[misc] # mypy: defaults
-            for _, attempt in (await store.claim("a", now, ROOM, plan_due, f"c{number}")).attempts:
+            for _, attempt in (await store.claim("a", now, ROOM, plan_due, f"c{number}")).runs:
                 done = Ending(KEY, attempt.run_key, 1, attempt.token, Outcome.SUCCEEDED, now, now)
                 await store.finish("a", [done], now, plan_ended)
             await store.prune(now, 100)

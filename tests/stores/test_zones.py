@@ -84,7 +84,7 @@ def test_a_job_of_a_zone_that_one_host_does_not_know_runs_on_another(
             assert [event.job for event in told] == ["s/new"]
             assert "time zone" in told[0].reason
             again = await store.claim("old", later, room, plan_due, "c2")
-            assert (again.attempts, again.events, again.more) == ((), (), False), "it is told once"
+            assert (again.runs, again.events, again.more) == ((), (), False), "it is told once"
             views = {view.key: view for view in await store.jobs(JobQuery())}
             assert views["s/new"].damage is not None
             assert views["s/new"].damage.flaw is Flaw.UNKNOWN_HERE

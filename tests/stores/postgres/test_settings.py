@@ -137,7 +137,7 @@ def test_time_limits_of_a_role_do_not_cut_short_what_takes_its_time(
             claim = asyncio.ensure_future(store.claim("a", now, {"default": 9}, decide_slowly, "c"))
             await CLOCK.wait(a_while / 5)  # it has the job's row now, and the other waits for it
             await other.update(f"{SOURCE}/job-0000", count_one)
-            assert len((await claim).attempts) == 1
+            assert len((await claim).runs) == 1
 
     asyncio.run(act())
 

@@ -21,8 +21,8 @@ what the clock was moved by. No plugin of pytest is needed.
 
 The topics are classes of their own, for a store that is still being written: claims, passing over, finishes,
 leases, recovery, reconciling, commands, questions, history, damage, herds. What attempts wrote, who works on
-the store, and where its jobs come from are seams of their own: `class TestMyStore(StoreContract, OutputContract,
-NodeContract, SourceContract)`.
+the store, and where its jobs come from are seams of their own:
+`class TestMyStore(StoreContract, OutputContract, NodeContract, SourceContract)`.
 
 Three ways to race are built in: claimers come alone, as four tasks, as four threads and as four processes
 (`crowd`); a meddler writes in the very middle of a decision (`meddler`); and a process is killed while it

@@ -198,4 +198,5 @@ def _outcome(chance: Random) -> Outcome:
 
 
 def _command(chance: Random, request: str) -> Command:
-    return chance.choice([Pause(), Resume(), RunNow(request)])
+    commands: list[Command] = [Pause(), Resume(), RunNow(request)]
+    return chance.choice(commands)
