@@ -101,10 +101,10 @@ async def claim_and_finish(store: Store, runs: int, batch: int) -> float:
     begin, done = perf_counter(), 0
     while done < runs:
         claimed = await store.claim("node", _NOW, {"default": batch}, plan_due, str(next(ids)))
-        finished = await store.finish("node", [_end(a) for _, a in claimed.attempts], _NOW, plan_ended)
-        if not claimed.attempts or finished.refused:
+        finished = await store.finish("node", [_end(a) for _, a in claimed.runs], _NOW, plan_ended)
+        if not claimed.runs or finished.refused:
             raise ValueError(f"{done} of {runs} runs, and no more: {finished.refused[:1]}")
-        done += len(claimed.attempts)
+        done += len(claimed.runs)
     return perf_counter() - begin
 
 

@@ -28,7 +28,7 @@ from time import perf_counter
 from benchmarks.fire.child import OnProgress
 from foliot.engine.plan_definition import plan_declared, plan_removed
 from foliot.engine.planner import plan_due, plan_ended
-from foliot.model.attempt import Attempt, AttemptState, Ending, Outcome, Trigger
+from foliot.model.attempt import Attempt, AttemptState, Outcome, Trigger
 from foliot.model.decision import Decision
 from foliot.model.job import Action, Job
 from foliot.model.policy import Keep, Policy
@@ -151,10 +151,10 @@ class _Field:
             claimed = await self._store.claim(
                 "node", now, {"default": _BATCH}, plan_due, str(next(self._ids))
             )
-            if not claimed.attempts:
+            if not claimed.runs:
                 raise ValueError(f"{done} of {self._jobs} runs, and no more")
-            done += len(claimed.attempts)
-            endings = [_end(attempt, now) for _, attempt in claimed.attempts]
+            done += len(claimed.runs)
+            endings = [run.ending(Outcome.SUCCEEDED, now, now) for run in claimed.runs]
             await self._store.finish("node", endings, now, plan_ended)
 
     async def _forget(self) -> None:
@@ -187,10 +187,6 @@ async def _timed(work: Callable[[], Awaitable[None]]) -> float:
     begin = perf_counter()
     await work()
     return perf_counter() - begin
-
-
-def _end(attempt: Attempt, now: datetime) -> Ending:
-    return Ending(attempt.job, attempt.run_key, attempt.number, attempt.token, Outcome.SUCCEEDED, now, now)
 
 
 @contextmanager

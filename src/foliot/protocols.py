@@ -9,6 +9,8 @@ job's record, asks a pure, synchronous function what to do (`decide`; the planne
 only if nobody else has written meanwhile; otherwise it loads and asks again.
 """
 
+# ruff: noqa: PLC0414 - what the contracts are made of is imported from here
+
 from __future__ import annotations
 
 import asyncio
@@ -19,24 +21,24 @@ from typing import NamedTuple, Protocol, runtime_checkable
 from foliot.errors import StoreError
 from foliot.model.attempt import Attempt, Ending, Outcome, Refused
 from foliot.model.damage import Damage
+from foliot.model.deciding import DecideCommand as DecideCommand
+from foliot.model.deciding import DecideDeclared as DecideDeclared
+from foliot.model.deciding import DecideDue as DecideDue
+from foliot.model.deciding import DecideEnded as DecideEnded
+from foliot.model.deciding import DecideLost as DecideLost
+from foliot.model.deciding import DecideRemoved as DecideRemoved
 from foliot.model.decision import Decision, Event
 from foliot.model.job import Job
+from foliot.model.run import Run as Run
 from foliot.model.state import Lease, Node, Record, Skip
 from foliot.model.view import NodeView, Overview, Pulse, SourceView
 
-DecideDue = Callable[[Record, datetime, str, int], Decision]  # now, the node, and how many may start
-DecideEnded = Callable[[Record, Sequence[Ending], datetime], Decision]  # of attempts that are open
-DecideLost = Callable[[Record, Sequence[tuple[str, int]], datetime], Decision]  # run keys and numbers
-DecideCommand = Callable[[Record], Decision]
-DecideDeclared = Callable[[Job, Record | None], Decision]
-DecideRemoved = Callable[[Record], Decision]
-
 
 class Claimed(NamedTuple):
-    """What a claim has started for a node, with the definitions; `more`: it is worth asking again."""
+    """What a claim has started for a node; `more`: it is worth asking again."""
 
-    attempts: tuple[tuple[Job, Attempt], ...] = ()
-    events: tuple[Event, ...] = ()
+    runs: Sequence[Run] = ()
+    events: Sequence[Event] = ()
     more: bool = False
 
 
@@ -44,7 +46,7 @@ class Finished(NamedTuple):
     """What came of the endings that were reported."""
 
     refused: tuple[Refused, ...] = ()
-    events: tuple[Event, ...] = ()
+    events: Sequence[Event] = ()
 
 
 class Recovered(NamedTuple):
@@ -291,13 +293,6 @@ class Notifier(Protocol):
     async def changed(self) -> None:
         """Return when something may have changed since the last call."""
         ...
-
-
-class Run(NamedTuple):
-    """What an executor gets: one attempt of one job."""
-
-    job: Job
-    attempt: Attempt
 
 
 class Result(NamedTuple):

@@ -94,7 +94,7 @@ class Shop:
     async def claim(self, store: SqliteStore) -> list[Attempt]:
         now = self.clock.now()
         claimed = await store.claim("n1", now, {"default": 9, "night": 9}, plan_due, f"claim at {now}")
-        return [attempt for _, attempt in claimed.attempts]
+        return [attempt for _, attempt in claimed.runs]
 
     async def finish(
         self, store: SqliteStore, attempt: Attempt, error: str | None = None, output: str = "", **facts: Any

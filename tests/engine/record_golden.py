@@ -43,7 +43,7 @@ from foliot.model.state import Record
 from foliot_proof.simulation import simulate
 
 TABLES = ("command", "declared", "due", "ended", "faults", "findings", "overlap", "schedules")
-PLANNER = ("planner", "plan_command", "plan_definition", "draft", "happy_path", "calendar", "retry")
+PLANNER = ("planner", "plan_command", "plan_definition", "draft", "herd", "calendar", "retry")
 ALIKE = 3  # questions that go the same way through the planner
 MONTHS = range(8)
 _HOME = Path(package.__file__).parent

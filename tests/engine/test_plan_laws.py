@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 from collections import Counter
-from datetime import datetime
+from datetime import UTC, datetime, timedelta
 
 from hypothesis import given
 
 from engine.plan_cases import NODE, Life, Step
 from engine.plan_lives import lives
 from foliot.engine.draft import Draft
-from foliot.engine.happy_path import end_in_peace, start_in_time
+from foliot.engine.herd import end_in_peace, is_plain, start_alike
 from foliot.engine.planner import plan_any_due, plan_any_ended, plan_due
 from foliot.model.attempt import TRANSITIONS, Attempt, AttemptState, Ending, Outcome, Trigger
 from foliot.model.policy import MisfireMode, OverlapMode
 from foliot.model.state import Record
 
+MICROSECOND = timedelta(microseconds=1)
+LAST = datetime.max.replace(tzinfo=UTC)
 AGAIN = (Trigger.RETRY, Trigger.LOST)
 SCHEDULED = (Trigger.SCHEDULE, Trigger.CATCH_UP)
 
@@ -97,11 +99,19 @@ def looking_again_changes_nothing(life: Life) -> None:
             assert plan_due(step.after, step.at, NODE).state is step.after.state, step
 
 
-def the_quick_way_decides_as_the_long_one(life: Life) -> None:
+def a_herd_is_decided_as_each_of_its_members(life: Life) -> None:
+    """Whenever a plain record is looked at while the decision holds, up to its last microsecond."""
     for step in life.steps:
-        if step.what == "look" and step.before:
-            quick = start_in_time(step.before, step.at, NODE)
-            assert quick is None or quick == plan_any_due(step.before, step.at, NODE)
+        record = step.before
+        if record is not None and is_plain(record) and (first := record.state.next_at) is not None:
+            alike = plan_due.alike(record.job, first)
+            assert alike is not None
+            for at in (first, step.at, alike.until):
+                if first <= at <= alike.until:
+                    assert start_alike(record, alike, at, NODE) == plan_any_due(record, at, NODE)
+            if alike.until < LAST:
+                after = alike.until + MICROSECOND
+                assert plan_due(record, after, NODE) == plan_any_due(record, after, NODE)
         for attempt in known(step).values():
             if step.before and attempt.is_running:
                 a_success_ends_alike_both_ways(step.before, attempt, step.at)
@@ -255,7 +265,7 @@ def test_laws_of_the_state(life: Life) -> None:
 def test_laws_of_looking(life: Life) -> None:
     the_same_question_gets_the_same_answer(life)
     looking_again_changes_nothing(life)
-    the_quick_way_decides_as_the_long_one(life)
+    a_herd_is_decided_as_each_of_its_members(life)
     no_run_is_said_to_wait_that_starts_at_once(life)
 
 

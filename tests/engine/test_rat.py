@@ -264,7 +264,7 @@ class Gate:
 
     async def claim(self, *args: Any) -> Any:
         claimed = await self._store.claim(*args)
-        if claimed.attempts:
+        if claimed.runs:
             self.waiting.set()
             await self.is_open.wait()
         return claimed

@@ -14,7 +14,7 @@ from foliot.engine.plan_command import Pause, Resume, plan_command
 from foliot.engine.plan_definition import plan_declared, plan_removed
 from foliot.engine.planner import plan_due, plan_ended, plan_lost
 from foliot.engine.reconciler import reconcile
-from foliot.model.attempt import Ending, Outcome
+from foliot.model.attempt import Outcome
 from foliot.model.state import Node
 from foliot.protocols import Changes, JobQuery, Snapshot
 from foliot.stores.postgres import PostgresStore
@@ -77,7 +77,7 @@ async def tick(store: PostgresStore, clock: ManualClock) -> int:
     await store.backlog(QUEUES, now, KINDS)
     await store.renew("n")
     await store.recover(1000, now, plan_lost)
-    endings = [Ending(a.job, *a.key, a.token, Outcome.SUCCEEDED, now, now, None) for _, a in claimed.attempts]
+    endings = [run.ending(Outcome.SUCCEEDED, now, now) for run in claimed.runs]
     await store.finish("n", endings, now, plan_ended)
     await serve_people(store, now)
     return len(endings)

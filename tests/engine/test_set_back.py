@@ -74,11 +74,10 @@ class Play:
         now = self.store_clock.now()
         claimed = await self.store.claim("a", now, {"default": 100}, plan_due, f"c{next(numbers)}")
         endings = [
-            Ending(a.job, a.run_key, a.number, a.token, Outcome.SUCCEEDED, now, now)
-            for _, a in claimed.attempts
+            Ending(a.job, a.run_key, a.number, a.token, Outcome.SUCCEEDED, now, now) for _, a in claimed.runs
         ]
         await self.store.finish("a", endings, now, plan_ended)
-        return [a.run_key for _, a in claimed.attempts]
+        return [a.run_key for _, a in claimed.runs]
 
     async def next_at(self) -> list[datetime | None]:
         views = await self.store.jobs(JobQuery())

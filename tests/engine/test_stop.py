@@ -213,7 +213,7 @@ async def test_what_a_claim_started_whose_answer_never_came_is_left_to_others_at
         """Claims, and does not say so."""
 
         async def claim(self, *args: Any) -> Any:
-            if (await self._store.claim(*args)).attempts:
+            if (await self._store.claim(*args)).runs:
                 await asyncio.Event().wait()
             return Claimed()
 
@@ -238,7 +238,7 @@ async def test_a_claim_that_is_answered_after_the_stop_is_carried_out(stage: Sta
     class Slow(Ailing):
         async def claim(self, *args: Any) -> Any:
             claimed = await self._store.claim(*args)
-            if claimed.attempts:
+            if claimed.runs:
                 await answer.wait()
             return claimed
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections.abc import Callable, Coroutine, Iterator
+from contextlib import closing
 from contextvars import ContextVar
 from datetime import timedelta
 from typing import Any
@@ -14,7 +15,7 @@ import pytest
 from foliot.app.thread import LoopThread
 from foliot.clock import SystemClock
 from foliot.errors import InvalidJobError
-from foliot.executors.python import JobRun, PythonExecutor, Wish, describe
+from foliot.executors.python import JobRun, PythonExecutor, _Act, describe
 from foliot.model.attempt import Attempt, AttemptState, Outcome, Trigger
 from foliot.model.job import Action, Job
 from foliot.protocols import AskToEnd, Result, Run
@@ -163,7 +164,12 @@ def test_a_program_whose_loop_has_ended_interrupts_its_runs() -> None:
 
 
 def test_the_run_shows_itself() -> None:
-    run = JobRun(a_run(), Wish())
+    function = describe(lambda run: run)
+    with closing(asyncio.new_event_loop()) as loop:
+        executor = PythonExecutor({}, jobs_loop=loop)
+    act = _Act(executor, a_run(), lambda *_: None, function)
+    run = act.shown
+    assert run is not None
     assert repr(run) == "<JobRun s/n@2026-01-01T00:00:00Z#1>"
     assert (run.token, run.is_asked_to_end) == (7, False)
 

@@ -59,7 +59,7 @@ class Desk:
         """Have a node start what is due."""
         now = self.clock.now()
         claimed = await self.store.claim("n1", now, {"default": 99}, plan_due, f"c{next(self._claims)}")
-        return [attempt for _, attempt in claimed.attempts]
+        return [attempt for _, attempt in claimed.runs]
 
     async def finish(self, attempt: Attempt, outcome: Outcome = Outcome.SUCCEEDED) -> None:
         """Have the node report an end."""

@@ -158,13 +158,13 @@ class StoreMachine(Model, RuleBasedStateMachine):
             return
         claimed = call()
         if is_lost:
-            assert call().attempts == claimed.attempts
-        assert not (claimed.attempts and self.is_over(node)), "its lease was over"
+            assert call().runs == claimed.runs
+        assert not (claimed.runs and self.is_over(node)), "its lease was over"
         for queue, free in room.items():
-            assert sum(job.queue == queue for job, _ in claimed.attempts) <= free
-        for _, attempt in claimed.attempts:
+            assert sum(job.queue == queue for job, _ in claimed.runs) <= free
+        for _, attempt in claimed.runs:
             self.take(node, attempt)
-        keys = frozenset(attempt.key for _, attempt in claimed.attempts)
+        keys = frozenset(attempt.key for _, attempt in claimed.runs)
         if keys:  # an answer that was nothing need not be remembered
             self.asked.append(Asked(node, claim_id, room, keys, self.lives[node].until))
 
@@ -193,7 +193,7 @@ class StoreMachine(Model, RuleBasedStateMachine):
         if self.lives[asked.node].is_buried or self.now >= asked.until:
             return
         answer = self.do(self.store.claim(asked.node, self.now, asked.room, plan_due, asked.claim_id))
-        keys = {attempt.key for _, attempt in answer.attempts}
+        keys = {attempt.key for _, attempt in answer.runs}
         assert asked.keys & set(self.held) <= keys <= asked.keys
 
     @precondition(lambda self: self.held)

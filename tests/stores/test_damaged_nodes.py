@@ -31,7 +31,7 @@ async def recovered_after(store: SqliteStore | PostgresStore, damage: Callable[[
     await store.reconcile(
         SOURCE, None, "r1", Changes(some_jobs(3)), declared=declare_at(now, now), removed=untouched
     )
-    assert len((await store.claim("dead", now, {"default": 5}, start_due, "c")).attempts) == 3
+    assert len((await store.claim("dead", now, {"default": 5}, start_due, "c")).runs) == 3
     damage()
     await CLOCK.advance(timedelta(hours=1))
     await store.join(Node("alive"))

@@ -52,7 +52,7 @@ def test_nothing_is_left_of_a_decision_that_cannot_be_written(open_store: Open) 
             jobs = Changes(some_jobs(3))
             await store.reconcile(SOURCE, None, "r1", jobs, declared=declare_at(now, now), removed=untouched)
             claimed = await store.claim("a", now, {"default": 9}, half, "c")
-            assert sorted(attempt.job for _, attempt in claimed.attempts) == [
+            assert sorted(attempt.job for _, attempt in claimed.runs) == [
                 f"{SOURCE}/job-0000",
                 f"{SOURCE}/job-0002",
             ]

@@ -59,7 +59,7 @@ def test_a_job_that_is_asked_for_often_does_not_fill_the_index() -> None:
             now = clock.now()
             asked = RunNow(f"r{number}")
             await store.update(KEY, lambda record, asked=asked, now=now: plan_command(record, asked, now))  # type: ignore[misc] # mypy: defaults
-            for _, attempt in (await store.claim("a", now, ROOM, plan_due, f"c{number}")).attempts:
+            for _, attempt in (await store.claim("a", now, ROOM, plan_due, f"c{number}")).runs:
                 done = Ending(KEY, attempt.run_key, 1, attempt.token, Outcome.SUCCEEDED, now, now)
                 await store.finish("a", [done], now, plan_ended)
             await store.prune(now, 100)
@@ -78,7 +78,7 @@ def test_heartbeats_claims_and_recovery_do_not_look_at_all_jobs() -> None:
         await clock.advance(timedelta(days=301))
         for number in range(5):
             claimed = await store.claim("a", clock.now(), ROOM, start_due, f"c{number}")
-            assert len(claimed.attempts) == 9
+            assert len(claimed.runs) == 9
             assert (await store.renew("a")).open_count == 9 * (number + 1)
             await store.held("a")
             await store.recover(100, clock.now(), lambda *_: _never())
@@ -156,7 +156,7 @@ def test_a_queue_that_takes_all_the_time_of_a_claim_does_not_starve_another() ->
         found = []
         for number in range(2):
             claimed = await store.claim("a", clock.now(), {"slow": 99, "quick": 9}, start_due, f"c{number}")
-            found += [attempt.job for _, attempt in claimed.attempts]
+            found += [attempt.job for _, attempt in claimed.runs]
         assert f"{SOURCE}/quick" in found
 
     asyncio.run(act())

@@ -51,8 +51,8 @@ async def claim_one(store: Store) -> Attempt:
     await store.reconcile(
         SOURCE, None, "r1", Changes((a_job(),)), declared=declare_at(now, now), removed=untouched
     )
-    ((_, attempt),) = (await store.claim("a", now, {"default": 1}, start_due, "claim")).attempts
-    return attempt
+    (run,) = (await store.claim("a", now, {"default": 1}, start_due, "claim")).runs
+    return run.attempt
 
 
 async def pause(store: Store) -> None:
@@ -108,7 +108,7 @@ def test_what_is_to_be_cancelled_is_told_as_such_when_a_claim_is_repeated(open_s
             attempt = await claim_one(store)
             await cancel(store)
             again = await store.claim("a", CLOCK.now(), {"default": 1}, start_due, "claim")
-            assert [a for _, a in again.attempts] == [attempt._replace(state=AttemptState.CANCELLING)]
+            assert [a for _, a in again.runs] == [attempt._replace(state=AttemptState.CANCELLING)]
 
     asyncio.run(act())
 
@@ -126,7 +126,7 @@ def test_a_definition_that_was_remembered_is_not_used_when_it_was_changed(
             await (theirs if handle == "another" else ours).reconcile(
                 SOURCE, "r1", "r2", Changes((changed,)), declared=declare_at(now, now), removed=untouched
             )
-            ((job, _),) = (await ours.claim("a", now, {"default": 1}, start_due, "next")).attempts
+            ((job, _),) = (await ours.claim("a", now, {"default": 1}, start_due, "next")).runs
             assert job == changed
 
     asyncio.run(act())

@@ -63,7 +63,7 @@ def test_what_a_function_of_the_caller_raises_is_the_callers(
             assert await told(ask) is raised
         assert await store.revision(SOURCE) == "r1"
         claimed = await store.claim("a", CLOCK.now(), {"default": 9}, start_due, "claim")
-        assert len(claimed.attempts) == 3, "the thread that did it goes on"
+        assert len(claimed.runs) == 3, "the thread that did it goes on"
 
     on(store, scene)
 

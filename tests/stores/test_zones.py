@@ -79,12 +79,12 @@ def test_a_job_of_a_zone_that_one_host_does_not_know_runs_on_another(
         async with with_old_zones(open_store, monkeypatch) as store:
             await store.join(Node("old"))
             claimed = await store.claim("old", later, room, plan_due, "c1")
-            assert [attempt.job for _, attempt in claimed.attempts] == ["s/old"]
+            assert [attempt.job for _, attempt in claimed.runs] == ["s/old"]
             told = [event for event in claimed.events if event.what is Happening.PASSED_OVER]
             assert [event.job for event in told] == ["s/new"]
             assert "time zone" in told[0].reason
             again = await store.claim("old", later, room, plan_due, "c2")
-            assert (again.attempts, again.events, again.more) == ((), (), False), "it is told once"
+            assert (again.runs, again.events, again.more) == ((), (), False), "it is told once"
             views = {view.key: view for view in await store.jobs(JobQuery())}
             assert views["s/new"].damage is not None
             assert views["s/new"].damage.flaw is Flaw.UNKNOWN_HERE
@@ -92,6 +92,6 @@ def test_a_job_of_a_zone_that_one_host_does_not_know_runs_on_another(
         async with open_store() as store:
             await store.join(Node("new"))
             claimed = await store.claim("new", later, room, plan_due, "c3")
-            assert [attempt.job for _, attempt in claimed.attempts] == ["s/new"], "nobody has set it aside"
+            assert [attempt.job for _, attempt in claimed.runs] == ["s/new"], "nobody has set it aside"
 
     asyncio.run(act())

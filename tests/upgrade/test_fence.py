@@ -91,7 +91,7 @@ def test_a_claim_under_way_is_waited_for_and_counts(tmp_path: Path) -> None:
                 claimed = await claim
             except StoreUnavailableError:
                 pytest.skip("this machine was too busy for a claim of 5 seconds")
-            assert claimed.attempts, "what it had begun to decide"
+            assert claimed.runs, "what it had begun to decide"
             assert await asyncio.to_thread(migration.wait, 30) == 0
             with pytest.raises(StoreError, match=f"schema {MAJOR}"):
                 await store.claim("a", now, {"default": 9}, start_due, "c2")

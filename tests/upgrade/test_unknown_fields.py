@@ -72,7 +72,7 @@ def test_fields_and_columns_of_a_newer_version_survive_whatever_this_one_writes(
             await store.join(Node("older"))
             await clock.advance(MINUTE)
             claimed = await store.claim("older", clock.now(), {"default": 9}, plan_due, "c")
-            [(job, attempt)] = claimed.attempts
+            [(job, attempt)] = claimed.runs
             assert job.extra == OF_THE_FUTURE, "an executor may want to see it"
             run, now = (attempt.run_key, attempt.number), clock.now()
             ending = Ending("code/a", run[0], run[1], attempt.token, Outcome.FAILED, None, now, "no")

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import random
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from functools import partial
@@ -225,7 +225,7 @@ class World:
             self.rise_again(machine)
             return
         self.heed(claimed.events)
-        for job, attempt in claimed.attempts:
+        for job, attempt in claimed.runs:
             self.start(machine, job, attempt)
         wake = answer(self.store.next_wake(["default"])) if machine.room > 0 else None
         pause = BOUNDS.poll if wake is None else min(wake - now, BOUNDS.poll)
@@ -277,7 +277,7 @@ class World:
             self.heed(found.events)
         machine.endings.clear()
 
-    def heed(self, events: tuple[Event, ...]) -> None:
+    def heed(self, events: Sequence[Event]) -> None:
         for event in events:
             if event.what is Happening.CANCEL_ASKED and event.run_key is not None:
                 for machine in self.machines:

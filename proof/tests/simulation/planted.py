@@ -18,9 +18,8 @@ from foliot.engine import draft, engine, planner
 from foliot.engine.engine import Engine
 from foliot.engine.runner import Runner
 from foliot.engine.store_clock import StoreClock
-from foliot.model.attempt import Attempt, Ending, Refused
+from foliot.model.attempt import Ending, Refused
 from foliot.model.decision import Decision
-from foliot.model.job import Job
 from foliot.model.state import Record
 from foliot.protocols import DecideEnded, DecideLost, Finished, Recovered, Run
 from foliot.stores.memory import MemoryStore, store
@@ -307,10 +306,10 @@ def start_twice(monkeypatch: pytest.MonkeyPatch) -> MakeStore:
     """One claim in fifty is started twice."""
     real, starts = Runner.start, count(1)
 
-    def start(runner: Runner, job: Job, attempt: Attempt) -> None:
-        real(runner, job, attempt)
+    def start(runner: Runner, run: Run) -> None:
+        real(runner, run)
         if next(starts) % 50 == 0:
-            runner._executors["simulated"].start(Run(job, attempt), lambda *_: None)
+            runner._executors["simulated"].start(run, lambda *_: None)
 
     monkeypatch.setattr(Runner, "start", start)
     return usual_store

@@ -15,6 +15,7 @@ import os
 import socket
 from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from datetime import timedelta
+from itertools import chain
 from typing import Any
 
 from foliot.engine.correction import Correction
@@ -31,6 +32,7 @@ from foliot.engine.store_clock import StoreClock
 from foliot.errors import NodeBuriedError, StoreUnavailableError
 from foliot.model.attempt import Outcome
 from foliot.model.decision import Event, Happening
+from foliot.model.events import HERD, parts_of
 from foliot.model.state import Lease, Node
 from foliot.protocols import Claimed, Clock, Executor, Listener, Monitor, Notifier, OutputStore, Store
 
@@ -148,14 +150,14 @@ class Engine:
             await self._clock.wait(_GATHER)  # others end, too: one claim then fills all their places
         began = self._clock.monotonic()
         claimed = await self._claim()
-        for job, attempt in claimed.attempts:
+        for run in claimed.runs:
             self._failpoint("before_start")
             if not self._store_clock.is_sure:  # who stood still meanwhile may be buried: the rest is lost
                 break
-            self._runner.start(job, attempt)
+            self._runner.start(run)
         self._passed = self._fitness.tell()
         self._tell_turn("claim", began)
-        if not claimed.attempts and not claimed.more:
+        if not claimed.runs and not claimed.more:
             await self._clock.wait(await self._time_to_next(), self._woken)
         else:
             self._in_vain = 0
@@ -363,7 +365,7 @@ class Engine:
 
     def handle_events(self, events: Sequence[Event]) -> None:
         """Tell the listeners, and act on cancels of this node's own attempts at once."""
-        for event in events:
+        for event in chain.from_iterable(part for part in parts_of(events) if not isinstance(part, HERD)):
             if event.what is Happening.CANCEL_ASKED and event.run_key is not None:
                 self._runner.end((event.run_key, event.number), Outcome.CANCELLED)
         self._listeners.tell_events(events)

@@ -8,14 +8,45 @@ person's wish. A job that is passed over stays as it is, and due.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import datetime
 
 from foliot.engine.listeners import Complaints, safely
+from foliot.model.alike import Alike
+from foliot.model.deciding import DecidesAlike
 from foliot.model.decision import Decision
 from foliot.model.job import Job
 from foliot.model.state import Record
 from foliot.protocols import DecideDue, Executor, Selective
+
+
+class _IfFit:
+    """The decisions of one claim."""
+
+    def __init__(
+        self,
+        decide: DecideDue,
+        selective: Mapping[str, Selective],
+        passed: dict[str, Job],
+        fits: Callable[[Selective, Job], bool],
+    ) -> None:
+        self._decide = decide
+        self._selective = selective
+        self._passed = passed
+        self._fits = fits
+
+    def __call__(self, record: Record, now: datetime, node: str, most: int) -> Decision:
+        executor = self._selective.get(record.job.action.kind)
+        if executor is None or self._fits(executor, record.job):
+            return self._decide(record, now, node, most)
+        self._passed[record.job.key] = record.job
+        return Decision(record.state)
+
+    def alike(self, job: Job, first: datetime) -> Alike | None:
+        """Jobs of which each must be asked whether it fits are not alike."""
+        if job.action.kind in self._selective or not isinstance(self._decide, DecidesAlike):
+            return None
+        return self._decide.alike(job, first)
 
 
 class Fitness:
@@ -36,19 +67,8 @@ class Fitness:
     def guard(self, decide: DecideDue) -> DecideDue:
         """The same decisions about one claim's jobs, but for those that do not fit."""
         # An answer that was given up on may still be in the making, on another thread: it has its own.
-        self._passed = passed = {}
-        selective = self._selective
-        if not selective:
-            return decide
-
-        def decide_if_fit(record: Record, now: datetime, node: str, most: int) -> Decision:
-            executor = selective.get(record.job.action.kind)
-            if executor is None or self._fits(executor, record.job):
-                return decide(record, now, node, most)
-            passed[record.job.key] = record.job
-            return Decision(record.state)
-
-        return decide_if_fit
+        self._passed = passed = dict[str, Job]()
+        return _IfFit(decide, self._selective, passed, self._fits) if self._selective else decide
 
     def tell(self) -> frozenset[str]:
         """Tell the executors what of theirs the last claim has passed over; of which kinds that was."""

@@ -9,7 +9,7 @@
 It reads no clock, keeps nothing, and does no I/O: the same record, event and time give the same
 decision, so a store may ask again when a write collides. One decision meets all that has happened to the
 job: it starts as many attempts as there is room for, or ends as many as were reported. The decisions of a
-run that goes well are made in `happy_path`, alike but quicker.
+run that goes well are made in `herd`, once for all jobs that are alike.
 """
 
 from __future__ import annotations
@@ -19,10 +19,12 @@ from datetime import datetime
 
 from foliot.engine.calendar import Window, due_window, latest_of, next_occurrence, without
 from foliot.engine.draft import Draft
-from foliot.engine.happy_path import ON_TIME, end_in_peace, start_in_time
+from foliot.engine.herd import ON_TIME, end_in_peace, is_plain, plan_alike, start_alike
 from foliot.engine.retry import MOST_LOSSES, may_restart, may_retry, retry_at
+from foliot.model.alike import Alike
 from foliot.model.attempt import Attempt, AttemptState, Ending, Outcome, Trigger
 from foliot.model.decision import Decision, Happening
+from foliot.model.job import Job
 from foliot.model.policy import MOST_OPEN, MisfireMode, OnLost, OverlapMode
 from foliot.model.state import OVERLAP, Record
 
@@ -39,9 +41,24 @@ _HOPELESS = f"its node was declared dead, as were those of {MOST_LOSSES - 1} att
 _AFTER = {outcome: f"the attempt before it {outcome}" for outcome in _FAILURES}
 
 
-def plan_due(record: Record, now: datetime, node: str, most: int = 1) -> Decision:
-    """A claim looks at a job whose time to wake has come; the node has room for so many attempts."""
-    return start_in_time(record, now, node) or plan_any_due(record, now, node, most)
+class PlanDue:
+    """A claim looks at jobs whose time to wake has come: at one, or at all that are alike."""
+
+    def __call__(self, record: Record, now: datetime, node: str, most: int = 1) -> Decision:
+        """What happens to one job; the node has room for so many attempts."""
+        first = record.state.next_at
+        if first is not None and first <= now and is_plain(record):
+            alike = plan_alike(record.job, first)
+            if alike is not None and now <= alike.until:
+                return start_alike(record, alike, now, node)
+        return plan_any_due(record, now, node, most)
+
+    def alike(self, job: Job, first: datetime) -> Alike | None:
+        """What happens to every plain record of jobs like this one whose next occurrence is `first`."""
+        return plan_alike(job, first)
+
+
+plan_due = PlanDue()
 
 
 def plan_any_due(record: Record, now: datetime, node: str, most: int = 1) -> Decision:

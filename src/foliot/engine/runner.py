@@ -10,11 +10,11 @@ from typing import NamedTuple
 
 from foliot.engine.listeners import Complaints
 from foliot.model.attempt import Attempt, Ending, Outcome
-from foliot.model.job import Job
 from foliot.protocols import AskToEnd, Clock, Executor, Output, Result, Run
 from foliot.schedules.duration import format_duration
 
 Key = tuple[str, int]
+_SHARED = 0.005  # seconds
 
 
 class Report(NamedTuple):
@@ -67,6 +67,7 @@ class Runner:
         self._outputs: list[Output] = []
         self._complaints = Complaints()
         self._under_way: Sequence[Ending] = ()  # reported, and not yet answered
+        self._told, self._told_at = now(), clock.monotonic()  # the time that was last told, and when
         self.idle = asyncio.Event()  # set while nothing runs
         self.idle.set()
 
@@ -95,22 +96,31 @@ class Runner:
             if a.key not in known
         ]
 
+    def _shared_now(self) -> datetime:
+        """The store's time, to 5 ms: what starts or ends within that may share one."""
+        at = self._clock.monotonic()
+        if not 0 <= at - self._told_at < _SHARED:
+            self._told, self._told_at = self._now(), at
+        return self._told
+
     # -- begin and end -----------------------------------------------------------------------------
 
-    def start(self, job: Job, attempt: Attempt) -> None:
+    def start(self, run: Run) -> None:
         """Let an attempt run that the store has given to this node."""
-        run = Run(job, attempt)
-        life = _Life(self, run, attempt.key, self._now())
+        started_at, claimed_at = self._shared_now(), run.claimed_at
+        if claimed_at is not None and started_at < claimed_at:
+            started_at = self._now()
+        life = _Life(self, run, run.key, started_at)
         self._lives[life.key] = life
-        self._busy[job.queue] += 1
+        self._busy[run.queue] += 1
         self.idle.clear()
         try:
-            life.cancel = self._executors[job.action.kind].start(run, life.ended)
+            life.cancel = self._executors[run.kind].start(run, life.ended)
         except BaseException as error:  # noqa: BLE001 - an executor's own fault fails the run, not the node
             fault = Result(Outcome.FAILED, f"{type(error).__name__}: {error}")
             asyncio.get_running_loop().call_soon(life.ended, run, fault)
-        if job.policy.timeout is not None and not life.is_over:
-            life.watch = asyncio.ensure_future(self._end_after(job.policy.timeout, life.key))
+        if run.timeout is not None and not life.is_over:
+            life.watch = asyncio.ensure_future(self._end_after(run.timeout, life.key))
 
     async def _end_after(self, duration: timedelta, key: Key) -> None:
         await self._clock.wait(duration)
@@ -128,7 +138,7 @@ class Runner:
             if life.cancel is not None:
                 life.cancel()
         except BaseException as error:  # noqa: BLE001 - an executor's own fault must not end the node
-            self._complaints.add(life.run.job.action.kind, error)
+            self._complaints.add(life.run.kind, error)
 
     def end_all(self, verdict: Outcome) -> None:
         """Ask every attempt to end."""
@@ -151,24 +161,21 @@ class Runner:
         run = life.run
         if life.watch is not None:
             life.watch.cancel()
-        self._busy[run.job.queue] -= 1
+        self._busy[run.queue] -= 1
         if self._lives.get(life.key) is not life:
             return  # it was abandoned
         del self._lives[life.key]
-        (run_key, number), attempt = life.key, run.attempt
         outcome, error = life.verdict or result.outcome, result.error
         if outcome is Outcome.INTERRUPTED and result.outcome is Outcome.SUCCEEDED:
             outcome = Outcome.SUCCEEDED  # it was asked to end, and was done already
-        if outcome is Outcome.TIMED_OUT and error is None and run.job.policy.timeout is not None:
-            error = f"did not end within {format_duration(run.job.policy.timeout)}"
+        if outcome is Outcome.TIMED_OUT and error is None and run.timeout is not None:
+            error = f"did not end within {format_duration(run.timeout)}"
+        ending = run.ending(outcome, life.started_at, self._shared_now(), error, result.exit_code)
         if result.output:
-            self._outputs.append(Output(attempt.job, run_key, number, result.output, result.dropped))
-        self._endings.append(
-            Ending(
-                attempt.job, run_key, number, attempt.token, outcome, life.started_at, self._now(), error,
-                result.exit_code,
+            self._outputs.append(
+                Output(ending.job, ending.run_key, ending.number, result.output, result.dropped)
             )
-        )  # fmt: skip
+        self._endings.append(ending)
         if not self._lives:
             self.idle.set()
         self._on_ended()

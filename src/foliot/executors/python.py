@@ -38,29 +38,20 @@ class Function(NamedTuple):
     signature: inspect.Signature
 
 
-class Wish:
-    """That an attempt should end: whether it was asked, and whether its function has looked since."""
-
-    __slots__ = ("is_asked", "is_heeded")
-
-    def __init__(self) -> None:
-        self.is_asked = self.is_heeded = False
-
-
 class JobRun:
     """What a function gets to know about the run that it is: the `run` argument."""
 
-    __slots__ = ("_log", "_run", "_wish")
+    __slots__ = ("_act", "_log", "_run")
 
-    def __init__(self, run: Run, wish: Wish) -> None:
+    def __init__(self, run: Run, act: _Act) -> None:
         self._run = run
-        self._wish = wish
+        self._act = act
         self._log: RunLog | None = None
 
     @property
     def key(self) -> str:
         """The run's name, shared by all its attempts: use it as an idempotency key."""
-        return self._run.attempt.run_key
+        return self._run.key[0]
 
     @property
     def id(self) -> str:
@@ -98,9 +89,9 @@ class JobRun:
 
         A function that has seen this and returns has not succeeded; one that never looked has.
         """
-        wish = self._wish
-        wish.is_heeded = wish.is_asked
-        return wish.is_asked
+        act = self._act
+        act.is_heeded = act.is_asked
+        return act.is_asked
 
     @property
     def log(self) -> RunLog:
@@ -119,17 +110,20 @@ class JobRun:
 
 
 class _Act:
-    """One attempt on its way through the loops."""
+    """One attempt on its way through the loops.
 
-    __slots__ = ("_executor", "function", "on_end", "run", "shown", "task", "wish")
+    `is_asked`: it is to end. `is_heeded`: its function has looked since.
+    """
+
+    __slots__ = ("_executor", "function", "is_asked", "is_heeded", "on_end", "run", "shown", "task")
 
     def __init__(self, executor: PythonExecutor, run: Run, on_end: OnEnd, function: Function) -> None:
         self._executor = executor
         self.run = run
         self.on_end = on_end
         self.function = function
-        self.wish = Wish()
-        self.shown = JobRun(run, self.wish) if function.takes_run else None
+        self.is_asked = self.is_heeded = False
+        self.shown = JobRun(run, self) if function.takes_run else None
         self.task: asyncio.Task[None] | None = None  # that carries it out, while it does
 
     def ask_to_end(self) -> None:
@@ -160,7 +154,7 @@ class PythonExecutor:
 
     def start(self, run: Run, on_end: OnEnd) -> AskToEnd:
         """Let it begin with the others of this turn."""
-        act = _Act(self, run, on_end, self._functions[run.job.action.kind])
+        act = _Act(self, run, on_end, self._functions[run.kind])
         if not self._inbox:
             self._engine_loop = asyncio.get_running_loop()
             self._engine_loop.call_soon(self._hand_over)
@@ -185,7 +179,7 @@ class PythonExecutor:
 
     def ask_to_end(self, act: _Act) -> None:
         """Have an attempt end: a coroutine is cancelled, a plain function should look."""
-        act.wish.is_asked = True
+        act.is_asked = True
         if act.function.is_async:
             self._on_jobs_loop([], self._cancel, act)
 
@@ -244,7 +238,7 @@ class PythonExecutor:
 
     async def _act(self, act: _Act) -> None:
         try:
-            if act.wish.is_asked:
+            if act.is_asked:
                 raise asyncio.CancelledError  # noqa: TRY301 - it was asked to end before it began
             await _invoke(act)
         except BaseException as error:  # noqa: BLE001 - a job's SystemExit is the job's, not the program's
@@ -257,7 +251,7 @@ class PythonExecutor:
     def _call(self, act: _Act) -> None:
         _current.set(self)
         try:
-            if act.wish.is_asked:
+            if act.is_asked:
                 raise asyncio.CancelledError  # noqa: TRY301 - it was asked to end before it began
             _refuse_to_await(_invoke(act))
         except BaseException as error:  # noqa: BLE001 - as above
@@ -292,7 +286,7 @@ def describe(function: Callable[..., Any]) -> Function:
 
 def _invoke(act: _Act) -> Any:
     call, _, takes_run, _ = act.function
-    payload = thaw(act.run.job.action.data)
+    payload = thaw(act.run.data)
     return call(act.shown, **payload) if takes_run else call(**payload)
 
 
@@ -321,11 +315,11 @@ def _told(act: _Act, error: BaseException | None) -> Result:
 
 
 def _returned(act: _Act) -> Result:
-    return _result(act, Outcome.CANCELLED if act.wish.is_heeded else Outcome.SUCCEEDED)
+    return _result(act, Outcome.CANCELLED if act.is_heeded else Outcome.SUCCEEDED)
 
 
 def _cancelled(act: _Act) -> Result:
-    if act.wish.is_asked:
+    if act.is_asked:
         return _result(act, Outcome.CANCELLED)
     return _result(
         act, Outcome.FAILED, "CancelledError: the job cancelled itself, or the program's loop ended it"

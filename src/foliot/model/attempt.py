@@ -111,7 +111,10 @@ class Attempt(NamedTuple):
 
 
 class Ending(NamedTuple):
-    """What a node reports of an attempt that it held."""
+    """What a node reports of an attempt that it held.
+
+    `run` is the run as its store gave it, if the store finds the attempt by it.
+    """
 
     job: str
     run_key: str
@@ -122,6 +125,7 @@ class Ending(NamedTuple):
     finished_at: datetime
     error: str | None = None
     exit_code: int | None = None
+    run: object | None = None
 
 
 class Refused(NamedTuple):

@@ -13,12 +13,14 @@ import logging
 from collections import Counter
 from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
+from itertools import chain
 from textwrap import dedent
 from typing import Any
 
 from foliot.errors import StoreError
 from foliot.model.attempt import Attempt, Outcome, Trigger, format_instant
 from foliot.model.decision import Event, Happening
+from foliot.model.events import HerdEnded, HerdStarted, parts_of
 from foliot.model.view import NodeView, Pulse
 from foliot.observability.flood import Flood
 
@@ -157,7 +159,7 @@ class LogListener:
     def on_events(self, events: Sequence[Event]) -> None:
         late: list[tuple[Event, Attempt]] = []
         others: list[Event] = []
-        for event in events:
+        for event in chain.from_iterable(part for part in parts_of(events) if not self._is_dull(part)):
             what, attempt = event.what, event.attempt
             if what is _STARTED and attempt is not None:
                 if event.at - attempt.scheduled_for >= LATE and attempt.trigger in PROMPT:
@@ -176,6 +178,12 @@ class LogListener:
         if _logger.isEnabledFor(logging.DEBUG):
             for event in events:
                 _tell_happening(event)
+
+    def _is_dull(self, events: Sequence[Event]) -> bool:
+        """Whether the log says nothing of them: a herd has started in time, or has succeeded."""
+        if isinstance(events, HerdStarted):
+            return events.at - events.scheduled_for < LATE
+        return isinstance(events, HerdEnded) and self._title is _no_title
 
     def note_declared(self, events: Sequence[Event]) -> None:
         """A new job may owe a run for a time before it was there; that run is late only since it is there."""

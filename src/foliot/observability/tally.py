@@ -13,6 +13,7 @@ from re import compile as pattern
 
 from foliot.model.attempt import Attempt, Outcome, Trigger
 from foliot.model.decision import Event, Happening
+from foliot.model.events import HERD, HerdEnded, HerdStarted, parts_of
 from foliot.observability.log import PROMPT
 
 LATENESS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 300.0, 3600.0)
@@ -37,15 +38,15 @@ class Histogram:
         self.counts = [0] * (len(bounds) + 1)
         self.total = 0.0
 
-    def observe(self, value: timedelta) -> None:
-        """Count a value; one that equals a bound lies below it."""
+    def observe(self, value: timedelta, times: int = 1) -> None:
+        """Count a value so many times; one that equals a bound lies below it."""
         seconds = value.total_seconds()
         if (
             seconds < 0
         ):  # the store's time was corrected meanwhile; a sum that falls would look like a restart
             seconds = 0.0
-        self.counts[bisect_left(self.bounds, seconds)] += 1
-        self.total += seconds
+        self.counts[bisect_left(self.bounds, seconds)] += times
+        self.total += seconds * times
 
 
 class Tally:
@@ -95,6 +96,19 @@ class Tally:
         durations.observe(finished_at - started_at)
         self.delay.observe(started_at - claimed_at)
 
+    def count_herd(self, herd: HerdStarted | HerdEnded) -> None:
+        """Attempts that were claimed, or have succeeded, together."""
+        if isinstance(herd, HerdStarted):
+            self.lateness[Trigger.SCHEDULE].observe(herd.at - herd.scheduled_for, len(herd))
+            return
+        durations = self.durations[Outcome.SUCCEEDED]
+        for run, ending in zip(herd.runs, herd.endings, strict=True):
+            if ending.started_at is None or run.claimed_at is None:
+                self._never_ran[Outcome.SUCCEEDED] += 1
+            else:
+                durations.observe(ending.finished_at - ending.started_at)
+                self.delay.observe(ending.started_at - run.claimed_at)
+
     def skip(self, reason: str) -> None:
         """Occurrences were skipped. Reasons are few texts; what varies in them is left out."""
         reason = _NUMBER.sub("N", reason)
@@ -113,7 +127,14 @@ class Tallies:
         self.of_job: dict[str, Tally] = {"": self._rest}
 
     def count(self, events: Sequence[Event]) -> None:
-        """Count a batch."""
+        """Count events."""
+        for part in parts_of(events):
+            if isinstance(part, HERD) and not self.is_by_job:
+                self._rest.count_herd(part)
+            else:
+                self._count_each(part)
+
+    def _count_each(self, events: Sequence[Event]) -> None:
         tally, is_by_job = self._rest, self.is_by_job
         for what, job, _, reason, _, _, attempt in events:
             if is_by_job:

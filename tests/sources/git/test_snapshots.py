@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from foliot.model.run import Run
 from foliot.protocols import Snapshot
 from foliot.sources.git.errors import SnapshotError
 from foliot.sources.git.follow import GitSource
@@ -123,7 +124,7 @@ async def test_a_definition_that_only_another_host_has_pulled_gets_no_files_of_b
     async with following(remote.path, cache) as source:
         await source.start()
         newer = a_run("a:new")
-        newer = newer._replace(job=replace(newer.job, revision="f" * 40))
+        newer = Run(replace(newer.job, revision="f" * 40), newer.attempt)
         assert not source.snapshots.has(newer.job)
         with pytest.raises(SnapshotError, match="as it is defined at ffffffffffff"):
             source.snapshots.enter(newer)
@@ -143,7 +144,7 @@ async def test_a_definition_of_before_gets_no_files_of_after_and_other_words_for
         assert not source.snapshots.has(old), "its files have gone out of mind"
 
         reworded = a_run("a:third --in-other-words")
-        reworded = reworded._replace(job=replace(reworded.job, revision=revisions[2]))
+        reworded = Run(replace(reworded.job, revision=revisions[2]), reworded.attempt)
         assert source.snapshots.enter(reworded).revision == revisions[2]
         source.snapshots.leave(reworded)
 

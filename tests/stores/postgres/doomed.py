@@ -30,7 +30,7 @@ async def live(url: str, point: str) -> None:
             SOURCE, None, "r1", Changes(some_jobs(5)), declared=declare_at(now, now), removed=untouched
         )
         claimed = await store.claim("doomed", now, {"default": 100}, start_due, "claim")
-        endings = [ending_of(attempt, now) for _, attempt in claimed.attempts]
+        endings = [ending_of(attempt, now) for _, attempt in claimed.runs]
         await store.finish("doomed", endings, now, end)
         await store.renew("doomed")
         await store.recover(1, now, plan_lost)

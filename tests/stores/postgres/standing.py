@@ -32,7 +32,7 @@ async def live(url: str, point: str) -> None:
             )
         await store.join(Node("stands"))
         claimed = await store.claim("stands", clock.now(), {"default": 100}, start_due, "claim")
-        endings = [ending_of(attempt, clock.now()) for _, attempt in claimed.attempts]
+        endings = [ending_of(attempt, clock.now()) for _, attempt in claimed.runs]
         await store.finish("stands", endings, clock.now(), end)
 
 

@@ -38,7 +38,7 @@ async def declare(store: PostgresStore, *jobs: Job) -> None:
 
 async def claim(store: PostgresStore, claim_id: str, room: dict[str, int]) -> list[str]:
     claimed = await store.claim("a", CLOCK.now(), room, start_due, claim_id)
-    return [job.name for job, _ in claimed.attempts]
+    return [job.name for job, _ in claimed.runs]
 
 
 def session(url: str) -> psycopg.Connection[Any]:
@@ -111,16 +111,16 @@ def test_a_job_that_has_forgotten_its_newest_run_is_set_aside_and_the_others_go_
         async with PostgresStore(url) as store:
             await store.join(Node("a"))
             await declare(store, *some_jobs(3))
-            (first,) = (await store.claim("a", CLOCK.now(), {"default": 1}, start_due, "first")).attempts
-            await store.finish("a", [ending_of(first[1], CLOCK.now())], CLOCK.now(), end)
+            (first,) = (await store.claim("a", CLOCK.now(), {"default": 1}, start_due, "first")).runs
+            await store.finish("a", [ending_of(first.attempt, CLOCK.now())], CLOCK.now(), end)
             with session(url) as other:
                 other.execute(
                     "UPDATE states SET newest_at = NULL, wake_at = newest_at WHERE newest_at IS NOT NULL"
                 )
             claimed = await store.claim("a", CLOCK.now(), {"default": 5}, start_due, "rest")
-            assert [job.name for job, _ in claimed.attempts] == ["job-0001", "job-0002"]
+            assert [job.name for job, _ in claimed.runs] == ["job-0001", "job-0002"]
             assert [event.job for event in claimed.events if event.what is Happening.SET_ASIDE] == [
-                first[0].key
+                first.job.key
             ]
 
     asyncio.run(act())

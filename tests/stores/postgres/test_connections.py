@@ -65,7 +65,7 @@ def test_a_heartbeat_counts_what_a_node_holds_and_reads_none_of_it(
                 declared=declare_at(now, now), removed=untouched,
             )  # fmt: skip
             claimed = await store.claim("a", now, ROOM, start_due, "c")
-            assert len(claimed.attempts) == 300
+            assert len(claimed.runs) == 300
             monkeypatch.setattr(life, "read_those_that_can_be", reading)
             lease = await store.renew("a")
             assert lease.open_count == 300

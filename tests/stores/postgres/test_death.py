@@ -53,7 +53,7 @@ def test_a_kill_at_any_step_leaves_all_or_nothing(url: str, verb: str, moment: s
             await store.join(Node("heir"))
             await store.recover(100, clock.now(), plan_lost)
             claimed = await store.claim("heir", clock.now(), {"default": 100}, start_due, "heir's")
-            assert len(claimed.attempts) == 5 * (done <= STEPS.index("finish"))
+            assert len(claimed.runs) == 5 * (done <= STEPS.index("finish"))
             assert (await store.overview()).nodes == ("heir",)
 
     asyncio.run(act())

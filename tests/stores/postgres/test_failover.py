@@ -113,8 +113,8 @@ def test_what_the_primary_answered_goes_on_at_the_standby_that_was_promoted() ->
             assert await until_it_works(store) < 5
 
             again = await store.claim("a", CLOCK.now(), {"default": 9}, start_due, "c")
-            assert again.attempts == claimed.attempts, "it remembers what was claimed"
-            endings = [ending_of(attempt, CLOCK.now()) for _, attempt in claimed.attempts]
+            assert again.runs == claimed.runs, "it remembers what was claimed"
+            endings = [ending_of(attempt, CLOCK.now()) for _, attempt in claimed.runs]
             assert (await store.finish("a", endings, CLOCK.now(), end)).refused == ()
             assert len(await store.runs(RunQuery(outcome=Outcome.SUCCEEDED))) == 9
 

@@ -27,7 +27,7 @@ def test_a_claim_that_was_undone_is_not_remembered(url: str) -> None:
                 await claim_one(store)
             assert await store.held("a") == ()
             claimed = await store.claim("a", CLOCK.now(), {"default": 1}, start_due, "again")
-            ((_, attempt),) = claimed.attempts
+            ((_, attempt),) = claimed.runs
             ending = ending_of(attempt, CLOCK.now())
             assert not (await store.finish("a", [ending], CLOCK.now(), end_and_count)).refused
 

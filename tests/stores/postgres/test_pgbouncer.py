@@ -69,12 +69,12 @@ def test_every_verb_works_through_a_pooler(url: str) -> None:
                 store.claim("a", now, {"default": 100}, start_due, "a1"),
                 other.claim("b", now, {"default": 100}, start_due, "b1"),
             )
-            held = [attempt for claimed in claims for _, attempt in claimed.attempts]
+            held = [attempt for claimed in claims for _, attempt in claimed.runs]
             assert len({attempt.key for attempt in held}) == len(held) == 200
             again = await store.claim("a", now, {"default": 100}, start_due, "a1")
-            assert again.attempts == claims[0].attempts
+            assert again.runs == claims[0].runs
 
-            mine = [attempt for _, attempt in claims[0].attempts]
+            mine = [attempt for _, attempt in claims[0].runs]
             await store.write_outputs([Output(mine[0].job, mine[0].run_key, 1, "words")])
             finished = await store.finish("a", [ending_of(one, now) for one in mine], now, end)
             assert finished.refused == ()

@@ -70,7 +70,7 @@ async def work(url: str, nodes: int = 1, jobs: int = 150) -> None:
         for turn in range(100):
             now = CLOCK.now()
             claimed = await store.claim(node, now, {"default": 7}, start_due, f"{node}-{turn}")
-            endings = [ending_of(attempt, now) for _, attempt in claimed.attempts]
+            endings = [ending_of(attempt, now) for _, attempt in claimed.runs]
             assert (await store.finish(node, endings, now, end)).refused == ()
             count += len(endings)
             if not endings:
@@ -137,7 +137,7 @@ def test_time_limits_of_a_role_do_not_cut_short_what_takes_its_time(
             claim = asyncio.ensure_future(store.claim("a", now, {"default": 9}, decide_slowly, "c"))
             await CLOCK.wait(a_while / 5)  # it has the job's row now, and the other waits for it
             await other.update(f"{SOURCE}/job-0000", count_one)
-            assert len((await claim).attempts) == 1
+            assert len((await claim).runs) == 1
 
     asyncio.run(act())
 
@@ -220,7 +220,7 @@ def test_nodes_need_no_more_than_the_rights_that_the_documentation_names(server:
                 SOURCE, "r1", "r2", Changes(some_jobs(200)), declared=declare_at(now, now), removed=untouched
             )
             claimed = await store.claim("w", now, {"default": 500}, start_due, "c")
-            endings = [ending_of(attempt, now) for _, attempt in claimed.attempts]
+            endings = [ending_of(attempt, now) for _, attempt in claimed.runs]
             assert len(endings) >= 197
             assert (await store.finish("w", endings, now, end)).refused == ()
             await store.prune(now, 1000)

@@ -57,7 +57,7 @@ async def take_over(store: PostgresStore) -> int:
             await store.renew("heir")
             await store.recover(100, CLOCK.now(), plan_lost)
             claimed = await store.claim("heir", CLOCK.now(), {"default": 9}, start_due, f"heir-{number}")
-            count += len(claimed.attempts)
+            count += len(claimed.runs)
         if count == 3 or CLOCK.monotonic() > give_up_at:
             break
         await CLOCK.wait(timedelta(milliseconds=200))

@@ -26,7 +26,7 @@ async def declare(
 
 async def claim(store: PostgresStore, room: int, claim_id: str) -> list[str]:
     claimed = await store.claim("a", CLOCK.now(), {"default": room}, start_due, claim_id)
-    return [job.name for job, _ in claimed.attempts]
+    return [job.name for job, _ in claimed.runs]
 
 
 def test_what_has_come_in_front_meanwhile_is_claimed_when_the_herd_is(url: str) -> None:

@@ -56,7 +56,7 @@ async def declare(store: PostgresStore, count: int, base: str | None = None, rev
 
 async def claim(store: PostgresStore, claim_id: str, room: int = 100) -> list[Any]:
     claimed = await store.claim("a", CLOCK.now(), {"default": room}, start_due, claim_id)
-    return [attempt for _, attempt in claimed.attempts]
+    return [attempt for _, attempt in claimed.runs]
 
 
 async def seconds_of(call: Coroutine[Any, Any, Any]) -> float:
@@ -192,7 +192,7 @@ def test_whoever_hangs_inside_a_transaction_is_ended_by_the_server(url: str) -> 
             await asyncio.to_thread(wait_until_all_are_free, url)
             await other.join(Node("b"))
             claimed = await other.claim("b", CLOCK.now(), {"default": 9}, start_due, "b's")
-            assert len(claimed.attempts) == 3
+            assert len(claimed.runs) == 3
 
     asyncio.run(act())
 
@@ -217,9 +217,9 @@ def test_claims_that_stand_in_each_others_way_take_everything_once(url: str) -> 
                 claimed = await store.claim(
                     f"n{id(store)}", CLOCK.now(), {"default": 3}, start_due, f"{id(store)}-{number}"
                 )
-                if not claimed.attempts:
+                if not claimed.runs:
                     return found
-                found += (attempt.key for _, attempt in claimed.attempts)
+                found += (attempt.key for _, attempt in claimed.runs)
             raise AssertionError("it never ends")
 
         taken = [key for keys in await asyncio.gather(*map(take, stores)) for key in keys]

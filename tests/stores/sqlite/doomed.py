@@ -35,7 +35,7 @@ async def live(path: str, point: str | None) -> None:
         sys.stdout.flush()
         if point is None:
             signal.pause()
-        endings = [ending_of(attempt, now) for _, attempt in claimed.attempts]
+        endings = [ending_of(attempt, now) for _, attempt in claimed.runs]
         await store.finish("doomed", endings, now, end)
         await store._writer.call("prune", lambda _: None)
         await store.renew("doomed")

@@ -59,7 +59,7 @@ class Scene:
             node, self.clock.now(), {"default": 9}, plan_due, f"claim-{next(self._claims)}"
         )
         self.events = claimed.events
-        return [attempt for _, attempt in claimed.attempts]
+        return [attempt for _, attempt in claimed.runs]
 
     async def finish(self, attempt: Attempt) -> None:
         now = self.clock.now()

@@ -177,7 +177,7 @@ def test_a_kill_at_any_step_leaves_all_or_nothing(tmp_path: Path, verb: str, mom
                 await declare(store, 5)
             await store.recover(100, CLOCK.now(), plan_lost)
             claimed = await store.claim("heir", CLOCK.now(), {"default": 100}, start_due, "heir's")
-            assert len(claimed.attempts) == 5 * (done <= STEPS.index("finish"))
+            assert len(claimed.runs) == 5 * (done <= STEPS.index("finish"))
 
     asyncio.run(act())
 

@@ -156,7 +156,7 @@ def test_counts_that_cannot_be_right_concern_one_job(tmp_path: Path, damage: str
         later = NOW + 100 * HOUR
         await scene.store.join(Node("n"))
         claimed = await scene.store.claim("n", later, {"default": 9}, start_due, "c")
-        started = {attempt.job for _, attempt in claimed.attempts}
+        started = {attempt.job for _, attempt in claimed.runs}
         assert {f"{SOURCE}/a", f"{SOURCE}/c"} <= started, "others are not concerned"
         await scene.declare(Keep(last=2, days=None), "r2", "r1")
         views = await scene.store.jobs(JobQuery())

@@ -33,7 +33,7 @@ def test_a_cancel_asked_for_elsewhere_is_a_hint_at_the_next_look(tmp_path: Path)
             await reconcile(node, "code", Snapshot("r1", (job,)), clock.now())
             await node.join(Node("n1"))
             await node.update("code/a", lambda record: plan_command(record, RunNow("please"), clock.now()))
-            [(_, attempt)] = (await node.claim("n1", clock.now(), {"default": 1}, plan_due, "c1")).attempts
+            [(_, attempt)] = (await node.claim("n1", clock.now(), {"default": 1}, plan_due, "c1")).runs
             hinted = asyncio.ensure_future(node.changed())
             await node.next_wake(["default"])
             assert not hinted.done()

@@ -30,8 +30,9 @@ def test_an_output_lives_as_long_as_its_attempt(tmp_path: Path) -> None:
 
     async def run_one(store: SqliteStore, number: int) -> Output:
         claimed = await store.claim("a", clock.now(), {"default": 1}, start_due, f"claim-{number}")
-        ((_, attempt),) = claimed.attempts
-        output = Output(key, *attempt.key, f"line {number}\n", number)
+        (run,) = claimed.runs
+        attempt = run.attempt
+        output = Output(key, *run.key, f"line {number}\n", number)
         for _ in range(2):
             await store.write_outputs([output])
         await store.finish("a", [ending_of(attempt, clock.now())], clock.now(), end)

@@ -60,7 +60,7 @@ async def fill(path: Path, clock: ManualClock) -> None:
             await store.renew("old")
             room = {"default": 20, "other": 20}
             claimed = await store.claim("old", clock.now(), room, plan_due, f"c{hour}")
-            endings = [ending_of(a, clock, n) for n, (_, a) in enumerate(claimed.attempts)]
+            endings = [ending_of(a, clock, n) for n, (_, a) in enumerate(claimed.runs)]
             await store.finish("old", endings, clock.now(), plan_ended)
             await store.write_outputs([Output(e.job, e.run_key, e.number, "some output") for e in endings])
             await clock.advance(3 * HOUR)
@@ -81,7 +81,7 @@ async def use(path: Path, clock: ManualClock) -> None:
         await asked(store.recover(100, now, plan_lost))
         claimed = await asked(store.claim("new", now, room, plan_due, "claim"))
         await asked(store.claim("new", now, room, plan_due, "claim"))
-        endings = [ending_of(a, clock, n) for n, (_, a) in enumerate(claimed.attempts)] if claimed else []
+        endings = [ending_of(a, clock, n) for n, (_, a) in enumerate(claimed.runs)] if claimed else []
         await asked(store.finish("new", endings, now, plan_ended))
         await asked(store.renew("new"))
         await asked(store.held("new"))

@@ -95,7 +95,7 @@ async def assert_replaced(store: SqliteStore) -> None:
 
 async def assert_well(store: SqliteStore) -> None:
     assert (await store.renew("a")).open_count == 0
-    assert len((await store.claim("a", CLOCK.now(), {"default": 9}, start_due, "claim")).attempts) == 3
+    assert len((await store.claim("a", CLOCK.now(), {"default": 9}, start_due, "claim")).runs) == 3
 
 
 def test_a_file_that_was_removed_is_not_made_anew(folder: Path) -> None:

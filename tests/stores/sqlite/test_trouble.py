@@ -47,8 +47,8 @@ def test_on_a_full_disk_nothing_is_claimed_that_cannot_be_recorded(tmp_path: Pat
             assert await store.revision(SOURCE) == "r1"
             await limit_pages(store, 1_000_000)
             claimed = await store.claim("a", CLOCK.now(), {"default": 600}, start_due, "claim")
-            assert len(claimed.attempts) == 600
-            endings = [ending_of(attempt, CLOCK.now()) for _, attempt in claimed.attempts]
+            assert len(claimed.runs) == 600
+            endings = [ending_of(attempt, CLOCK.now()) for _, attempt in claimed.runs]
             assert not (await store.finish("a", endings, CLOCK.now(), end)).refused
 
     asyncio.run(act())
@@ -115,7 +115,7 @@ def test_a_state_whose_job_is_not_there_is_in_nobodys_way(tmp_path: Path) -> Non
                 other.execute("DELETE FROM jobs WHERE key = ?", (f"{SOURCE}/job-0000",))
             for name in ("job-0001", "job-0002"):
                 claimed = await store.claim("a", CLOCK.now(), {"default": 1}, start_due, name)
-                assert [job.name for job, _ in claimed.attempts] == [name]
+                assert [job.name for job, _ in claimed.runs] == [name]
             assert await store.next_wake(("default",)) is None
             assert (await store.overview()).damaged == 1
 
@@ -127,16 +127,16 @@ def test_a_job_that_has_forgotten_its_newest_run_is_set_aside_and_the_others_go_
         async with SqliteStore(tmp_path / "jobs.db", CLOCK) as store:
             await store.join(Node("a"))
             await declare(store, 3)
-            (first,) = (await store.claim("a", CLOCK.now(), {"default": 1}, start_due, "first")).attempts
-            await store.finish("a", [ending_of(first[1], CLOCK.now())], CLOCK.now(), end)
+            (first,) = (await store.claim("a", CLOCK.now(), {"default": 1}, start_due, "first")).runs
+            await store.finish("a", [ending_of(first.attempt, CLOCK.now())], CLOCK.now(), end)
             with closing(sqlite3.connect(tmp_path / "jobs.db")) as other, other:
                 other.execute(
                     "UPDATE states SET newest_at = NULL, wake_at = newest_at WHERE newest_at IS NOT NULL"
                 )
             claimed = await store.claim("a", CLOCK.now(), {"default": 5}, start_due, "rest")
-            assert [job.name for job, _ in claimed.attempts] == ["job-0001", "job-0002"]
+            assert [job.name for job, _ in claimed.runs] == ["job-0001", "job-0002"]
             assert [event.job for event in claimed.events if event.what is Happening.SET_ASIDE] == [
-                first[0].key
+                first.job.key
             ]
 
     asyncio.run(act())
@@ -204,7 +204,7 @@ def test_calls_that_wait_are_committed_together_and_one_that_fails_undoes_its_ow
             one, buried, failed, two = await waiting
             assert isinstance(one, Claimed)
             assert isinstance(two, Claimed)
-            assert (len(one.attempts), len(two.attempts)) == (3, 2)
+            assert (len(one.runs), len(two.runs)) == (3, 2)
             assert isinstance(buried, NodeBuriedError)
             assert isinstance(failed, ArithmeticError)
             assert len(await store.held("a")) == 5

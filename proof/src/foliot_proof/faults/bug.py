@@ -77,8 +77,8 @@ def start_twice() -> None:
 
     async def claim(self: Engine) -> Any:
         claimed = await real(self)
-        for job, attempt in claimed.attempts:
-            self._runner.start(job, attempt)
+        for run in claimed.runs:
+            self._runner.start(run)
         return claimed
 
     _break(Engine, "_claim", claim)

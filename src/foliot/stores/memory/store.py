@@ -17,6 +17,7 @@ from foliot.model.attempt import Attempt, Ending, Refused
 from foliot.model.damage import Damage, damage_of
 from foliot.model.decision import Decision, Event, set_aside
 from foliot.model.job import Job
+from foliot.model.run import Run
 from foliot.model.state import Lease, Node, Record, Skip
 from foliot.model.view import NodeView, Overview, SourceView
 from foliot.protocols import (
@@ -107,12 +108,12 @@ class MemoryStore:
             if self._clock.now() >= life.until:
                 return Claimed()  # the lease has run out: nothing is claimed until it is renewed
             claimed = self._claim(life.node, now, room, decide)
-            if claimed.attempts:
+            if claimed.runs:
                 self._remember(claim_id, claimed)
             return claimed
 
     def _claim(self, node: Node, now: datetime, room: Mapping[str, int], decide: DecideDue) -> Claimed:
-        started: list[tuple[Job, Attempt]] = []
+        started: list[Run] = []
         events: list[Event] = []
         passed: list[Record] = []
         looks, until = 0, self._clock.monotonic() + _LONGEST
@@ -145,7 +146,7 @@ class MemoryStore:
                 is_enough = looks >= _MOST_LOOKS or self._clock.monotonic() >= until
                 if decision:
                     self._write(record.job, decision)
-                    started += ((record.job, attempt) for attempt in started_by(decision, record))
+                    started += (Run(record.job, attempt) for attempt in started_by(decision, record))
             passed += again
         for record in passed:
             self._due.push(record)

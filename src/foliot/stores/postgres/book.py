@@ -19,6 +19,7 @@ from foliot.stores.sql.book import MOST_STRAY_ROUNDS, STRAY
 from foliot.stores.sql.book import Book as SqlBook
 from foliot.stores.sql.definition import Reader, Writer
 from foliot.stores.sql.entry import Entry
+from foliot.stores.sql.herd import Herds
 from foliot.stores.sql.rows import Row
 from foliot.stores.sql.sweep import FIRST, Place, Sweep
 
@@ -41,6 +42,7 @@ class Desk:
         self.shelf = Shelf(connection)
         self.reader = Reader()
         self.writer = Writer()
+        self.herds = Herds(self.reader, self.shelf)
         self.is_careful = False  # see `sql.book`
 
     def forget(self) -> None:

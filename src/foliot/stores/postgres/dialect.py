@@ -15,7 +15,12 @@ from foliot.stores.sql.rows import Row
 
 # ruff: noqa: S608 - made of names that are constants of ours
 
-_TEXTS = {"request", "run_key"}
+_TEXTS = {"request", "run_key", "last_run"}
+# Each is locked before the next, so that no two calls wait for each other.
+_HOLD = """
+    SELECT FROM unnest(%s::bigint[]) AS v (job_no),
+    LATERAL (SELECT FROM states AS s WHERE s.job_no = v.job_no FOR UPDATE) AS s
+"""
 _VALUE = re.compile(r"(?<!:):([a-z]+)\b")  # but no cast
 
 
@@ -32,6 +37,17 @@ class PostgresDialect:
 
     def run(self, sql: str, **values: object) -> psycopg.Cursor[tuple[Any, ...]]:
         return self._connection.execute(_translated(sql), values, binary=True)
+
+    def hold(self, jobs: Sequence[int]) -> None:
+        self._connection.execute(_HOLD, (arrays.numbers(jobs),))
+
+    def run_rows(self, sql: str, columns: str, rows: Sequence[Row], **values: int | None) -> list[Row]:
+        if not rows:
+            return []
+        names = columns.split(", ")
+        given = {f"v{place}": made for place, made in enumerate(_columns(names, rows))}
+        cursor = self._connection.execute(_about(sql, columns, tuple(values)), given | values, binary=True)
+        return cursor.fetchall() if cursor.description else []
 
     def select_among(self, sql: str, these: Iterable[int], **values: object) -> list[Row]:
         asked = sql.replace(":these", "(SELECT unnest(CAST(:these AS bigint[])))")
@@ -53,6 +69,21 @@ def _columns(names: Sequence[str], rows: Sequence[Row]) -> list[str]:
         (arrays.texts if name in _TEXTS else arrays.numbers)(column)
         for name, column in zip(names, columns, strict=True)
     ]
+
+
+@lru_cache
+def _about(sql: str, columns: str, shared: tuple[str, ...]) -> str:
+    """A statement with rows, which come as arrays, and some values."""
+    names = columns.split(", ")
+    places = ", ".join(f"%(v{n})s::{_type(name)}[]" for n, name in enumerate(names))
+    tables = [f"v ({columns}) AS (SELECT * FROM unnest({places}))"]
+    if shared:
+        tables.append(f"g ({', '.join(shared)}) AS (SELECT {', '.join(f'%({n})s::bigint' for n in shared)})")
+    return f"WITH {', '.join(tables)} {sql}"
+
+
+def _type(name: str) -> str:
+    return "text" if name in _TEXTS else "bigint"
 
 
 @lru_cache

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from datetime import datetime, timedelta
 
+from foliot.model.events import joined
 from foliot.protocols import Claimed, DecideLost, Finished, Recovered
 from foliot.stores.postgres import life
 from foliot.stores.postgres.book import Book, Desk
 from foliot.stores.sql import ending
 from foliot.stores.sql.claim import PLACES, Asked, Claimer, answer_again
 from foliot.stores.sql.ending import Report
+from foliot.stores.sql.herd import end_quietly, ended
 from foliot.stores.sql.rows import Row
 
 _REMEMBER = "INSERT INTO claims (claim_no, claim_id, node_no, kept_until) VALUES (%s, %s, %s, %s)"
@@ -30,11 +32,11 @@ def claim(desk: Desk, asked: Asked, lease: timedelta, told: int | None) -> Claim
     book = Book(desk)
     book.told = desk.told
     book.claim_no, book.is_careful = alive.claim_no * PLACES, desk.is_careful
-    claimer = Claimer(book, desk.sweep, asked, desk.clock)
+    claimer = Claimer(book, desk.sweep, asked, desk.clock, desk.herds, alive.node_no)
     claimed = claimer.claim(alive.lanes)
     desk.memory.keep_claimed(alive.mark, claimer.held)
     desk.is_careful = False
-    if claimed.attempts:
+    if claimed.runs:
         kept_until = alive.now + lease // timedelta(microseconds=1)
         desk.connection.execute(_REMEMBER, (alive.claim_no, asked.claim_id, alive.node_no, kept_until))
     return claimed
@@ -43,10 +45,14 @@ def claim(desk: Desk, asked: Asked, lease: timedelta, told: int | None) -> Claim
 def finish(desk: Desk, report: Report) -> Finished:
     """Record how attempts ended; one counts only if it is open under its own node and token."""
     check = life.hold(desk, report.node)
+    node_no = desk.shelf.node_number(report.node) or 0
+    quiet, rest = end_quietly(desk.dialect, node_no, report.endings)
+    report = report._replace(endings=rest)
     book = Book(desk)
     entries = book.recalled(report.jobs)
     check()
-    return ending.finish(book, entries, report)
+    finished = ending.finish(book, entries, report)
+    return finished._replace(events=joined(ended(quiet, report.now), finished.events))
 
 
 def recover(  # noqa: PLR0913 - what is asked for, and by which time

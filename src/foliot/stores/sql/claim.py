@@ -9,14 +9,17 @@ from operator import itemgetter
 from typing import NamedTuple
 
 from foliot.model.attempt import Attempt
+from foliot.model.deciding import DecidesAlike
 from foliot.model.decision import Decision, Event, Happening, set_aside
-from foliot.model.job import Job
+from foliot.model.events import joined
+from foliot.model.run import Run
 from foliot.model.state import Record
 from foliot.protocols import Claimed, Clock, DecideDue
 from foliot.stores.matching import decide_once, started_by
 from foliot.stores.sql.book import Book
 from foliot.stores.sql.codes import whole
 from foliot.stores.sql.entry import Entry
+from foliot.stores.sql.herd import Herds, HerdStarts
 from foliot.stores.sql.sweep import FIRST, Sweep
 from foliot.stores.sql.uncollected import uncollected
 
@@ -49,23 +52,29 @@ def answer_again(book: Book, held: Iterable[tuple[Attempt, int]], claim_no: int)
     ours = sorted((pair for pair in held if pair[1] // PLACES == claim_no), key=itemgetter(1))
     entries = book.by_key({attempt.job for attempt, _ in ours})
     known = ((entries[attempt.job].record, attempt) for attempt, _ in ours if attempt.job in entries)
-    return Claimed(tuple((record.job, attempt) for record, attempt in known if record is not None))
+    return Claimed(tuple(Run(record.job, attempt) for record, attempt in known if record is not None))
 
 
 class Claimer:
     """One claim under way. `held` are the entries of the jobs that it has started something of."""
 
-    def __init__(self, book: Book, sweep: Sweep, asked: Asked, clock: Clock) -> None:
+    def __init__(  # noqa: PLR0913, PLR0917 - what it works with
+        self, book: Book, sweep: Sweep, asked: Asked, clock: Clock, herds: Herds, node_no: int
+    ) -> None:
         self._book = book
         self._sweep = sweep
         self._clock = clock
         self._until = clock.monotonic() + LONGEST
         self._node, self._now, self._room, self._decide, _ = asked
-        self._started: list[tuple[Job, Attempt]] = []
+        self._started: list[Run] = []
         self._events: list[Event] = []
         self._passed: set[int] = set()
         self._looks = 0
         self._share = 2  # one job gets so small a part of the room
+        self._herd: HerdStarts | None = None
+        if isinstance(asked.decide, DecidesAlike) and not book.is_careful:
+            herds.use(asked.decide)
+            self._herd = HerdStarts(book.dialect, herds, asked.node, node_no, asked.now)
         self.held: dict[str, Entry] = {}
 
     def claim(self, lanes: Mapping[str, Sequence[int]]) -> Claimed:
@@ -80,7 +89,8 @@ class Claimer:
                 together = [lane for queue in asked.values() for lane in queue]
                 if self._book.wait_for_others(together, whole(self._now)):
                     self._claim_from_all(asked)
-        return Claimed(tuple(self._started), tuple(self._events), more=self._is_enough)
+        started = self._herd.events() if self._herd is not None else ()
+        return Claimed(tuple(self._started), joined(self._events, *started), more=self._is_enough)
 
     @property
     def _is_enough(self) -> bool:
@@ -104,6 +114,8 @@ class Claimer:
             entries = self._book.due(lanes, whole(self._now), count, after)
             looked = self._look_at(entries, most)
             self._book.flush()
+            if self._herd is not None:
+                self._herd.flush()
             if not looked:
                 return
             passed_now = self._count_passed(looked)
@@ -131,6 +143,8 @@ class Claimer:
 
     def _look(self, entry: Entry, room: int) -> None:
         """One job gets at most half of the room at first, so that jobs behind it get some, too."""
+        if self._herd is not None and not entry.open_rows and self._start_with_its_herd(self._herd, entry):
+            return
         self._book.read(entry)
         if entry.is_unknown_here:
             self._pass_over(entry)
@@ -150,8 +164,18 @@ class Claimer:
         self._events += decision.events
         started = started_by(decision, record)
         if started:
-            self._started += ((record.job, attempt) for attempt in started)
+            self._started += (Run(record.job, attempt) for attempt in started)
             self.held[entry.key] = entry
+
+    def _start_with_its_herd(self, starts: HerdStarts, entry: Entry) -> bool:
+        place = self._book.claim_no
+        run = None if place is None else starts.take(entry.row, place)
+        if place is None or run is None:
+            return False
+        self._book.claim_no = place + 1
+        self._looks += 1
+        self._started.append(run)
+        return True
 
     def _pass_over(self, entry: Entry) -> None:
         """This node does not understand the definition. That is told once."""

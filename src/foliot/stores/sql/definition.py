@@ -57,12 +57,22 @@ class _Frame(NamedTuple):
     alive: Schedule  # so that its id is not used again
 
 
-class _Mould(NamedTuple):
-    """A frame that was read: what all jobs of it share."""
+class Mould(NamedTuple):
+    """A frame that was read: what all jobs of it share. `template` has all of it, but a name and data."""
 
     source: str
     action: Action
     values: tuple[Any, ...]
+    template: Job
+
+    def action_of(self, data: str) -> Action:
+        """The action of a job with that data; DamagedRecordError if it cannot be read."""
+        # A herd without data shares its action, too.
+        return self.action if data == _NO_DATA else _acting(self.action.kind, _read_data(data))
+
+    def job(self, name: str, action: Action) -> Job:
+        """The job of that name."""
+        return _named(name, action, self.values)
 
 
 class Writer:
@@ -101,7 +111,7 @@ class Reader:
     """Texts to jobs. What is read a second time is kept: of a herd that runs once, nothing is."""
 
     def __init__(self) -> None:
-        self._frames: dict[tuple[str, str], _Mould] = {}
+        self._frames: dict[tuple[str, str], Mould] = {}
         self._seen: set[str] = set()
         self._jobs: dict[str, tuple[str, str, str, Job]] = {}
 
@@ -122,18 +132,20 @@ class Reader:
         return job
 
     def _read(self, key: str, frame: str, data: str, policy: str) -> Job:
+        mould = self.mould(frame, policy)
+        found, _, name = key.partition("/")
+        if found != mould.source:
+            raise DamagedRecordError("source", mould.source, f"is not that of {key}")
+        return mould.job(name, mould.action_of(data))
+
+    def mould(self, frame: str, policy: str) -> Mould:
+        """What all jobs of a frame share; DamagedRecordError if it cannot be read."""
         mould = self._frames.get((frame, policy))
         if mould is None:
             if len(self._frames) >= _MOST_FRAMES:
                 self._frames.clear()
             mould = self._frames[frame, policy] = _mould_of(decode_job(frame, policy))
-        source, action, values = mould
-        found, _, name = key.partition("/")
-        if found != source:
-            raise DamagedRecordError("source", source, f"is not that of {key}")
-        if data != _NO_DATA:  # a herd without data shares its action, too
-            action = _acting(action.kind, _read_data(data))
-        return _named(name, action, values)
+        return mould
 
 
 def _job_of(frame: Job, name: str, data: dict[str, Any]) -> Job:
@@ -152,8 +164,8 @@ def _job_of(frame: Job, name: str, data: dict[str, Any]) -> Job:
     )
 
 
-def _mould_of(frame: Job) -> _Mould:
-    return _Mould(frame.source, frame.action, _shared_by(frame))
+def _mould_of(frame: Job) -> Mould:
+    return Mould(frame.source, frame.action, _shared_by(frame), frame)
 
 
 def _named(name: str, action: Action, values: tuple[Any, ...]) -> Job:

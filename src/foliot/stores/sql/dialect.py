@@ -32,6 +32,17 @@ class Dialect(Protocol):
         """Carry out one statement."""
         ...
 
+    def hold(self, jobs: Sequence[int]) -> None:
+        """Let no other call write to the states of these jobs until this one is over; they are in order."""
+        ...
+
+    def run_rows(self, sql: str, columns: str, rows: Sequence[Row], **values: int | None) -> list[Row]:
+        """Carry out a statement about many rows: they are its table `v`. The one row of `g` has the values.
+
+        Its answers come in any order.
+        """
+        ...
+
     def select_among(self, sql: str, these: Iterable[int], **values: object) -> list[Row]:
         """Ask about many numbers; `IN :these` marks them in the statement."""
         ...

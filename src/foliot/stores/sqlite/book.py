@@ -13,6 +13,7 @@ from foliot.stores.sql.book import MOST_STRAY_ROUNDS, STRAY
 from foliot.stores.sql.book import Book as SqlBook
 from foliot.stores.sql.definition import Reader, Writer
 from foliot.stores.sql.entry import WAKE_AT, Entry
+from foliot.stores.sql.herd import Herds
 from foliot.stores.sql.rows import Row
 from foliot.stores.sql.sweep import Place, Sweep
 from foliot.stores.sqlite import statement
@@ -38,6 +39,7 @@ class Desk:
         self.reader = reader
         self.writer = writer
         self.sweep = Sweep(clock, has_litter=False)
+        self.herds = Herds(reader, self.shelf)
         self.kept: dict[str, Entry] = {}
         self.is_careful = True  # see `sql.book`; after a trouble there is a new desk
         self._kept_version = 0

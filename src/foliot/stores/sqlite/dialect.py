@@ -5,10 +5,12 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
+from itertools import chain
 
 from foliot.stores.sql.rows import Row
 
 _MOST_AT_ONCE = 500  # numbers in one question
+_SIZES = (500, 100, 20, 5, 1)  # rows of one statement: few sizes, so that few statements are compiled
 
 
 class SqliteDialect:
@@ -25,6 +27,19 @@ class SqliteDialect:
     def run(self, sql: str, **values: object) -> sqlite3.Cursor:
         return self._connection.execute(sql, values)
 
+    def hold(self, jobs: Sequence[int]) -> None:
+        """One writes at a time."""
+
+    def run_rows(self, sql: str, columns: str, rows: Sequence[Row], **values: int | None) -> list[Row]:
+        found: list[Row] = []
+        start = 0
+        while start < len(rows):
+            size = next(size for size in _SIZES if size <= len(rows) - start)
+            bound = [*chain.from_iterable(rows[start : start + size]), *values.values()]
+            found += self._connection.execute(_about(sql, columns, size, tuple(values)), bound).fetchall()
+            start += size
+        return found
+
     def select_among(self, sql: str, these: Iterable[int], **values: object) -> list[Row]:
         wanted, found = list(these), []
         for start in range(0, len(wanted), _MOST_AT_ONCE):
@@ -40,6 +55,16 @@ class SqliteDialect:
 
 
 # ruff: noqa: S608 - made of names that are constants of ours
+
+
+@lru_cache
+def _about(sql: str, columns: str, count: int, names: tuple[str, ...]) -> str:
+    """A statement with so many rows, and some values."""
+    row = f"({', '.join('?' * len(columns.split(', ')))})"
+    tables = [f"v ({columns}) AS (VALUES {', '.join([row] * count)})"]
+    if names:
+        tables.append(f"g ({', '.join(names)}) AS (VALUES ({', '.join('?' * len(names))}))")
+    return f"WITH {', '.join(tables)} {sql}"
 
 
 @lru_cache

@@ -6,11 +6,13 @@ import sqlite3
 from collections.abc import Sequence
 from datetime import datetime, timedelta
 
+from foliot.model.events import joined
 from foliot.protocols import Claimed, DecideLost, Finished, Recovered
 from foliot.stores.sql import ending
 from foliot.stores.sql.claim import PLACES, Asked, Claimer, answer_again
 from foliot.stores.sql.codes import whole
 from foliot.stores.sql.ending import Report
+from foliot.stores.sql.herd import end_quietly, ended
 from foliot.stores.sql.rows import Row
 from foliot.stores.sqlite import life
 from foliot.stores.sqlite.book import Book, Desk
@@ -43,14 +45,14 @@ def claim(desk: Desk, asked: Asked, store_now: datetime, lease: timedelta) -> Cl
     (claim_no,) = desk.connection.execute(_NEXT_CLAIM).fetchone()
     book.told = desk.told
     book.claim_no, book.is_careful = claim_no * PLACES, desk.is_careful
-    claimer = Claimer(book, desk.sweep, asked, desk.clock)
+    claimer = Claimer(book, desk.sweep, asked, desk.clock, desk.herds, alive.node_no)
     try:
         claimed = claimer.claim({queue: desk.shelf.lanes(queue, alive.kinds) for queue in asked.room})
     except sqlite3.IntegrityError as error:
         raise ClashError from error
     desk.kept |= claimer.held
     desk.is_careful = False
-    if claimed.attempts:
+    if claimed.runs:
         remembered = (claim_no, asked.claim_id, alive.node_no, whole(store_now + lease))
         desk.connection.execute(_REMEMBER, remembered)
     return claimed
@@ -58,10 +60,13 @@ def claim(desk: Desk, asked: Asked, store_now: datetime, lease: timedelta) -> Cl
 
 def finish(desk: Desk, report: Report) -> Finished:
     """Record how attempts ended; one counts only if it is open under its own node and token."""
-    life.living(desk, report.node)
+    alive = life.living(desk, report.node)
+    quiet, rest = end_quietly(desk.dialect, alive.node_no, report.endings)
+    report = report._replace(endings=rest)
     book = Book(desk)
     entries = book.recalled(report.jobs)
-    return ending.finish(book, entries, report)
+    finished = ending.finish(book, entries, report)
+    return finished._replace(events=joined(ended(quiet, report.now), finished.events))
 
 
 def recover(book: Book, holders: Sequence[int], limit: int, now: datetime, decide: DecideLost) -> Recovered:

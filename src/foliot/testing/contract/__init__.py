@@ -20,9 +20,9 @@ store; opened twice, it gives two handles of the same data. A store that lives i
 what the clock was moved by. No plugin of pytest is needed.
 
 The topics are classes of their own, for a store that is still being written: claims, passing over, finishes,
-leases, recovery, reconciling, commands, questions, history, damage. What attempts wrote, who works on the
-store, and where its jobs come from are seams of their own: `class TestMyStore(StoreContract, OutputContract,
-NodeContract, SourceContract)`.
+leases, recovery, reconciling, commands, questions, history, damage, herds. What attempts wrote, who works on
+the store, and where its jobs come from are seams of their own:
+`class TestMyStore(StoreContract, OutputContract, NodeContract, SourceContract)`.
 
 Three ways to race are built in: claimers come alone, as four tasks, as four threads and as four processes
 (`crowd`); somebody else writes in the very middle of a decision (`concurrent_writer`); and a process is
@@ -43,8 +43,8 @@ pytest.register_assert_rewrite(
         f"{__name__}.{module}"
         for module in (
             "claim", "command", "concurrent_writer", "crowd_of_one", "damage", "finish", "finish_race",
-            "history", "lease", "node", "order", "output", "pass_over", "process", "query", "reconcile",
-            "recovery", "sample", "source", "stage",
+            "herd", "history", "lease", "node", "order", "output", "pass_over", "process", "query",
+            "reconcile", "recovery", "sample", "source", "stage",
         )
     )
 )  # fmt: skip
@@ -54,6 +54,7 @@ from foliot.testing.contract.command import CommandContract
 from foliot.testing.contract.crowd_of_one import CrowdOfOneContract
 from foliot.testing.contract.damage import DamageContract
 from foliot.testing.contract.finish import FinishContract
+from foliot.testing.contract.herd import HerdContract
 from foliot.testing.contract.history import HistoryContract
 from foliot.testing.contract.lease import LeaseContract
 from foliot.testing.contract.node import NodeContract
@@ -72,6 +73,7 @@ __all__ = [
     "Damage",
     "DamageContract",
     "FinishContract",
+    "HerdContract",
     "HistoryContract",
     "LeaseContract",
     "NodeContract",
@@ -99,5 +101,6 @@ class StoreContract(
     HistoryContract,
     DamageContract,
     CrowdOfOneContract,
+    HerdContract,
 ):
     """Everything that a store promises."""

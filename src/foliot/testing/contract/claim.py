@@ -169,7 +169,7 @@ class ClaimContract(Contract):
         await stage.declare(job)
         token = (await stage.record(job.key)).state.token
         claimed = await stage.claim_whole("a")
-        ((definition, attempt),) = claimed.attempts
+        ((definition, attempt),) = claimed.runs
         assert definition == job
         assert (attempt.job, attempt.node, attempt.claimed_at) == (job.key, "a", stage.now)
         assert attempt.state is AttemptState.RUNNING
@@ -221,9 +221,9 @@ class ClaimContract(Contract):
         await stage.declare(a_job("ours"))
         claimed = await stage.claim_whole("a", {"default": 1})
         for _ in range(10):
-            if not claimed.attempts and claimed.more:
+            if not claimed.runs and claimed.more:
                 claimed = await stage.claim_whole("a", {"default": 1})
-        assert [attempt.job for _, attempt in claimed.attempts] == [f"{SOURCE}/ours"]
+        assert [attempt.job for _, attempt in claimed.runs] == [f"{SOURCE}/ours"]
 
     @scenario
     async def test_attempts_that_wait_are_each_claimed_once(self, stage: Stage) -> None:
@@ -249,7 +249,7 @@ class ClaimContract(Contract):
             "a",
             decide=lambda record, now, node, most: let_pass(record, now, node, most)._replace(skips=(skip,)),
         )
-        assert claimed.attempts == ()
+        assert claimed.runs == ()
         assert await stage.store.skips(f"{SOURCE}/job") == (skip,)
         assert (await stage.record(f"{SOURCE}/job")).state.wake_at is None
         assert await stage.claim("a") == []
@@ -322,7 +322,7 @@ class ClaimContract(Contract):
 
         async def write(store: Store) -> None:
             claimed = await store.claim("b", stage.now, {"default": 1}, start_due, "b's")
-            theirs.extend(attempt for _, attempt in claimed.attempts)
+            theirs.extend(attempt for _, attempt in claimed.runs)
 
         writer = ConcurrentWriter(stage, write)
         ours = await stage.claim("a", decide=writer.during(start_due))

@@ -176,7 +176,7 @@ class DamageContract(Contract):
         await stage.join("a")
         await stage.declare(*some_jobs(3))
         claimed = await stage.store.claim("a", stage.now, {"default": 9}, _fail_for_the_bad, "c")
-        started = sorted(attempt.job for _, attempt in claimed.attempts)
+        started = sorted(attempt.job for _, attempt in claimed.runs)
         assert started == [f"{SOURCE}/job-0000", f"{SOURCE}/job-0002"]
         assert _set_aside_in(claimed.events) == [BAD]
         view = await self._view(stage)

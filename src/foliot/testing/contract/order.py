@@ -64,7 +64,7 @@ async def carry_out(store: Store, order: Order) -> list[Taken]:
     for turn in range(order.turns):
         id_ = order.claim_id or f"{order.name}-{turn}"
         claimed = await store.claim(order.node, order.now, order.room, DECIDES[order.decide], id_)
-        attempts = [attempt for _, attempt in claimed.attempts]
+        attempts = [attempt for _, attempt in claimed.runs]
         taken += (Taken(order.node, a.job, a.run_key, a.number, a.token) for a in attempts)
         if order.finishes and attempts:
             endings = [ending_of(attempt, order.now) for attempt in attempts]

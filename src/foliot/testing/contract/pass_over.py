@@ -105,7 +105,7 @@ class PassOverContract(Contract):
         found: list[str] = []
         for _ in range(ENOUGH):
             claimed = await stage.claim_whole("a", {"default": 1}, fitting(f"{SOURCE}/ours".__eq__))
-            found += [attempt.job for _, attempt in claimed.attempts]
+            found += [attempt.job for _, attempt in claimed.runs]
             assert found or not claimed.more, "nothing has changed: it would ask for ever"
         assert found == [f"{SOURCE}/ours"]
 
@@ -116,7 +116,7 @@ class PassOverContract(Contract):
         await stage.declare(a_job("ours", queue="other"))
         room = {"default": 5, "other": 5}
         claimed = await stage.claim_whole("a", room, fitting(f"{SOURCE}/ours".__eq__))
-        assert [attempt.job for _, attempt in claimed.attempts] == [f"{SOURCE}/ours"]
+        assert [attempt.job for _, attempt in claimed.runs] == [f"{SOURCE}/ours"]
 
     @scenario
     async def test_a_job_that_is_due_again_is_looked_at_again_beside_them(self, stage: Stage) -> None:

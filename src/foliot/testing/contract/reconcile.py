@@ -208,7 +208,7 @@ class ReconcileContract(Contract):
         action = Action(kind="test", data={"version": 2})
         await stage.declare(a_job(action=action))
         claimed = await stage.claim_whole("a")
-        assert [job.action for job, _ in claimed.attempts] == [action]
+        assert [job.action for job, _ in claimed.runs] == [action]
 
     @scenario
     async def test_a_definition_can_change_while_the_state_does_not(self, stage: Stage) -> None:
@@ -293,7 +293,7 @@ class ReconcileContract(Contract):
 
         async def write(store: Store) -> None:
             answer = await store.claim("a", stage.now, {"default": 9, "new": 9}, start_due, "a's")
-            claimed.extend(attempt.job for _, attempt in answer.attempts)
+            claimed.extend(attempt.job for _, attempt in answer.runs)
 
         writer = ConcurrentWriter(stage, write)
         declared = writer.during(declare_at(stage.later(HOUR), stage.now))

@@ -155,15 +155,15 @@ class Stage:
         self, node: str, room: Mapping[str, int] = ROOM, decide: DecideDue = start_due, **facts: Any
     ) -> list[Attempt]:
         """What one claim has started."""
-        return [attempt for _, attempt in (await self.claim_whole(node, room, decide, **facts)).attempts]
+        return [attempt for _, attempt in (await self.claim_whole(node, room, decide, **facts)).runs]
 
     async def claim_all(self, node: str, decide: DecideDue = start_due) -> list[Attempt]:
         """What a node starts if it claims until there is nothing more."""
         found: list[Attempt] = []
         for _ in range(1000):
             claimed = await self.claim_whole(node, ROOM, decide)
-            found += (attempt for _, attempt in claimed.attempts)
-            if not claimed.attempts and not claimed.more:
+            found += (attempt for _, attempt in claimed.runs)
+            if not claimed.runs and not claimed.more:
                 return found
         raise AssertionError("a thousand claims in a row said that there was more")
 

@@ -1,0 +1,98 @@
+"""The decisions of a run that goes well, made once for all jobs that are alike.
+
+Nearly all that a scheduler ever decides is this: one occurrence has come, in time, with nothing in its way;
+and later its run has succeeded, with nothing else to see to. What is decided then depends on the definition
+and the occurrence only. So it is decided once for a herd (`plan_alike`), and a store applies it to as many
+records as it likes. A law of the planner's tests says that each member of a herd gets the same decision as
+the planner makes for it at length.
+"""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+
+from foliot.engine.calendar import next_occurrence
+from foliot.model.alike import Alike
+from foliot.model.attempt import Attempt, AttemptState, Ending, Outcome, Trigger, run_key
+from foliot.model.decision import Decision, Event, Happening
+from foliot.model.job import Job
+from foliot.model.state import Record
+
+ON_TIME = "its occurrence has come"
+_LAST = datetime.max.replace(tzinfo=UTC)
+_MICROSECOND = timedelta(microseconds=1)
+
+
+def is_plain(record: Record) -> bool:
+    """Whether a record has nothing to it but its next occurrence."""
+    job, state, attempts = record
+    return (
+        not attempts
+        and state.next_at is not None
+        and (state.served_until is None or state.served_until < state.next_at)
+        and state.paused_at is None
+        and state.removed_at is None
+        and job.enabled
+    )
+
+
+def plan_alike(job: Job, first: datetime) -> Alike | None:
+    """What happens to the plain records of jobs like this one when an occurrence has come in time."""
+    if not job.enabled:
+        return None
+    policy, following = job.policy, next_occurrence(job, first)
+    until = first + min(policy.misfire.grace, _LAST - first)
+    if following is not None:
+        until = min(until, following - _MICROSECOND)
+    return Alike(first, following, until, policy.timeout, ends_in_peace=not job.auto_remove)
+
+
+def start_alike(record: Record, alike: Alike, now: datetime, node: str) -> Decision:
+    """The decision about one member of a herd."""
+    job, state, _ = record
+    key, token, first = job.key, state.token + 1, alike.first
+    name = run_key(key, first, None)
+    attempt = Attempt(
+        key, 1, Trigger.SCHEDULE, AttemptState.RUNNING, first,
+        node=node, token=token, claimed_at=now,
+        deadline_at=None if alike.timeout is None else now + alike.timeout,
+        reason=ON_TIME,
+    )  # fmt: skip
+    changed = state._replace(
+        token=token, wake_at=alike.following, served_until=first, next_at=alike.following,
+        fired_count=state.fired_count + 1, last_attempt_at=now, last_run=name,
+    )  # fmt: skip
+    return Decision(changed, (attempt,), events=(started(attempt, now),))
+
+
+def started(attempt: Attempt, now: datetime) -> Event:
+    """The event of an attempt that starts."""
+    run, number = attempt.key
+    return Event(Happening.STARTED, attempt.job, now, attempt.reason, run, number, attempt)
+
+
+def end_in_peace(record: Record, ending: Ending, now: datetime) -> Decision | None:
+    """The only open run has succeeded, and no claim need look before the next occurrence.
+
+    The state stays as it is, the same object, so that nothing but the attempt is written. None: the planner
+    decides at length.
+    """
+    job, state, attempts = record
+    if (
+        ending.outcome is not Outcome.SUCCEEDED
+        or len(attempts) != 1
+        or state.failures_in_row
+        or (state.wake_at is None and state.next_at is not None)
+        or state.removed_at is not None
+        or job.auto_remove
+    ):
+        return None
+    (held,) = attempts
+    if held.token != ending.token or held.number != ending.number:
+        return None
+    attempt = held._replace(
+        state=AttemptState.ENDED, started_at=ending.started_at, finished_at=ending.finished_at,
+        outcome=ending.outcome, error=ending.error, exit_code=ending.exit_code,
+    )  # fmt: skip
+    told = Event(Happening.ENDED, held.job, now, Outcome.SUCCEEDED, ending.run_key, ending.number, attempt)
+    return Decision(state, (attempt,), events=(told,))

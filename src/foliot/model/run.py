@@ -1,0 +1,89 @@
+"""Runs as an engine gets them from a claim, and as executors and functions see them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from datetime import datetime, timedelta
+from typing import Any
+
+from foliot.model.attempt import Attempt, Ending, Outcome
+from foliot.model.job import Job
+
+
+class Run:
+    """One attempt of one job.
+
+    A store may give runs that know little and make `job` and `attempt` when somebody asks for them: of a
+    million runs that go well, nobody does. What each run is asked for is here, beside those two.
+    """
+
+    __slots__ = ("_attempt", "_job")
+
+    def __init__(self, job: Job, attempt: Attempt) -> None:
+        self._job = job
+        self._attempt = attempt
+
+    @property
+    def job(self) -> Job:
+        """The definition that it is a run of."""
+        return self._job
+
+    @property
+    def attempt(self) -> Attempt:
+        """The attempt as it was started."""
+        return self._attempt
+
+    @property
+    def key(self) -> tuple[str, int]:
+        """What no two attempts share: the run's key, and the attempt's number."""
+        return self.attempt.key
+
+    @property
+    def claimed_at(self) -> datetime | None:
+        """When its node got it."""
+        return self.attempt.claimed_at
+
+    @property
+    def queue(self) -> str:
+        """The queue of its job."""
+        return self.job.queue
+
+    @property
+    def kind(self) -> str:
+        """The kind of its action."""
+        return self.job.action.kind
+
+    @property
+    def data(self) -> Mapping[str, Any]:
+        """The data of its action."""
+        return self.job.action.data
+
+    @property
+    def timeout(self) -> timedelta | None:
+        """How long it may take."""
+        return self.job.policy.timeout
+
+    def ending(
+        self,
+        outcome: Outcome,
+        started_at: datetime | None,
+        finished_at: datetime,
+        error: str | None = None,
+        exit_code: int | None = None,
+    ) -> Ending:
+        """What its node reports of it."""
+        attempt = self.attempt
+        (run_key, number), token = self.key, attempt.token
+        return Ending(attempt.job, run_key, number, token, outcome, started_at, finished_at, error, exit_code)
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter((self.job, self.attempt))
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Run) and (self.job, self.attempt) == (other.job, other.attempt)
+
+    def __hash__(self) -> int:
+        return hash(self.key)
+
+    def __repr__(self) -> str:
+        return f"<Run {self.key[0]}#{self.key[1]}>"

@@ -1,0 +1,322 @@
+"""Herds: jobs that are alike and due at the same time are started and ended together.
+
+The planner decides once about all jobs of one definition whose next occurrence is the same (`Alike`). Two
+statements write what it decided for hundreds of jobs. Their runs know what a run that goes well is asked for,
+and no more. A job takes this way if its record is *plain*: see `_plain_occurrence`. All others are read,
+decided about and written one by one, in the same claim.
+
+When such a run succeeds, and nothing was decided about its job since it started, one statement ends the
+attempts of all of them. The token of the state tells: whatever is decided about a job changes it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime, timedelta
+from typing import Any, NamedTuple
+
+from foliot.errors import DamagedRecordError
+from foliot.model.alike import Alike
+from foliot.model.attempt import (
+    Attempt,
+    AttemptState,
+    Ending,
+    Outcome,
+    Trigger,
+    format_instant,
+)
+from foliot.model.deciding import DecidesAlike
+from foliot.model.events import HerdEnded, HerdStarted
+from foliot.model.job import Action, Job
+from foliot.model.run import Run
+from foliot.stores.sql.codes import (
+    DAY,
+    OUTCOME_CODES,
+    STATE_CODES,
+    TRIGGER_CODES,
+    UNREADABLE,
+    an_instant,
+    micros,
+    whole,
+)
+from foliot.stores.sql.definition import Mould, Reader
+from foliot.stores.sql.dialect import Dialect
+from foliot.stores.sql.entry import LOOK_AT, NEWEST, OPENED, STATE, Shelf
+from foliot.stores.sql.rows import ABSURD, Row
+
+# ruff: noqa: S608 - made of constants only
+
+ON_TIME = "its occurrence has come"
+_TOKEN, _WAKE, _SERVED, _NEXT, _PAUSED, _REMOVED, _FIRED, _FAILURES = (
+    STATE + n for n in (0, 2, 3, 4, 5, 6, 7, 8)
+)
+_MOST_HERDS = 4096
+_MICROSECOND = timedelta(microseconds=1)
+_RUNNING, _ENDED = STATE_CODES[AttemptState.RUNNING], STATE_CODES[AttemptState.ENDED]
+
+STARTED = "job_no, first, following, last_run, place, deadline, look_at"
+START = f"""
+    INSERT INTO attempts (
+        scheduled_for, job_no, request, number, ordinal, previous_at, seq, claim_no, trigger, state, node_no,
+        token, claimed_at, deadline_at, reason, retries, losses
+    )
+    SELECT v.first, s.job_no, '', 1, 0, s.newest_at, s.opened + 1, v.place, {TRIGGER_CODES[Trigger.SCHEDULE]},
+        {_RUNNING}, g.node_no, s.token + 1, g.now, v.deadline, '{ON_TIME}', 0, 0
+    FROM v CROSS JOIN g CROSS JOIN states AS s WHERE s.job_no = v.job_no
+"""
+MOVE = """
+    UPDATE states SET token = token + 1, wake_at = v.following, served_until = v.first, next_at = v.following,
+        fired_count = fired_count + 1, last_attempt_at = g.now, last_run = v.last_run, newest_at = v.first,
+        opened = opened + 1, look_at = coalesce(states.look_at, v.look_at)
+    FROM v CROSS JOIN g WHERE states.job_no = v.job_no
+"""
+ENDING = "at, job_no, token, started, finished, code"
+# Those whose attempts run under this node and token, and of whose jobs nothing was decided since.
+QUIET = f"""
+    SELECT s.job_no FROM v CROSS JOIN g
+    CROSS JOIN states AS s CROSS JOIN attempts AS a
+    WHERE s.job_no = v.job_no AND s.token = v.token AND s.damage IS NULL
+    AND a.scheduled_for = v.at AND a.job_no = v.job_no AND a.request = '' AND a.number = 1
+    AND a.state = {_RUNNING} AND a.node_no = g.node_no AND a.token = v.token
+"""
+END = f"""
+    UPDATE attempts SET state = {_ENDED}, outcome = {OUTCOME_CODES[Outcome.SUCCEEDED]},
+        started_at = v.started, finished_at = v.finished, exit_code = v.code
+    FROM v WHERE attempts.scheduled_for = v.at AND attempts.job_no = v.job_no AND attempts.request = ''
+    AND attempts.number = 1
+"""
+
+
+class Herd(NamedTuple):
+    """Jobs of one definition that are due for one occurrence, in the numbers and texts of a store."""
+
+    mould: Mould
+    alike: Alike
+    following: int | None
+    until: int
+    prefix: str  # of the keys of its jobs
+    suffix: str  # of the keys of its runs
+
+
+class Herds:
+    """The herds that a connection has met. They are kept for as long as the same planner decides."""
+
+    def __init__(self, reader: Reader, shelf: Shelf) -> None:
+        self._reader = reader
+        self._shelf = shelf
+        self._decide: DecidesAlike | None = None
+        self._known: dict[Row, Herd | None] = {}
+
+    def use(self, decide: DecidesAlike) -> None:
+        """From now on this decides."""
+        if decide is not self._decide or len(self._known) >= _MOST_HERDS:
+            self._known.clear()
+            self._decide = decide
+
+    def of(self, frame: str, policy_no: int, at: int) -> Herd | None:
+        """The herd of a definition and an occurrence; None if each job must be looked at."""
+        sign = frame, policy_no, at
+        try:
+            return self._known[sign]
+        except KeyError:
+            self._known[sign] = herd = self._read(frame, policy_no, at)
+            return herd
+
+    def _read(self, frame: str, policy_no: int, at: int) -> Herd | None:
+        try:
+            mould = self._reader.mould(frame, self._shelf.policy(policy_no))
+            first = an_instant(at)
+        except (DamagedRecordError, *UNREADABLE):
+            return None
+        alike = None if self._decide is None else self._decide.alike(mould.template, first)
+        if alike is None:
+            return None
+        suffix = f"@{format_instant(first)}"
+        return Herd(mould, alike, micros(alike.following), whole(alike.until), f"{mould.source}/", suffix)
+
+
+class _Start(NamedTuple):
+    """A herd within one claim, and what was started of it."""
+
+    runs: list[Run]
+    herd: Herd
+    node: str
+    at: datetime
+    deadline_at: datetime | None
+    deadline: int | None
+    look_at: int | None
+
+
+class HerdRun(Run):
+    """A run of a herd. What nobody asks of it is not made."""
+
+    __slots__ = ("_action", "_key", "_start", "_token", "job_key", "place")
+
+    def __init__(self, start: _Start, job_key: str, run_key: str, action: Action, token: int) -> None:
+        self._start = start
+        self._action = action
+        self._token = token
+        self.place: tuple[int, int] | None = None  # where its attempt is, if its success may end in peace
+        self.job_key = job_key
+        self._key = run_key, 1
+
+    @property
+    def key(self) -> tuple[str, int]:
+        return self._key
+
+    @property
+    def job(self) -> Job:
+        mould = self._start.herd.mould
+        return mould.job(self.job_key[len(mould.source) + 1 :], self._action)
+
+    @property
+    def attempt(self) -> Attempt:
+        start = self._start
+        return Attempt(
+            self.job_key, 1, Trigger.SCHEDULE, AttemptState.RUNNING, start.herd.alike.first,
+            node=start.node, token=self._token, claimed_at=start.at, deadline_at=start.deadline_at,
+            reason=ON_TIME,
+        )  # fmt: skip
+
+    @property
+    def claimed_at(self) -> datetime:
+        return self._start.at
+
+    @property
+    def queue(self) -> str:
+        return self._start.herd.mould.template.queue
+
+    @property
+    def kind(self) -> str:
+        return self._action.kind
+
+    @property
+    def data(self) -> Mapping[str, Any]:
+        return self._action.data
+
+    @property
+    def timeout(self) -> timedelta | None:
+        return self._start.herd.alike.timeout
+
+    def ending(
+        self,
+        outcome: Outcome,
+        started_at: datetime | None,
+        finished_at: datetime,
+        error: str | None = None,
+        exit_code: int | None = None,
+    ) -> Ending:
+        return Ending(
+            self.job_key, self.key[0], 1, self._token, outcome, started_at, finished_at, error, exit_code,
+            self,
+        )  # fmt: skip
+
+
+class HerdStarts:
+    """What one claim starts of herds."""
+
+    def __init__(self, dialect: Dialect, herds: Herds, node: str, node_no: int, now: datetime) -> None:
+        self._dialect = dialect
+        self._herds = herds
+        self._node = node
+        self._node_no = node_no
+        self._at = now
+        self._now = whole(now)
+        self._starts: dict[int, _Start] = {}  # by the identity of the herd
+        self._rows: list[Row] = []
+
+    def take(self, row: Row, place: int) -> HerdRun | None:
+        """Start a job that is due, as the row of its state and definition says; None if it is not plain."""
+        at = _plain_occurrence(row)
+        if at is None:
+            return None
+        herd = self._herds.of(row[2], row[4], at)
+        key, token = row[1], row[_TOKEN]
+        if herd is None or self._now > herd.until or not key.startswith(herd.prefix):
+            return None
+        start = self._starts.get(id(herd)) or self._begin(herd)
+        try:
+            action = herd.mould.action_of(row[3])
+        except (DamagedRecordError, *UNREADABLE):
+            return None
+        run_key = key + herd.suffix
+        run = HerdRun(start, key, run_key, action, token + 1)
+        if herd.alike.ends_in_peace and not row[_FAILURES]:
+            run.place = at, row[0]
+        start.runs.append(run)
+        self._rows.append((row[0], at, herd.following, run_key, place, start.deadline, start.look_at))
+        return run
+
+    def _begin(self, herd: Herd) -> _Start:
+        timeout, days = herd.alike.timeout, herd.mould.template.policy.keep.days
+        deadline = None if timeout is None else self._now + timeout // _MICROSECOND
+        look_at = None if days is None else self._now + days * DAY
+        deadline_at = None if timeout is None else self._at + timeout
+        start = _Start([], herd, self._node, self._at, deadline_at, deadline, look_at)
+        self._starts[id(herd)] = start
+        return start
+
+    def events(self) -> list[HerdStarted]:
+        """What was started."""
+        return [HerdStarted(start.runs, start.herd.alike.first, self._at) for start in self._starts.values()]
+
+    def flush(self) -> None:
+        """Write what was taken."""
+        if self._rows:
+            shared = {"now": self._now, "node_no": self._node_no}
+            self._dialect.run_rows(START, STARTED, self._rows, **shared)
+            self._dialect.run_rows(MOVE, STARTED, self._rows, **shared)
+            self._rows.clear()
+
+
+def _plain_occurrence(row: Row) -> int | None:
+    """The next occurrence of a record that has nothing to it but that; None if there is more to it."""
+    at, newest, served = row[_NEXT], row[NEWEST], row[_SERVED]
+    is_plain = (
+        type(at) is int
+        and row[_WAKE] == at
+        and row[_PAUSED] is None
+        and row[_REMOVED] is None
+        and (newest is None or (type(newest) is int and newest < at))
+        and (served is None or (type(served) is int and served < at))
+        and type(row[_TOKEN]) is type(row[_FAILURES]) is type(row[_FIRED]) is type(row[OPENED]) is int
+        and 0 <= row[_TOKEN] < ABSURD
+        and 0 <= row[OPENED] < ABSURD
+        and (row[LOOK_AT] is None or type(row[LOOK_AT]) is int)
+    )
+    return at if is_plain else None
+
+
+# -- ends ------------------------------------------------------------------------------------------
+
+
+def end_quietly(
+    dialect: Dialect, node_no: int, endings: Sequence[Ending]
+) -> tuple[list[Ending], list[Ending]]:
+    """Record the successes that change nothing but their attempts: those, and all others."""
+    quiet = {
+        run.place[1]: (run.place[0], ending) for ending in endings if (run := _quiet(ending)) and run.place
+    }
+    if not quiet:
+        return [], list(endings)
+    rows = [
+        (at, job_no, e.token, micros(e.started_at), whole(e.finished_at), e.exit_code)
+        for job_no, (at, e) in sorted(quiet.items())
+    ]
+    dialect.hold([row[1] for row in rows])
+    found = {job_no for (job_no,) in dialect.run_rows(QUIET, ENDING, rows, node_no=node_no)}
+    if len(found) < len(rows):
+        rows = [row for row in rows if row[1] in found]
+    dialect.run_rows(END, ENDING, rows)
+    done = {id(ending) for job_no, (_, ending) in quiet.items() if job_no in found}
+    return [e for e in endings if id(e) in done], [e for e in endings if id(e) not in done]
+
+
+def _quiet(ending: Ending) -> HerdRun | None:
+    is_quiet = ending.outcome is Outcome.SUCCEEDED and ending.error is None
+    return ending.run if is_quiet and isinstance(ending.run, HerdRun) else None
+
+
+def ended(endings: Sequence[Ending], now: datetime) -> HerdEnded:
+    """The events of runs that have succeeded quietly."""
+    return HerdEnded([run for e in endings if (run := _quiet(e)) is not None], endings, now)

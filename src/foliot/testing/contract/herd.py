@@ -1,0 +1,202 @@
+"""Herds: jobs that are alike may be started and ended together, and nothing tells that they were.
+
+A store that never asks for `alike` keeps this contract by itself. One that does must leave what the planner
+decides for each job alone: the memory store does that, so it is the model here.
+"""
+
+# ruff: noqa: S101, PLR2004 - cases of a test suite: they assert, and compare with what they have set up
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import timedelta
+from random import Random
+
+import pytest
+
+from foliot.engine.plan_command import Command, Pause, Resume, RunNow, plan_command
+from foliot.engine.plan_definition import plan_declared, plan_removed
+from foliot.engine.planner import plan_due, plan_ended
+from foliot.errors import CommandRefusedError
+from foliot.model.attempt import Attempt, Outcome
+from foliot.model.job import Action, Job
+from foliot.model.policy import Keep, Overlap, OverlapMode, Policy, Retry
+from foliot.model.run import Run
+from foliot.model.state import Node, Record
+from foliot.protocols import Changes, JobQuery, RunQuery, Store
+from foliot.schedules import Cron, Every, Once
+from foliot.stores.memory import MemoryStore
+from foliot.testing.contract.sample import HOUR, MINUTE, SECOND, SOURCE, a_job, some_jobs
+from foliot.testing.contract.stage import Contract, Stage, scenario
+
+ROOM = {"default": 1000}
+WAITS = Overlap(mode=OverlapMode.WAIT)
+
+
+class _Lived:
+    """A store, what one node holds of it, and the steps that tests let it take."""
+
+    def __init__(self, stage: Stage, store: Store) -> None:
+        self._stage = stage
+        self._store = store
+        self._claims = 0
+        self.held: dict[str, Run] = {}
+
+    async def begin(self, jobs: Sequence[Job]) -> None:
+        now = self._stage.now
+        await self._store.join(Node("a"))
+        await self._store.reconcile(
+            SOURCE, None, "r1", Changes(tuple(jobs)),
+            declared=lambda job, record: plan_declared(job, record, now),
+            removed=lambda record: plan_removed(record, now),
+        )  # fmt: skip
+
+    async def claim(self) -> None:
+        await self._store.renew("a")
+        while True:
+            self._claims += 1
+            claimed = await self._store.claim("a", self._stage.now, ROOM, plan_due, f"c{self._claims}")
+            self.held |= {run.key[0]: run for run in claimed.runs}
+            if not claimed.more and not claimed.runs:
+                return
+
+    async def finish(self, ends: Sequence[tuple[str, Outcome]]) -> list[str]:
+        """Report ends; the runs that were refused."""
+        now = self._stage.now
+        endings = [self.held[key].ending(outcome, now, now) for key, outcome in ends]
+        finished = await self._store.finish("a", endings, now, plan_ended)
+        for key, _ in ends:
+            del self.held[key]
+        return [refused.ending.run_key for refused in finished.refused]
+
+    async def command(self, job: str, command: Command) -> bool:
+        """Do what a person asks for; whether it was refused."""
+        now = self._stage.now
+        try:
+            await self._store.update(job, lambda record: plan_command(record, command, now))
+        except CommandRefusedError:
+            return True
+        return False
+
+    async def look(self) -> tuple[list[Record | None], set[Attempt]]:
+        views = await self._store.jobs(JobQuery(limit=1000))
+        runs = await self._store.runs(RunQuery(limit=10_000))
+        return [view.record for view in views], set(runs)
+
+
+def _kinds_of_jobs() -> list[Job]:
+    """Herds of different rules, and jobs of all kinds between them."""
+    keep = Keep(last=None, days=None)
+    policies = [
+        Policy(keep=keep),
+        Policy(keep=keep, timeout=MINUTE),
+        Policy(keep=keep, overlap=WAITS),
+        Policy(keep=keep, retry=Retry(max=1, delay=SECOND)),
+    ]
+    jobs = []
+    for number in range(40):
+        schedule = [Cron("* * * * *"), Every(MINUTE), Cron("*/2 * * * *")][number % 3]
+        action = Action(kind="test", data={"n": number} if number % 5 else {})
+        policy = policies[number % 4]
+        jobs.append(a_job(f"job-{number:02}", schedule=schedule, action=action, policy=policy))
+    return jobs
+
+
+class HerdContract(Contract):
+    """What is done at once is what would have been done one by one."""
+
+    @pytest.mark.parametrize("seed", range(3))
+    @scenario
+    async def test_a_store_comes_to_the_same_as_one_that_decides_one_by_one(
+        self, stage: Stage, seed: int
+    ) -> None:
+        chance = Random(seed)  # noqa: S311 - not for secrets
+        jobs = _kinds_of_jobs()
+        both = [_Lived(stage, stage.store), _Lived(stage, MemoryStore(stage.clock, lease=HOUR))]
+        for lived in both:
+            await lived.begin(jobs)
+        for _ in range(25):
+            await stage.clock.advance(MINUTE if chance.random() < 0.8 else 3 * MINUTE)
+            for lived in both:
+                await lived.claim()
+            held = sorted(both[1].held)
+            assert sorted(both[0].held) == held
+            ends = [(key, _outcome(chance)) for key in held if chance.random() < 0.8]
+            job, command = chance.choice(jobs).key, _command(chance, str(_))
+            assert await both[0].command(job, command) == await both[1].command(job, command)
+            await stage.clock.advance(timedelta(milliseconds=7))
+            assert sorted(await both[0].finish(ends)) == sorted(await both[1].finish(ends))
+            found, expected = [await lived.look() for lived in both]
+            assert found[0] == expected[0]
+            assert found[1] == expected[1]
+
+    @scenario
+    async def test_runs_of_a_herd_are_told_like_any_other(self, stage: Stage) -> None:
+        await stage.join("a")
+        await stage.plan(*some_jobs(5, schedule=Once(stage.later(MINUTE)), policy=Policy(timeout=HOUR)))
+        await stage.advance(MINUTE)
+        claimed = await stage.claim_whole("a", decide=plan_due)
+        assert [run.attempt for run in claimed.runs] == [event.attempt for event in claimed.events]
+        assert [run.job for run in claimed.runs] == [
+            (await stage.record(run.attempt.job)).job for run in claimed.runs
+        ]
+        assert {run.attempt for run in claimed.runs} == set(await stage.runs())
+        endings = [run.ending(Outcome.SUCCEEDED, stage.now, stage.now) for run in claimed.runs]
+        finished = await stage.store.finish("a", endings, stage.now, plan_ended)
+        assert finished.refused == ()
+        assert {event.attempt for event in finished.events} == set(await stage.runs())
+        assert {event.reason for event in finished.events} == {"succeeded"}
+
+    @scenario
+    async def test_an_end_counts_once(self, stage: Stage) -> None:
+        await stage.join("a")
+        await stage.plan(*some_jobs(3))
+        await stage.advance(HOUR)
+        runs = (await stage.claim_whole("a", decide=plan_due)).runs
+        endings = [run.ending(Outcome.SUCCEEDED, stage.now, stage.now) for run in runs]
+        first = await stage.store.finish("a", endings[:2], stage.now, plan_ended)
+        second = await stage.store.finish("a", endings, stage.now, plan_ended)
+        assert first.refused == ()
+        assert [refused.ending.run_key for refused in second.refused] == [e.run_key for e in endings[:2]]
+        assert len(second.events) == 1
+
+    @scenario
+    async def test_what_was_decided_meanwhile_is_not_overlooked(self, stage: Stage) -> None:
+        """A job whose run is busy past its next occurrence, one that is paused, one that is removed."""
+        await stage.join("a")
+        jobs = some_jobs(4, policy=Policy(overlap=WAITS, remembers=False))
+        await stage.plan(*jobs)
+        await stage.advance(HOUR)
+        runs = (await stage.claim_whole("a", decide=plan_due)).runs
+        assert len(runs) == 4
+        await stage.store.update(jobs[1].key, lambda record: plan_command(record, Pause(), stage.now))
+        await stage.plan(removed=(jobs[2].name,))
+        await stage.advance(HOUR)
+        await stage.claim_whole("a", decide=plan_due)
+        endings = [run.ending(Outcome.SUCCEEDED, stage.now, stage.now) for run in runs]
+        finished = await stage.store.finish("a", endings, stage.now, plan_ended)
+        assert finished.refused == ()
+        assert jobs[2].key not in await stage.keys(with_removed=True)
+        assert (await stage.record(jobs[1].key)).state.paused_at is not None
+        again = [run.attempt.job for run in (await stage.claim_whole("a", decide=plan_due)).runs]
+        assert sorted(again) == [jobs[0].key, jobs[3].key], "what waited for the end starts"
+
+    @scenario
+    async def test_the_answer_to_a_claim_that_was_asked_again_has_the_same_runs(self, stage: Stage) -> None:
+        await stage.join("a")
+        await stage.plan(*some_jobs(3))
+        await stage.advance(HOUR)
+        first = await stage.claim_whole("a", decide=plan_due, claim_id="c")
+        again = await stage.claim_whole("a", decide=plan_due, claim_id="c")
+        assert [run.attempt for run in again.runs] == [run.attempt for run in first.runs]
+        endings = [run.ending(Outcome.SUCCEEDED, stage.now, stage.now) for run in again.runs]
+        assert (await stage.store.finish("a", endings, stage.now, plan_ended)).refused == ()
+
+
+def _outcome(chance: Random) -> Outcome:
+    return Outcome.FAILED if chance.random() < 0.15 else Outcome.SUCCEEDED
+
+
+def _command(chance: Random, request: str) -> Command:
+    commands: list[Command] = [Pause(), Resume(), RunNow(request)]
+    return chance.choice(commands)
