@@ -1,4 +1,4 @@
-"""A claim, from what is due to what has started. The book of the dialect finds, locks and writes the rows."""
+"""A claim, from what is due to what has started. The batch of the dialect finds and locks the rows."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from foliot.model.job import Job
 from foliot.model.state import Record
 from foliot.protocols import Claimed, Clock, DecideDue
 from foliot.stores.matching import decide_once, started_by
-from foliot.stores.sql.book import Book
+from foliot.stores.sql.batch import WriteBatch
+from foliot.stores.sql.claim_cursor import FIRST, ClaimCursor
 from foliot.stores.sql.codes import whole
 from foliot.stores.sql.entry import Entry
-from foliot.stores.sql.sweep import FIRST, Sweep
-from foliot.stores.sql.uncollected import uncollected
+from foliot.stores.sql.gc_paused import gc_paused
 
 MOST_LOOKS = 2000
 MOST_STARTS = 4000
@@ -44,10 +44,10 @@ class Asked(NamedTuple):
     claim_id: str
 
 
-def answer_again(book: Book, held: Iterable[tuple[Attempt, int]], claim_no: int) -> Claimed:
+def answer_again(batch: WriteBatch, held: Iterable[tuple[Attempt, int]], claim_no: int) -> Claimed:
     """What a claim started, as far as it has not ended: of what a node holds, each with its place."""
     ours = sorted((pair for pair in held if pair[1] // PLACES == claim_no), key=itemgetter(1))
-    entries = book.by_key({attempt.job for attempt, _ in ours})
+    entries = batch.by_key({attempt.job for attempt, _ in ours})
     known = ((entries[attempt.job].record, attempt) for attempt, _ in ours if attempt.job in entries)
     return Claimed(tuple((record.job, attempt) for record, attempt in known if record is not None))
 
@@ -55,9 +55,9 @@ def answer_again(book: Book, held: Iterable[tuple[Attempt, int]], claim_no: int)
 class Claimer:
     """One claim under way. `held` are the entries of the jobs that it has started something of."""
 
-    def __init__(self, book: Book, sweep: Sweep, asked: Asked, clock: Clock) -> None:
-        self._book = book
-        self._sweep = sweep
+    def __init__(self, batch: WriteBatch, cursor: ClaimCursor, asked: Asked, clock: Clock) -> None:
+        self._batch = batch
+        self._cursor = cursor
         self._clock = clock
         self._until = clock.monotonic() + LONGEST
         self._node, self._now, self._room, self._decide, _ = asked
@@ -71,14 +71,14 @@ class Claimer:
     def claim(self, lanes: Mapping[str, Sequence[int]]) -> Claimed:
         """Start what is due in the lanes of each queue, as far as there is room."""
         queues = [queue for queue, free in self._room.items() if free > 0 and lanes.get(queue)]
-        first = (self._book.claim_no or 0) // PLACES % len(queues) if queues else 0
+        first = (self._batch.claim_no or 0) // PLACES % len(queues) if queues else 0
         # Each claim begins with another queue: one that takes all the time must not starve the others.
         asked = {queue: lanes[queue] for queue in queues[first:] + queues[:first]}
-        with uncollected():
+        with gc_paused():
             self._claim_from_all(asked)
             if asked and not self._looks and not self._passed:  # others may leave some of what they have
                 together = [lane for queue in asked.values() for lane in queue]
-                if self._book.wait_for_others(together, whole(self._now)):
+                if self._batch.wait_for_others(together, whole(self._now)):
                     self._claim_from_all(asked)
         return Claimed(tuple(self._started), tuple(self._events), more=self._is_enough)
 
@@ -98,21 +98,21 @@ class Claimer:
     def _claim_from(self, lanes: Sequence[int], most: int) -> None:
         """Look at what has been due for longest, until there is no room or nothing due."""
         claims, passed, self._share = (self._node, *lanes), 0, 2
-        begun = after = self._sweep.start(claims)
+        begun = after = self._cursor.start(claims)
         while (room := most - len(self._started)) > 0 and passed < MOST_LOOKS and not self._is_enough:
             count = min(max(room, _AT_ONCE) if passed else room, MOST_LOOKS - self._looks)
-            entries = self._book.due(lanes, whole(self._now), count, after)
+            entries = self._batch.due(lanes, whole(self._now), count, after)
             looked = self._look_at(entries, most)
-            self._book.flush()
+            self._batch.flush()
             if not looked:
                 return
             passed_now = self._count_passed(looked)
             passed += passed_now
             if len(entries) == count:
-                self._sweep.end(claims, looked[-1].place, len(looked), passed_now)
+                self._cursor.end(claims, looked[-1].place, len(looked), passed_now)
                 after = looked[-1].place if passed_now else after
             elif begun != FIRST:
-                self._sweep.forget(claims)
+                self._cursor.forget(claims)
                 begun = after = FIRST  # what is in front has its turn
             elif any(map(self._is_due_again, entries)):
                 after, self._share = FIRST, 1  # every other job that is due has had its turn
@@ -131,14 +131,14 @@ class Claimer:
 
     def _look(self, entry: Entry, room: int) -> None:
         """One job gets at most half of the room at first, so that jobs behind it get some, too."""
-        self._book.read(entry)
+        self._batch.read(entry)
         if entry.is_unknown_here:
             self._pass_over(entry)
             return
         record = entry.record
         share = max(1, room // self._share)
         decide = partial(self._decide_once, entry) if _may_come_again(entry) else self._decide
-        decision = self._book.decide(entry, decide, self._now, self._node, share)
+        decision = self._batch.decide(entry, decide, self._now, self._node, share)
         if record is not None and decision is not None and decision.is_nothing(record):
             self._passed.add(entry.job_no)
             return
@@ -156,13 +156,13 @@ class Claimer:
     def _pass_over(self, entry: Entry) -> None:
         """This node does not understand the definition. That is told once."""
         self._passed.add(entry.job_no)
-        told = self._book.told
+        told = self._batch.told
         if entry.key not in told and len(told) < _MOST_TOLD:
             told.add(entry.key)
             self._events.append(Event(Happening.PASSED_OVER, entry.key, self._now, str(entry.damage)))
 
     def _decide_once(self, entry: Entry, record: Record, now: datetime, node: str, most: int) -> Decision:
-        return decide_once(self._decide, partial(self._book.has_run, entry), now, node, most, record)
+        return decide_once(self._decide, partial(self._batch.has_run, entry), now, node, most, record)
 
     def _count_passed(self, entries: list[Entry]) -> int:
         return sum(entry.job_no in self._passed for entry in entries) if self._passed else 0

@@ -10,11 +10,11 @@ from foliot.model.attempt import Ending, Refused
 from foliot.model.decision import Decision, Event, set_aside
 from foliot.protocols import DecideEnded, DecideLost, Finished
 from foliot.stores.matching import by_job, in_order, part_held
-from foliot.stores.sql.book import Book
+from foliot.stores.sql.batch import WriteBatch
 from foliot.stores.sql.codes import whole
 from foliot.stores.sql.entry import Entry
+from foliot.stores.sql.gc_paused import gc_paused
 from foliot.stores.sql.rows import Row, request_text
-from foliot.stores.sql.uncollected import uncollected
 
 
 class Report(NamedTuple):
@@ -31,13 +31,13 @@ class Report(NamedTuple):
         return {ending.job for ending in self.endings}
 
 
-def finish(book: Book, entries: Mapping[str, Entry], report: Report) -> Finished:
+def finish(batch: WriteBatch, entries: Mapping[str, Entry], report: Report) -> Finished:
     """Record how attempts ended; one counts only if it is open under its own node and token."""
-    with uncollected():
-        return _finish(book, entries, report)
+    with gc_paused():
+        return _finish(batch, entries, report)
 
 
-def _finish(book: Book, entries: Mapping[str, Entry], report: Report) -> Finished:
+def _finish(batch: WriteBatch, entries: Mapping[str, Entry], report: Report) -> Finished:
     node, endings, now, decide = report
     refused: list[Refused] = []
     events: list[Event] = []
@@ -47,18 +47,18 @@ def _finish(book: Book, entries: Mapping[str, Entry], report: Report) -> Finishe
         refused += others
         if entry is None or not held:
             continue
-        decision = book.decide(entry, decide, held, now)
+        decision = batch.decide(entry, decide, held, now)
         if decision is None:
             refused += (Refused(ending, "the job was set aside") for ending in held)
             events.append(set_aside(entry.key, now, entry.damage))
         else:
             events += decision.events
-    book.flush()
+    batch.flush()
     return Finished(in_order(refused, endings), tuple(events))
 
 
 def lose(
-    book: Book, entries: Mapping[int, Entry], lost: Sequence[Row], now: datetime, decide: DecideLost
+    batch: WriteBatch, entries: Mapping[int, Entry], lost: Sequence[Row], now: datetime, decide: DecideLost
 ) -> tuple[Event, ...]:
     """Attempts of the dead are lost; each is named by its job's number, its moment, request and number."""
     events: list[Event] = []
@@ -67,25 +67,25 @@ def lose(
         by_number.setdefault(job_no, set()).add(tuple(name))
     for job_no, names in by_number.items():
         entry = entries.get(job_no)
-        decision = None if entry is None else _lose_some(book, entry, names, now, decide)
+        decision = None if entry is None else _lose_some(batch, entry, names, now, decide)
         if decision is not None:
             events += decision.events
         elif entry is not None and entry.damage is not None and not entry.is_unknown_here:
             events.append(set_aside(entry.key, now, entry.damage))
-    book.flush()
+    batch.flush()
     return tuple(events)
 
 
 def _lose_some(
-    book: Book, entry: Entry, names: set[Row], now: datetime, decide: DecideLost
+    batch: WriteBatch, entry: Entry, names: set[Row], now: datetime, decide: DecideLost
 ) -> Decision | None:
     """Some attempts of a job are lost; None if the job is set aside, or all have ended meanwhile."""
     if entry.record is None:
         is_damaged = entry.damage is not None and not entry.is_unknown_here
-        return book.decide(entry, decide, (), now) if is_damaged else None
+        return batch.decide(entry, decide, (), now) if is_damaged else None
     keys = [
         attempt.key
         for attempt in entry.record.attempts
         if (whole(attempt.scheduled_for), request_text(attempt.request), attempt.number) in names
     ]
-    return book.decide(entry, decide, keys, now) if keys else None
+    return batch.decide(entry, decide, keys, now) if keys else None

@@ -1,35 +1,18 @@
-"""One job within a call: its row, its open attempts, and its record; and the texts that rows share."""
+"""One job within a call: its row, its open attempts, and its record."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Protocol
 
 from foliot.errors import DamagedRecordError
 from foliot.model.damage import Damage, Flaw
 from foliot.model.state import Record
-from foliot.stores.sql.rows import ABSURD, Names, Row
-from foliot.stores.sql.sweep import Place
+from foliot.stores.sql.claim_cursor import Place
+from foliot.stores.sql.rows import ABSURD, Row
 
 # Where an entry's row has what; the state's columns are the last.
 LANE, NEWEST, OPENED, SKIPPED, LOOK_AT, DAMAGE, STATE = 5, 6, 7, 8, 9, 10, 11
 WAKE_AT, REMOVED_AT = STATE + 2, STATE + 6
-
-
-class Shelf(Names, Protocol):
-    """Texts that many rows share, under small numbers."""
-
-    def policy(self, number: int) -> str:
-        """The text of a policy; LookupError if there is none."""
-        ...
-
-    def policy_number(self, text: str) -> int:
-        """The number of a policy's text, which is written if it is new."""
-        ...
-
-    def lane_number(self, queue: str, kind: str) -> int:
-        """The number of a lane, which is written if it is new."""
-        ...
 
 
 class Entry:

@@ -19,7 +19,7 @@ from foliot.stores.sqlite.bad_text import is_bad_text, read_text
 from foliot.stores.sqlite.connection import Connection, is_passing, translated
 from foliot.stores.sqlite.migration import check_schema
 
-Desk = TypeVar("Desk")
+Session = TypeVar("Session")
 Answer = TypeVar("Answer")
 Facts = ParamSpec("Facts")
 Failpoint = Callable[[str], None]
@@ -54,7 +54,7 @@ class Outcome(NamedTuple):
     error: BaseException | None = None
 
 
-class Worker(CallThread[Call], Generic[Desk]):
+class Worker(CallThread[Call], Generic[Session]):
     """Does the calls that are put to it, in their order, each in a transaction for reading.
 
     `equip` makes of a fresh connection what the calls get to work with.
@@ -63,16 +63,16 @@ class Worker(CallThread[Call], Generic[Desk]):
     begin = "BEGIN"
 
     def __init__(
-        self, name: str, connect: Callable[[], Connection], equip: Callable[[Connection], Desk]
+        self, name: str, connect: Callable[[], Connection], equip: Callable[[Connection], Session]
     ) -> None:
         super().__init__(name)
         self._connect = connect
         self._equip = equip
         self._connection: Connection | None = None
-        self._desk: Desk | None = None
+        self._session: Session | None = None
         self._has_bad_text = False
 
-    def call(self, verb: str, work: Callable[[Desk], Answer]) -> asyncio.Future[Answer]:
+    def call(self, verb: str, work: Callable[[Session], Answer]) -> asyncio.Future[Answer]:
         """Have something done; the future is of the running loop. Whoever stops waiting undoes nothing."""
         self.check(verb)
         call = Call(verb, work)
@@ -110,52 +110,52 @@ class Worker(CallThread[Call], Generic[Desk]):
 
     def _transact(self, calls: list[Call]) -> list[Outcome]:
         try:
-            connection, desk = self._at_work()
+            connection, session = self._at_work()
             connection.execute(self.begin)
             check_schema(connection)
             connection.files.check(calls[0].verb)
-            return self._do_together(calls, desk)
+            return self._do_together(calls, session)
         finally:
             self._undo()
 
-    def _do_together(self, calls: list[Call], desk: Desk) -> list[Outcome]:
-        outcomes = [_attempted(call, desk) for call in calls]
+    def _do_together(self, calls: list[Call], session: Session) -> list[Outcome]:
+        outcomes = [_attempted(call, session) for call in calls]
         self._execute("COMMIT")
         return outcomes
 
     # -- the connection ----------------------------------------------------------------------------
 
-    def _at_work(self) -> tuple[Connection, Desk]:
+    def _at_work(self) -> tuple[Connection, Session]:
         if self._connection is None:
             self._connection = self._connect()
-        if self._desk is None:
+        if self._session is None:
             if self._has_bad_text:
                 self._connection.text_factory = read_text
-            self._desk = self._equip(self._connection)
-        return self._connection, self._desk
+            self._session = self._equip(self._connection)
+        return self._connection, self._session
 
     def _execute(self, statement: str) -> None:
         if self._connection is not None:
             self._connection.execute(statement)
 
     def _undo(self) -> None:
-        """End a transaction that is still open. What the desk remembers may never have been written."""
+        """End a transaction that is still open. What the session remembers may never have been written."""
         try:
             if self._connection is not None and self._connection.in_transaction:
-                self._desk = None
+                self._session = None
                 self._connection.execute("ROLLBACK")
         except Exception:  # noqa: BLE001 - a fresh connection knows of no transaction
             self._drop_connection()
 
     def _fail(self, calls: list[Call], error: BaseException) -> list[Outcome]:
         """None of it took effect. After a trouble with the file itself, a fresh connection is better."""
-        self._desk = None
+        self._session = None
         if isinstance(error, sqlite3.Error) and not is_passing(error):
             self._drop_connection()
         return [Outcome(error=translated(call.verb, error)) for call in calls]
 
     def _drop_connection(self) -> None:
-        connection, self._connection, self._desk = self._connection, None, None
+        connection, self._connection, self._session = self._connection, None, None
         if connection is not None:
             with suppress(sqlite3.Error):  # it is given up either way
                 connection.close()
@@ -164,7 +164,7 @@ class Worker(CallThread[Call], Generic[Desk]):
         self._drop_connection()
 
 
-class Writer(Worker[Desk]):
+class Writer(Worker[Session]):
     """Does the calls that wait in one transaction for writing."""
 
     begin = "BEGIN IMMEDIATE"
@@ -173,7 +173,7 @@ class Writer(Worker[Desk]):
         self,
         name: str,
         connect: Callable[[], Connection],
-        equip: Callable[[Connection], Desk],
+        equip: Callable[[Connection], Session],
         failpoint: Failpoint,
     ) -> None:
         super().__init__(name, connect, equip)
@@ -192,9 +192,9 @@ class Writer(Worker[Desk]):
             pass
         return calls
 
-    def _do_together(self, calls: list[Call], desk: Desk) -> list[Outcome]:
+    def _do_together(self, calls: list[Call], session: Session) -> list[Outcome]:
         if len(calls) == 1:
-            outcomes = [_attempted(calls[0], desk)]
+            outcomes = [_attempted(calls[0], session)]
             if outcomes[0].error is not None:
                 return outcomes  # the transaction is undone as a whole
         else:
@@ -209,18 +209,18 @@ class Writer(Worker[Desk]):
     def _apart(self, call: Call) -> Outcome:
         """One of several in a transaction: if it fails, the others' work stays."""
         self._execute("SAVEPOINT one")
-        _, desk = self._at_work()
-        outcome = _attempted(call, desk)
+        _, session = self._at_work()
+        outcome = _attempted(call, session)
         if outcome.error is not None:
             self._execute("ROLLBACK TO one")
-            self._desk = None
+            self._session = None
         self._execute("RELEASE one")
         return outcome
 
 
-def _attempted(call: Call, desk: object) -> Outcome:
+def _attempted(call: Call, session: object) -> Outcome:
     try:
-        return Outcome(call.work(desk))
+        return Outcome(call.work(session))
     except sqlite3.Error:
         raise
     except CallersError as error:

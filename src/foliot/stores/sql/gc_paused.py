@@ -39,7 +39,7 @@ _PAUSE = _Pause()
 
 
 @contextmanager
-def uncollected() -> Iterator[None]:
+def gc_paused() -> Iterator[None]:
     """For one batch."""
     _PAUSE.begin()
     try:

@@ -4,7 +4,7 @@ All processes of a host share its wall clock. When it is set forward, or the hos
 run out at once, though nobody has missed a heartbeat. So for the length of one lease after such a jump,
 leases are judged as if it had not happened: whoever lives renews meanwhile, and whoever does not is buried
 then. A process that has just begun cannot know of a jump before it, so it judges no lease for as long. The
-lock files tell at once who is dead. Set back, the clock makes leases longer: see `life.bury`.
+lock files tell at once who is dead. Set back, the clock makes leases longer: see `node_rows.bury`.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _JUMP = timedelta(seconds=1)  # more than a clock is ever slewed between two loo
 _NOTHING = timedelta(0)
 
 
-class Patience:
+class LeaseClock:
     """Knows how far the wall clock has jumped ahead lately, by comparing it with the monotonic one."""
 
     def __init__(self, clock: Clock, lease: timedelta) -> None:

@@ -1,15 +1,16 @@
-"""The book of one call: which jobs it looked at, what was decided, and what is to be written.
+"""The batch of one call: which jobs it looked at, what was decided, and what is to be written.
 
 A job's record is read into an entry; a decision changes the entry and notes the rows; `flush` writes
-them, each kind at once. All of it is inside of one transaction. How rows are found and written is told by
-the book of each dialect.
+them, each kind at once. All of it is inside of one transaction. What is due is found by the batch of each
+dialect: one locks the rows that it finds, the other need not.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from datetime import datetime
+from typing import TYPE_CHECKING
 
 from foliot.errors import DamagedRecordError
 from foliot.model.attempt import Attempt, AttemptState
@@ -20,14 +21,15 @@ from foliot.model.json_text import clean_text
 from foliot.model.policy import Keep
 from foliot.model.state import Record, Skip, State
 from foliot.stores.retention import first_look
-from foliot.stores.sql import history, quick
+from foliot.stores.sql import history_links, quick, upsert
+from foliot.stores.sql.claim_cursor import Place
 from foliot.stores.sql.codes import DAY, EPOCH, UNREADABLE, micros, whole
-from foliot.stores.sql.definition import Reader, Writer
-from foliot.stores.sql.dialect import Dialect
-from foliot.stores.sql.entry import LANE, NEWEST, STATE, Entry, Shelf
+from foliot.stores.sql.entry import LANE, NEWEST, STATE, Entry
 from foliot.stores.sql.flaw import find_flaw
 from foliot.stores.sql.rows import (
+    ATTEMPT_COLUMNS,
     ORDINAL,
+    STATE_COLUMNS,
     Row,
     attempt_key,
     attempt_row,
@@ -36,7 +38,34 @@ from foliot.stores.sql.rows import (
     read_state,
     state_row,
 )
-from foliot.stores.sql.sweep import Place
+
+if TYPE_CHECKING:
+    from foliot.stores.sql.session import Session
+
+# ruff: noqa: S608 - made of constants only
+
+STATE_OF_ENTRY = "s.lane_no, s.newest_at, s.opened, s.skipped, s.look_at, s.damage, " + ", ".join(
+    f"s.{name}" for name in STATE_COLUMNS.split(", ")
+)
+ENTRY = f"s.job_no, j.key, j.frame, j.data, j.policy_no, {STATE_OF_ENTRY}"
+ENTRIES = f"SELECT {ENTRY} FROM jobs AS j CROSS JOIN states AS s WHERE s.job_no = j.job_no"
+BY_KEY = f"{ENTRIES} AND j.key IN :texts"
+BY_NUMBER = f"{ENTRIES} AND j.job_no IN :these"
+_OPEN = f"SELECT {', '.join(f'a.{name}' for name in ATTEMPT_COLUMNS.split(', '))}, a.ordinal"
+OPEN_BY_KEY = f"""
+    {_OPEN} FROM jobs AS j CROSS JOIN attempts AS a INDEXED BY attempts_open
+    WHERE j.key IN :texts AND a.job_no = j.job_no AND a.state < 3
+"""
+OPEN_BY_NUMBER = f"""
+    {_OPEN} FROM attempts AS a INDEXED BY attempts_open WHERE a.state < 3 AND a.job_no IN :these
+"""
+ATTEMPT = """
+    SELECT 1 FROM attempts
+    WHERE scheduled_for = :at AND job_no = :job AND request = :request AND number = :number
+"""
+SET_ASIDE = "UPDATE states SET damage = :damage WHERE job_no IN :these"
+_CHANGE_JOB = "UPDATE jobs SET frame = :frame, data = :data, policy_no = :policy WHERE job_no = :job"
+_CHANGE_LANE = "UPDATE states SET lane_no = :lane, damage = NULL WHERE job_no = :job"
 
 # Of a state whose job is not there. As long as it was due it would be in the way of all behind it.
 STRAY = str(Damage("its definition is missing", Flaw.MISSING))
@@ -46,31 +75,29 @@ _NO_STATE = State(0, EPOCH)  # of a job that is new: any other is written
 _ENDED, _RUNNING = AttemptState.ENDED, AttemptState.RUNNING
 
 
-class Book(ABC):
+class WriteBatch(ABC):
     """Reads, asks, and writes, for one call.
 
     `kept` are entries that may be used by later calls: whatever writes to a job takes its entry out.
-    `trouble` is what the driver raises: it is no fault of a job's. `stride`: after so many decisions it is
-    worth writing, while more are made. `is_careful`: the last attempt at this failed, perhaps by a state that
-    does not know its newest attempt; so each start is looked up before it is noted.
+    `stride`: after so many decisions it is worth writing, while more are made. `is_careful`: the last try
+    failed, perhaps by a state that does not know its newest attempt; so each start is looked up before it is
+    noted.
     """
 
-    trouble: type[Exception]
     stride = 10_000
 
-    def __init__(
-        self, dialect: Dialect, shelf: Shelf, reader: Reader, writer: Writer, kept: dict[str, Entry]
-    ) -> None:
-        self.dialect = dialect
-        self.shelf = shelf
-        self.kept = kept
+    def __init__(self, session: Session) -> None:
+        self.dialect = session.dialect
+        self.interned = session.interned
+        self.kept = session.kept
         self.claim_no: int | None = None
-        self.told: set[str] = set()  # keys of jobs of which it was told that they are passed over
+        self.told = session.told
         self.is_careful = False
         self._decisions = 0
-        self._reader = reader
-        self._writer = writer
+        self._reader = session.reader
+        self._writer = session.writer
         self._jobs: list[Row] = []
+        self._new_states: list[Row] = []
         self._attempts: list[Row] = []
         self._states: list[Row] = []
         self._skips: list[Row] = []
@@ -92,35 +119,71 @@ class Book(ABC):
         """Whether others have something at hand that is due; if so, they were given a moment."""
 
     @abstractmethod
+    def recalled(self, keys: set[str]) -> dict[str, Entry]:
+        """Jobs by their keys; a record that was claimed here, and not written since, is not read again."""
+
+    # -- finding -----------------------------------------------------------------------------------
+
     def by_key(self, keys: Iterable[str]) -> dict[str, Entry]:
         """Jobs by their keys, those that are there."""
+        wanted = dict.fromkeys(keys)
+        rows = self.dialect.among(BY_KEY, wanted.keys())
+        open_rows = self.dialect.among(OPEN_BY_KEY, wanted.keys())  # both questions travel together
+        return {entry.key: entry for entry in self._together(rows.fetchall(), open_rows.fetchall())}
 
-    @abstractmethod
-    def _has_attempt(self, key: Row) -> bool:
-        """Whether there is an attempt of that key, open or ended."""
+    def by_number(self, numbers: Collection[int]) -> dict[int, Entry]:
+        """Jobs by their numbers, those that are there."""
+        rows = self.dialect.among(BY_NUMBER, numbers)
+        open_rows = self.dialect.among(OPEN_BY_NUMBER, numbers)
+        return {entry.job_no: entry for entry in self._together(rows.fetchall(), open_rows.fetchall())}
 
-    @abstractmethod
+    def entries(self, rows: list[Row]) -> list[Entry]:
+        """The entries of rows, with the open attempts of their jobs."""
+        return self._together(rows, self._open_of(rows))
+
+    def _open_of(self, rows: Iterable[Row]) -> list[Row]:
+        return self.dialect.among(OPEN_BY_NUMBER, [row[0] for row in rows]).fetchall()
+
+    # -- writing -----------------------------------------------------------------------------------
+
     def flush(self) -> None:
         """Write what was noted."""
+        for rows, what in ((self._jobs, upsert.ADD_JOB), (self._new_states, upsert.PUT_STATE)):
+            if rows:
+                self.dialect.add(what, rows)
+                rows.clear()
+        for rows, what in (
+            (self.starts, upsert.START),
+            (self.moves, upsert.MOVE),
+            (self.ends, upsert.END),
+            (self._attempts, upsert.PUT_ATTEMPT),
+            (self._states, upsert.PUT_STATE),
+            (self._skips, upsert.PUT_SKIP),
+        ):
+            if rows:
+                self.dialect.upsert(what, rows)
+                rows.clear()
 
-    @abstractmethod
     def set_aside(self, entry: Entry, damage: Damage) -> None:
         """Take a job out of service; it is shown with its damage until it is declared anew."""
+        entry.damage = damage
+        self.kept.pop(entry.key, None)
+        self._set_aside([entry.job_no], str(damage).replace("\0", "?"))
 
-    @abstractmethod
+    def _set_aside(self, numbers: Collection[int], damage: str) -> None:
+        self.dialect.among(SET_ASIDE, numbers, damage=damage)
+
     def _change_definition(self, job_no: int, definition: Row) -> None:
         """Write the frame, the data and the policy's number of a job."""
-
-    @abstractmethod
-    def _change_lane(self, job_no: int, lane: int) -> None:
-        """Write the lane of a job, and that it is not damaged."""
+        frame, data, policy = definition
+        self.dialect.run(_CHANGE_JOB, frame=frame, data=data, policy=policy, job=job_no)
 
     def remove(self, entry: Entry) -> None:
-        """Forget a job altogether, with its history."""
+        """Forget a job altogether, with its history_links."""
         self.flush()
         for table in ("states", "jobs"):
             self.dialect.delete(table, "job_no", [(entry.job_no,)])
-        history.leave(self.dialect, entry.job_no, entry.key, entry.newest)
+        history_links.leave(self.dialect, entry.job_no, entry.key, entry.newest)
         self.kept.pop(entry.key, None)
         entry.record, entry.damage = None, None
 
@@ -145,7 +208,7 @@ class Book(ABC):
         row, open_rows = entry.row, entry.open_rows
         try:
             entry.check_counts()
-            job = self._reader.job(row[1], row[2], row[3], self.shelf.policy(row[4]))
+            job = self._reader.job(row[1], row[2], row[3], self.interned.policy(row[4]))
             state = read_state(row[STATE:])
             attempts = self._open_attempts(entry) if open_rows else ()
         except DamagedRecordError as error:
@@ -159,7 +222,7 @@ class Book(ABC):
         """In the order they were opened."""
         rows = sorted(entry.open_rows, key=lambda row: row[ORDINAL])
         entry.ordinal = rows[-1][ORDINAL]
-        return tuple([read_attempt(row, entry.key, self.shelf) for row in rows])
+        return tuple([read_attempt(row, entry.key, self.interned) for row in rows])
 
     # -- deciding ----------------------------------------------------------------------------------
 
@@ -175,7 +238,7 @@ class Book(ABC):
         try:
             decision = decide(record, *facts)
             self.note(entry, record, decision)
-        except self.trouble:
+        except self.dialect.trouble:
             raise
         except Exception as error:  # noqa: BLE001 - one bad job must not stop all good ones (rule 6)
             self.set_aside(entry, damage_of(error))
@@ -188,6 +251,11 @@ class Book(ABC):
     def has_run(self, entry: Entry, attempt: Attempt) -> bool:
         """Whether there is an attempt of that name already."""
         return self._has_attempt(attempt_key(attempt, entry.job_no))
+
+    def _has_attempt(self, key: Row) -> bool:
+        at, job_no, request, number = key
+        found = self.dialect.run(ATTEMPT, at=at, job=job_no, request=request, number=number)
+        return found.fetchone() is not None
 
     def note(self, entry: Entry, record: Record, decision: Decision) -> None:
         """Take a decision over into the entry, and note the rows that it writes."""
@@ -220,7 +288,7 @@ class Book(ABC):
         if state is not before or entry.opened != opened:
             self._states.append(self._state_row(entry, state, job.policy.keep))
         if relinked is not None and newest is not None:
-            history.relink(self.dialect, entry.job_no, newest, *relinked)
+            history_links.relink(self.dialect, entry.job_no, newest, *relinked)
         self._attempts += rows
         self._skips += skip_rows
         entry.record = Record(job, state, open_ones)
@@ -256,23 +324,20 @@ class Book(ABC):
             name, key, claim_no = _name(attempt), attempt_key(attempt, entry.job_no), None
             if self.claim_no is not None and attempt.state is _RUNNING and attempt.token > token:
                 claim_no, started = self.claim_no + attempt.token - token - 1, started + 1
-            place: tuple[int, int | None, int] = (
-                0,
-                None,
-                0,
-            )  # of one that is there, order, link and number stay as they are
+            # Of one that is there, order, link and number stay as they are.
+            place: tuple[int, int | None, int] = (0, None, 0)
             if name not in current:
                 entry.ordinal += 1
                 entry.opened += 1
                 place = entry.ordinal, links.pop(key[0], None), entry.opened
-            rows.append((*key, *place, claim_no, *attempt_row(attempt, self.shelf)))
+            rows.append((*key, *place, claim_no, *attempt_row(attempt, self.interned)))
             current[name] = attempt
         if self.claim_no is not None:
             self.claim_no += started
         return tuple([a for a in current.values() if a.state is not _ENDED]), rows, relinked
 
     def _links(self, entry: Entry, new: list[Attempt]) -> dict[int, int | None]:
-        """What attempts are to carry, so that they are found again: see `history`."""
+        """What attempts are to carry, so that they are found again: see `history_links`."""
         links: dict[int, int | None] = {}
         past: set[int] = set()
         for at in (whole(attempt.scheduled_for) for attempt in new):
@@ -283,7 +348,7 @@ class Book(ABC):
         if past and entry.newest is not None:
             self.flush()  # they may be of a job that was decided about before, in the same call
             is_new = entry.newest in links
-            links |= history.links_of_the_past(
+            links |= history_links.links_of_the_past(
                 self.dialect, entry.job_no, entry.newest, past, links.get(entry.newest), is_new=is_new
             )
         return links
@@ -293,11 +358,14 @@ class Book(ABC):
     def add(self, job: Job, job_no: int, decision: Decision) -> Entry:
         """A job that is new."""
         frame, data, policy = self._writer.texts(job)
-        definition = (job_no, job.key, frame, data, self.shelf.policy_number(policy))
-        lane = self.shelf.lane_number(job.queue, job.action.kind)
+        definition = (job_no, job.key, frame, data, self.interned.policy_number(policy))
+        lane = self.interned.lane_number(job.queue, job.action.kind)
         entry = Entry((*definition, lane, None, 0, 0, None, None), ())
         self._jobs.append(definition)
+        noted = len(self._states)
         self.note(entry, Record(job, _NO_STATE), decision)
+        self._new_states += self._states[noted:]
+        del self._states[noted:]
         return entry
 
     def redefine(self, entry: Entry, job: Job, record: Record, decision: Decision) -> None:
@@ -309,8 +377,8 @@ class Book(ABC):
     def define(self, entry: Entry, job: Job) -> None:
         """Write the definition of a job if it differs from what is there, or was damaged."""
         frame, data, policy = self._writer.texts(job)
-        definition = (frame, data, self.shelf.policy_number(policy))
-        lane = self.shelf.lane_number(job.queue, job.action.kind)
+        definition = (frame, data, self.interned.policy_number(policy))
+        lane = self.interned.lane_number(job.queue, job.action.kind)
         if definition != entry.row[2:5]:
             self.flush()  # it may have been added in the same breath
             self._change_definition(entry.job_no, definition)
@@ -318,7 +386,7 @@ class Book(ABC):
             self.dialect.set_column("states", "trim_at", "job_no", [(0, entry.job_no)])
         if lane != entry.row[LANE] or entry.damage is not None:
             self.flush()
-            self._change_lane(entry.job_no, lane)
+            self.dialect.run(_CHANGE_LANE, lane=lane, job=entry.job_no)
         entry.row = (*entry.row[:2], *definition, lane, *entry.row[NEWEST:])
         entry.damage = None
 
@@ -344,14 +412,14 @@ class Book(ABC):
             return None
 
     def _forget_attempts(self, entry: Entry, rows: list[Row]) -> None:
-        walked = history.walk(self.dialect, entry.job_no, entry.newest, history.ALL)
-        gone = [history.Past(row[4], row[5], row[1], row[3], None, None, 0, None) for row in rows]
-        entry.newest = history.forget(self.dialect, entry.job_no, walked, gone)
+        walked = history_links.walk(self.dialect, entry.job_no, entry.newest, history_links.ALL)
+        gone = [history_links.Past(row[4], row[5], row[1], row[3], None, None, 0, None) for row in rows]
+        entry.newest = history_links.forget(self.dialect, entry.job_no, walked, gone)
         self.dialect.set_column("states", "newest_at", "job_no", [(entry.newest, entry.job_no)])
 
     def _is_readable(self, entry: Entry, row: Row) -> bool:
         try:
-            read_attempt(row, entry.key, self.shelf)
+            read_attempt(row, entry.key, self.interned)
         except UNREADABLE:
             return False
         return True

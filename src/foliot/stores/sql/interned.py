@@ -1,32 +1,27 @@
 """Texts that many rows share, under small numbers: policies, lanes, and the names of nodes.
 
-A number is never used for another text, so what was read once is known as long as the connection lives.
-What this transaction has written is known until it is undone: then the shelf is emptied.
+A number is never used for another text, so a text that was read once is known as long as the connection
+lives. A text that this transaction has written is known until the transaction is undone: see `forget`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from hashlib import sha256
+from collections.abc import Collection, Iterable, Mapping
 
-from foliot.stores.postgres import arrays
-from foliot.stores.postgres.connection import Connection
+from foliot.stores.sql import upsert
+from foliot.stores.sql.dialect import Answer, Dialect
 
-_ADD_POLICIES = """
-    INSERT INTO policies (digest, text)
-    SELECT digest, text FROM unnest(%s::text[], %s::text[]) AS new (digest, text) ON CONFLICT DO NOTHING
-"""
-_ADD_LANES = """
-    INSERT INTO lanes (queue, kind)
-    SELECT queue, kind FROM unnest(%s::text[], %s::text[]) AS new (queue, kind) ON CONFLICT DO NOTHING
-"""
+LANES = "SELECT queue, kind, lane_no FROM lanes WHERE queue IN :texts"
 
 
-class Shelf:
+class Interned:
     """The shared texts, as one connection knows them."""
 
-    def __init__(self, connection: Connection) -> None:
-        self._connection = connection
+    def __init__(self, dialect: Dialect) -> None:
+        self._dialect = dialect
+        self._find_policy = (
+            f"SELECT policy_no FROM policies WHERE {dialect.policies.columns.split(', ')[0]} = :key"  # noqa: S608 - a constant
+        )
         self.forget()
 
     def forget(self) -> None:
@@ -40,13 +35,8 @@ class Shelf:
     def add(self, policies: Iterable[str], lanes: Iterable[tuple[str, str]]) -> None:
         """Write what is new of these, in an order that all writers share."""
         new = sorted(set(policies) - self._policy_numbers.keys())
-        if new:
-            digests = arrays.texts(map(_digest, new))
-            self._connection.execute(_ADD_POLICIES, (digests, arrays.texts(new)))
-        pairs = sorted(set(lanes) - self._lanes.keys())
-        if pairs:
-            columns = zip(*pairs, strict=True)
-            self._connection.execute(_ADD_LANES, [arrays.texts(column) for column in columns])
+        self._dialect.upsert(self._dialect.policies, list(map(self._dialect.policy_row, new)))
+        self._dialect.upsert(upsert.ADD_LANE, sorted(set(lanes) - self._lanes.keys()))
 
     # -- policies ----------------------------------------------------------------------------------
 
@@ -54,9 +44,8 @@ class Shelf:
         """The text of a policy; LookupError if there is none."""
         text = self._policies.get(number)
         if text is None:
-            row = self._connection.execute(
-                "SELECT text FROM policies WHERE policy_no = %s", (number,)
-            ).fetchone()
+            found = self._dialect.run("SELECT text FROM policies WHERE policy_no = :number", number=number)
+            row = found.fetchone()
             if row is None:
                 raise LookupError(f"there is no policy {number}")
             text = self._policies[number] = row[0]
@@ -67,10 +56,8 @@ class Shelf:
         number = self._policy_numbers.get(text)
         if number is None:
             self.add((text,), ())
-            row = self._connection.execute(
-                "SELECT policy_no FROM policies WHERE digest = %s", (_digest(text),)
-            ).fetchone()
-            number = self._policy_numbers[text] = _found(row)
+            key = self._dialect.policy_row(text)[0]
+            number = self._policy_numbers[text] = _found(self._dialect.run(self._find_policy, key=key))
         return number
 
     # -- lanes -------------------------------------------------------------------------------------
@@ -80,11 +67,13 @@ class Shelf:
         number = self._lanes.get((queue, kind))
         if number is None:
             self.add((), ((queue, kind),))
-            row = self._connection.execute(
-                "SELECT lane_no FROM lanes WHERE queue = %s AND kind = %s", (queue, kind)
-            ).fetchone()
-            number = self._lanes[queue, kind] = _found(row)
+            asked = "SELECT lane_no FROM lanes WHERE queue = :queue AND kind = :kind"
+            number = self._lanes[queue, kind] = _found(self._dialect.run(asked, queue=queue, kind=kind))
         return number
+
+    def lanes(self, queues: Collection[str], kinds: Collection[str] | None) -> Mapping[str, list[int]]:
+        """The lanes of queues that lead to these kinds; None: to any. Always read: others may add some."""
+        return lanes_of(self._dialect.among(LANES, queues).fetchall(), kinds)
 
     # -- nodes -------------------------------------------------------------------------------------
 
@@ -93,23 +82,21 @@ class Shelf:
         try:
             return self._nodes[number]
         except KeyError:
-            row = self._connection.execute(
-                "SELECT id FROM node_names WHERE node_no = %s", (number,)
-            ).fetchone()
+            found = self._dialect.run("SELECT id FROM node_names WHERE node_no = :number", number=number)
+            row = found.fetchone()
             if row is None:
                 raise LookupError(f"there is no node {number}") from None
-            found: str = row[0]
-            self.know_node(number, found)
-            return found
+            id_: str = row[0]
+            self.know_node(number, id_)
+            return id_
 
     def node_number(self, id_: str | None) -> int | None:
         """The number of a node's id, which is written if it is new."""
         try:
             return self._node_numbers[id_]
         except KeyError:
-            self._connection.execute("INSERT INTO node_names (id) VALUES (%s) ON CONFLICT DO NOTHING", (id_,))
-            row = self._connection.execute("SELECT node_no FROM node_names WHERE id = %s", (id_,)).fetchone()
-            number = _found(row)
+            self._dialect.upsert(upsert.ADD_NODE_NAME, [(id_,)])
+            number = _found(self._dialect.run("SELECT node_no FROM node_names WHERE id = :id", id=id_))
             self.know_node(number, id_)
             return number
 
@@ -119,11 +106,18 @@ class Shelf:
         self._node_numbers[id_] = number
 
 
-def _digest(text: str) -> str:
-    return sha256(text.encode()).hexdigest()
+def lanes_of(rows: Iterable[tuple[str, str, int]], kinds: Collection[str] | None) -> Mapping[str, list[int]]:
+    """The numbers of lanes by their queues, of rows of queue, kind and number; only of these kinds."""
+    lanes: dict[str, list[int]] = {}
+    for queue, kind, number in rows:
+        if kinds is None or kind in kinds:
+            lanes.setdefault(queue, []).append(number)
+    return lanes
 
 
-def _found(row: tuple[int, ...] | None) -> int:
+def _found(answer: Answer) -> int:
+    row = answer.fetchone()
     if row is None:
         raise LookupError("a shared text was written, and is not there")
-    return row[0]
+    number: int = row[0]
+    return number

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 _MOST_KEPT = 20_000
 
 
-class Memory:
+class ClaimCache:
     """What a store read and claimed last, for all its connections."""
 
     def __init__(self) -> None:
@@ -44,12 +44,12 @@ class Memory:
         found = self._rows.get(number)
         return found[1] if found is not None and found[0] == defined else None
 
-    def keep_claimed(self, mark: str, entries: Mapping[str, Entry]) -> None:
+    def keep_claimed(self, xmin: str, entries: Mapping[str, Entry]) -> None:
         """Remember the records of jobs as a claim leaves them."""
         if len(self._claimed) >= _MOST_KEPT:
             self._claimed.clear()
         for key, entry in entries.items():
-            self._claimed[key] = mark, entry
+            self._claimed[key] = xmin, entry
 
     def take_claimed(self, keys: Iterable[str]) -> dict[str, tuple[str, Entry]]:
         """The marks and records of jobs that are remembered; whoever takes them changes them."""

@@ -33,7 +33,7 @@ class Place(NamedTuple):
 FIRST = Place(-(2**63), -(2**63))
 
 
-class Sweep:
+class ClaimCursor:
     """How far the claims of a kind have come. `has_litter`: what was claimed is still in the way."""
 
     def __init__(self, clock: Clock, *, has_litter: bool) -> None:

@@ -25,11 +25,6 @@ from foliot.stores.sql.codes import UNREADABLE, an_instant
 from foliot.stores.sql.dialect import Answer, Dialect
 from foliot.stores.sql.rows import Row, new
 
-# So many instants are looked through for the success that ended last; if there is none, the next behind them
-# counts. What was opened last comes first: only one that ran beside so many others is overlooked.
-NEAR = 32
-# No further: of a job that has failed so often since, nobody knows. A list of jobs must not wait for it.
-FAR = 20_000
 AT_ONCE = 1000  # attempts, and skips, that are forgotten together with their job
 ALL = 2**31
 KEY = "scheduled_for, job_no, request, number"
@@ -68,7 +63,9 @@ _AT = """
     SELECT request, number FROM attempts
     WHERE job_no = :job AND scheduled_for = :at ORDER BY request, number
 """
-_LEFT = "SELECT job_no, key, newest_at FROM remains AS s ORDER BY job_no LIMIT 1"
+_LEFT = """
+    SELECT job_no, key, newest_at FROM remains AS s ORDER BY job_no LIMIT 1 FOR UPDATE OF s SKIP LOCKED
+"""
 _LEAVE = "INSERT INTO remains (job_no, key, newest_at) VALUES (:job, :key, CAST(:first AS bigint))"
 _SKIPS = "SELECT first_at, last_at FROM skips WHERE job_no = :job ORDER BY first_at, last_at LIMIT :most"
 
@@ -159,7 +156,7 @@ def links_of_the_past(  # noqa: PLR0913 - what is there, and what is to come
     otherwise it is there, with all before it, and is among the answers: `relink` writes that one.
     """
     known: dict[int, int | None] = dict(
-        dialect.select_among(KNOWN, past if is_new else {newest, *past}, job=job_no)
+        dialect.among(KNOWN, past if is_new else {newest, *past}, job=job_no).fetchall()
     )
     fresh = sorted(set(past) - known.keys(), reverse=True)
     if not fresh:
@@ -273,7 +270,7 @@ def clear_outputs(dialect: Dialect, keys: Collection[str]) -> None:
 
 def forget_removed(dialect: Dialect, most: int) -> int:
     """Forget so much of what a removed job has left behind; how much it was."""
-    left = dialect.run(f"{_LEFT} {dialect.lock}").fetchall()
+    left = dialect.run(_LEFT).fetchall()
     if not left:
         return 0
     ((job_no, key, newest_at),) = left
