@@ -38,7 +38,7 @@ _PARTS = f"""
 ALL_PARTS = f"""
     WITH RECURSIVE heads (at) AS (
         SELECT newest_at FROM states WHERE job_no = :job AND newest_at IS NOT NULL
-        UNION
+        UNION ALL
         SELECT previous_at FROM attempts INDEXED BY attempts_rise
         WHERE job_no = :job AND previous_at > scheduled_for
     ), {_PARTS}

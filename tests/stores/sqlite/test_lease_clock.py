@@ -11,7 +11,7 @@ import pytest
 from foliot.errors import NodeBuriedError
 from foliot.model.state import Node
 from foliot.stores.sqlite import SqliteStore
-from foliot.stores.sqlite.patience import Patience
+from foliot.stores.sqlite.lease_clock import LeaseClock
 from foliot.testing.clock import ManualClock
 from foliot.testing.contract.sample import lose
 
@@ -23,7 +23,7 @@ SECOND = timedelta(seconds=1)
 def test_a_jump_ahead_is_forgiven_for_one_lease() -> None:
     async def scene() -> None:
         clock = ManualClock()
-        patience, before = Patience(clock, LEASE), clock.now()
+        patience, before = LeaseClock(clock, LEASE), clock.now()
         clock.set_by(HOUR)
         assert patience.now() == before
         await clock.advance(LEASE - SECOND)
@@ -37,7 +37,7 @@ def test_a_jump_ahead_is_forgiven_for_one_lease() -> None:
 def test_time_that_passes_is_no_jump_and_neither_is_a_jump_back() -> None:
     async def scene() -> None:
         clock = ManualClock()
-        patience = Patience(clock, LEASE)
+        patience = LeaseClock(clock, LEASE)
         await clock.advance(HOUR)
         assert patience.now() == clock.now()
         clock.set_by(-HOUR)

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from foliot.stores.sql.uncollected import uncollected
+from foliot.stores.sql.gc_paused import gc_paused
 
 
 @pytest.fixture(autouse=True)
@@ -18,7 +18,7 @@ def on() -> Iterator[None]:
 
 
 def test_it_pauses_until_the_last_of_overlapping_batches_is_over() -> None:
-    first, second = uncollected(), uncollected()
+    first, second = gc_paused(), gc_paused()
     with first:
         assert not gc.isenabled()
         second.__enter__()
@@ -28,13 +28,13 @@ def test_it_pauses_until_the_last_of_overlapping_batches_is_over() -> None:
 
 
 def test_it_goes_on_after_a_batch_that_failed() -> None:
-    with pytest.raises(LookupError), uncollected():
+    with pytest.raises(LookupError), gc_paused():
         raise LookupError
     assert gc.isenabled()
 
 
 def test_who_has_switched_it_off_finds_it_off() -> None:
     gc.disable()
-    with uncollected():
+    with gc_paused():
         pass
     assert not gc.isenabled()

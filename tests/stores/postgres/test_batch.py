@@ -12,7 +12,7 @@ import pytest
 from foliot.errors import JobNotFoundError
 from foliot.protocols import Changes, JobQuery
 from foliot.stores.postgres import PostgresStore
-from foliot.stores.postgres.book import Book
+from foliot.stores.sql.batch import WriteBatch
 from foliot.testing.clock import ManualClock
 from foliot.testing.contract.history import KEY
 from foliot.testing.contract.sample import SOURCE, a_job, change, declare_at, untouched
@@ -25,9 +25,9 @@ def test_a_job_that_is_declared_after_the_lock_is_not_there_yet(
     url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     locked, declared = threading.Event(), threading.Event()
-    read = Book._read  # between the lock and the reading there is no other place
+    read = WriteBatch.by_key  # between the lock and the reading there is no other place
 
-    def read_late(self: Book, *wanted: Any) -> Any:
+    def read_late(self: WriteBatch, *wanted: Any) -> Any:
         if not locked.is_set():
             locked.set()
             assert declared.wait(SOON)
@@ -36,7 +36,7 @@ def test_a_job_that_is_declared_after_the_lock_is_not_there_yet(
     async def act() -> None:
         clock = ManualClock(NOW)
         async with PostgresStore(url, time=clock) as store, PostgresStore(url, time=clock) as other:
-            monkeypatch.setattr(Book, "_read", read_late)
+            monkeypatch.setattr(WriteBatch, "by_key", read_late)
             update = asyncio.create_task(store.update(KEY, change(wake_at=NOW)))
             assert await asyncio.to_thread(locked.wait, SOON)
             await other.reconcile(

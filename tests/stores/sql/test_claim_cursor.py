@@ -7,15 +7,15 @@ from datetime import timedelta
 
 import pytest
 
-from foliot.stores.sql.sweep import FIRST, Place, Sweep
+from foliot.stores.sql.claim_cursor import FIRST, ClaimCursor, Place
 from foliot.testing.clock import ManualClock
 
 HERE, THERE = Place(7, 7), Place(8, 8)
 
 
-def a_sweep(*, has_litter: bool) -> tuple[Sweep, ManualClock]:
+def a_cursor(*, has_litter: bool) -> tuple[ClaimCursor, ManualClock]:
     clock = ManualClock()
-    return Sweep(clock, has_litter=has_litter), clock
+    return ClaimCursor(clock, has_litter=has_litter), clock
 
 
 @pytest.mark.parametrize(
@@ -34,34 +34,34 @@ def test_only_what_would_be_long_to_walk_over_is_left_behind(
     passed: int,
     wanted: Place,
 ) -> None:
-    sweep, _ = a_sweep(has_litter=has_litter)
-    sweep.end("a", HERE, looked, passed)
-    assert sweep.start("a") == wanted
-    assert sweep.start("b") == FIRST
+    cursor, _ = a_cursor(has_litter=has_litter)
+    cursor.end("a", HERE, looked, passed)
+    assert cursor.start("a") == wanted
+    assert cursor.start("b") == FIRST
 
 
 def test_in_a_herd_a_place_holds_for_a_moment_only_however_often_it_moves() -> None:
-    sweep, clock = a_sweep(has_litter=True)
-    sweep.end("a", HERE, 500)
+    cursor, clock = a_cursor(has_litter=True)
+    cursor.end("a", HERE, 500)
     asyncio.run(clock.advance(timedelta(seconds=0.5)))
-    sweep.end("a", THERE, 500)
-    assert sweep.start("a") == THERE
+    cursor.end("a", THERE, 500)
+    assert cursor.start("a") == THERE
     asyncio.run(clock.advance(timedelta(seconds=0.5)))
-    assert sweep.start("a") == FIRST
+    assert cursor.start("a") == FIRST
 
 
 def test_among_those_passed_over_a_place_holds_for_as_long_as_it_moves() -> None:
-    sweep, clock = a_sweep(has_litter=False)
+    cursor, clock = a_cursor(has_litter=False)
     for number in range(30):
-        sweep.end("a", Place(number, number), 500, 500)
+        cursor.end("a", Place(number, number), 500, 500)
         asyncio.run(clock.advance(timedelta(seconds=9)))
-        assert sweep.start("a") == Place(number, number)
+        assert cursor.start("a") == Place(number, number)
     asyncio.run(clock.advance(timedelta(seconds=1)))
-    assert sweep.start("a") == FIRST, "nobody has moved it for long"
+    assert cursor.start("a") == FIRST, "nobody has moved it for long"
 
 
 def test_a_claim_that_came_to_the_end_begins_at_the_front() -> None:
-    sweep, _ = a_sweep(has_litter=True)
-    sweep.end("a", HERE, 500)
-    sweep.forget("a")
-    assert sweep.start("a") == FIRST
+    cursor, _ = a_cursor(has_litter=True)
+    cursor.end("a", HERE, 500)
+    cursor.forget("a")
+    assert cursor.start("a") == FIRST
