@@ -8,6 +8,7 @@ from foliot.stores.sql import (
     batch,
     cut,
     declare,
+    entry,
     history_links,
     history_queries,
     interned,
@@ -37,12 +38,12 @@ class Shared(NamedTuple):
 
 
 SHARED = {
-    "jobs by key": Shared(batch.BY_KEY, [_KEY], ["jobs_key_key", "states_pkey"]),
-    "jobs by number": Shared(batch.BY_NUMBER, [_JOBS], ["jobs_pkey", "states_pkey"]),
+    "jobs by key": Shared(entry.BY_KEY, [_KEY], ["jobs_key_key", "states_pkey"]),
+    "jobs by number": Shared(entry.BY_NUMBER, [_JOBS], ["jobs_pkey", "states_pkey"]),
     "open attempts by key": Shared(
-        batch.OPEN_BY_KEY, [_KEY, "attempts_open"], ["jobs_key_key", "attempts_open"]
+        entry.OPEN_BY_KEY, [_KEY, "attempts_open"], ["jobs_key_key", "attempts_open"]
     ),
-    "open attempts": Shared(batch.OPEN_BY_NUMBER, ["attempts_open"], ["attempts_open"]),
+    "open attempts": Shared(entry.OPEN_BY_NUMBER, ["attempts_open"], ["attempts_open"]),
     "an attempt": Shared(batch.ATTEMPT, ["PRIMARY KEY"], ["attempts_"]),  # of a request: that index
     "a page of jobs": Shared(queries.PAGE, [_KEY], ["jobs_key_key", "states_pkey"]),
     "the next wake": Shared(queries.WAKES_OF_QUEUES, ["states_due"], ["states_due", "states_pkey"]),

@@ -87,7 +87,9 @@ def at_work(url: str) -> Iterator[PostgresSession]:
     address = read_address(url)
     with connect(address, A_WHILE) as connection:
         begin(connection, WRITE, address.schema, A_WHILE)
-        yield PostgresSession(connection, address.schema, ClaimCache(), ManualClock())
+        yield PostgresSession(
+            connection, address.schema, ClaimCache(), ManualClock(), lease=A_WHILE, silence=A_WHILE
+        )
         connection.execute("ROLLBACK")
 
 

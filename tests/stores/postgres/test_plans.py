@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import timedelta
 from typing import Any
 
@@ -20,7 +20,7 @@ from foliot.stores.sql import upsert
 from foliot.stores.sql.claim_cursor import FIRST
 from stores.shared_statements import SHARED, VALUES
 
-HOT: dict[str, tuple[str, object, list[str]]] = {
+HOT: dict[str, tuple[str, Sequence[Any] | dict[str, Any], list[str]]] = {
     "what is due": (statement.LOCK_DUE, ("{1}", "{9}", 0, *FIRST), ["states_due"]),
     "how it is spread": (statement.SPREAD, ("{1,2}", 0, *FIRST, 9, 9), ["states_due"]),
     "jobs to lock by key": (statement.LOCK_BY_KEY, ('{"a"}',), ["jobs_key_key", "states_pkey"]),

@@ -16,6 +16,17 @@
 The driver is psycopg 3, in threads: see docs/adr/0012.
 """
 
+from datetime import timedelta
+
+from foliot.protocols import Clock
+from foliot.stores.postgres.address import read_address as check_url
+from foliot.stores.postgres.inspection import find_flaws as flaws_of
+from foliot.stores.postgres.inspection import look_at_schema as schema_of
 from foliot.stores.postgres.store import PostgresStore
 
-__all__ = ["PostgresStore"]
+__all__ = ["PostgresStore", "check_url", "flaws_of", "open_store", "schema_of"]
+
+
+def open_store(url: str, clock: Clock, *, lease: timedelta) -> PostgresStore:
+    """The store in the schema of a URL; time is the server's."""
+    return PostgresStore(url, clock=clock, lease=lease)

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Collection, Iterator, Sequence
 from functools import lru_cache
 from hashlib import sha256
-from typing import Any, NamedTuple
+from typing import Any
 
 import psycopg
 
@@ -14,6 +14,7 @@ from foliot.stores.postgres import arrays
 from foliot.stores.postgres.connection import Connection
 from foliot.stores.postgres.insert import columns_of, insert_of, rows_of
 from foliot.stores.postgres.notice import send_notice
+from foliot.stores.sql.dialect import SourceStatements
 from foliot.stores.sql.rows import Row
 from foliot.stores.sql.upsert import Upsert
 
@@ -28,36 +29,36 @@ _ENOUGH_TO_COPY = 100
 _LENIENT = "surrogatepass"  # a program may write half a surrogate pair, and even that comes back
 
 
-class _Sources(NamedTuple):
-    """Whoever reconciles a source holds its row."""
-
-    make: tuple[str, ...] = ("INSERT INTO sources (source) VALUES (:source) ON CONFLICT DO NOTHING",)
-    find: str = "SELECT revision FROM sources WHERE source = :source FOR UPDATE"
-    show: str = """
+# A call that reconciles a source holds its row.
+_SOURCES = SourceStatements(
+    make=("INSERT INTO sources (source) VALUES (:source) ON CONFLICT DO NOTHING",),
+    find="SELECT revision FROM sources WHERE source = :source FOR UPDATE",
+    show="""
         SELECT o.source, o.revision, o.reconciled_at, o.status, (
             SELECT count(*) FROM jobs AS j JOIN states AS s ON s.job_no = j.job_no
             WHERE j.key > o.source || '/' AND j.key < o.source || '0' AND s.removed_at IS NULL
         )
         FROM sources AS o ORDER BY o.source
-    """  # "0" follows "/"
-    note_revision: tuple[str, ...] = (
+    """,  # "0" follows "/"
+    note_revision=(
         "UPDATE sources SET revision = :revision, reconciled_at = :present WHERE source = :source",
-    )
-    note_status: str = """
+    ),
+    note_status="""
         INSERT INTO sources (source, status) VALUES (:source, :status)
         ON CONFLICT (source) DO UPDATE SET status = excluded.status
-    """
-    forget: tuple[str, ...] = ("DELETE FROM sources WHERE source = :source",)
+    """,
+    forget=("DELETE FROM sources WHERE source = :source",),
+)
 
 
 class PostgresDialect:
     """Locks what it reads to write. `test_now` is the time, if a test replaces the server's."""
 
-    trouble = psycopg.Error
+    trouble: type[Exception] = psycopg.Error
     page = 2000
     has_litter = True
     policies = Upsert("policies", "digest, text", "DO NOTHING")
-    sources = _Sources()
+    sources = _SOURCES
     node_views = """
         SELECT i.id, n.name, n.queues, n.kinds, n.version, n.skew, n.host, n.process, n.is_draining,
         n.lease_until, (

@@ -25,7 +25,7 @@ from foliot.stores.sql.codes import whole
 from foliot.stores.sql.definition import Reader, Writer
 from foliot.stores.sql.entry import Entry
 from foliot.stores.sql.interned import lanes_of
-from foliot.stores.sql.session import ClaimStart, Session
+from foliot.stores.sql.session import Answer, ClaimStart, Facts, Session
 
 # ruff: noqa: S608 - made of constants only
 
@@ -59,18 +59,22 @@ END_SILENT = """
 class PostgresSession(Session):
     """`cache` is shared by all connections of a store."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - all that calls share
         self,
         connection: Connection,
         schema: str,
         cache: ClaimCache,
         clock: Clock,
+        *,
+        lease: timedelta,
+        silence: timedelta,
         test_now: Callable[[], int | None] = lambda: None,
     ) -> None:
         dialect = PostgresDialect(connection, schema, test_now)
-        super().__init__(dialect, Reader(), Writer(), clock, is_careful=False)
+        super().__init__(dialect, (Reader(), Writer()), clock, lease, is_careful=False)
         self.connection = connection
         self.cache = cache
+        self._silence = silence
         self._test_now = test_now
 
     def forget(self) -> None:
@@ -78,6 +82,22 @@ class PostgresSession(Session):
         self.is_careful = True
         self.interned.forget()
         self.cache.forget()
+
+    def asking(self, ask: Callable[Facts, Answer]) -> Callable[Facts, Answer]:
+        """Before it is asked, the server hears a word if it has heard none for a while.
+
+        Otherwise the server would end the transaction.
+        """
+        clock, spoken_at = self.clock, self.clock.monotonic()
+
+        def asked(*facts: Facts.args, **more: Facts.kwargs) -> Answer:
+            nonlocal spoken_at
+            if clock.monotonic() - spoken_at > self._silence.total_seconds():
+                self.connection.execute("SELECT 1")
+                spoken_at = clock.monotonic()
+            return ask(*facts, **more)
+
+        return asked
 
     def batch(self, *, locks: bool = True) -> PostgresBatch:
         return PostgresBatch(self, locks=locks)

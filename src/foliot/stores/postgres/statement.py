@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from foliot.stores.postgres.dialect import NOW
-from foliot.stores.sql.batch import STATE_OF_ENTRY
+from foliot.stores.sql.entry import STATE_OF_ENTRY
 
 # ruff: noqa: S608 - made of constants only
 

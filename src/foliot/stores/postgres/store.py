@@ -19,7 +19,7 @@ from foliot.stores.postgres.session import PostgresSession
 from foliot.stores.postgres.worker import Manner, Worker
 from foliot.stores.sql import declare
 from foliot.stores.sql.codes import an_instant, micros
-from foliot.stores.sql.store import Answer, Facts, Lane, SqlStore
+from foliot.stores.sql.store import Answer, Lane, SqlStore
 
 _LONGEST_WAIT = timedelta(seconds=5)
 _TIME_TO_MIGRATE = timedelta(minutes=10)
@@ -83,7 +83,13 @@ class PostgresStore(SqlStore[PostgresSession]):
 
     def _equip(self) -> PostgresSession:
         return PostgresSession(
-            self._connect(), self._address.schema, self._cache, self._clock, self._test_now
+            self._connect(),
+            self._address.schema,
+            self._cache,
+            self._clock,
+            lease=self._lease,
+            silence=self._deadline / 3,
+            test_now=self._test_now,
         )
 
     def _test_now(self) -> int | None:
@@ -103,23 +109,6 @@ class PostgresStore(SqlStore[PostgresSession]):
 
     def _deadline_of(self, changes: int) -> timedelta:
         return self._deadline * (1 + changes / _AT_ONCE)
-
-    def _asking(self, session: PostgresSession, ask: Callable[Facts, Answer]) -> Callable[Facts, Answer]:
-        """Before a function is asked, the server hears a word if it has heard none for a while.
-
-        Otherwise it would end the transaction.
-        """
-        clock, silence = self._clock, self._deadline.total_seconds() / 3
-        spoken_at = clock.monotonic()
-
-        def asked(*facts: Facts.args, **more: Facts.kwargs) -> Answer:
-            nonlocal spoken_at
-            if clock.monotonic() - spoken_at > silence:
-                session.connection.execute("SELECT 1")
-                spoken_at = clock.monotonic()
-            return ask(*facts, **more)
-
-        return asked
 
     # -- opening and closing -----------------------------------------------------------------------
 

@@ -19,17 +19,24 @@ from foliot.model.decision import Decision
 from foliot.model.job import Job
 from foliot.model.json_text import clean_text
 from foliot.model.policy import Keep
-from foliot.model.state import Record, Skip, State
+from foliot.model.state import Record, State
 from foliot.stores.retention import first_look
 from foliot.stores.sql import history_links, quick, upsert
 from foliot.stores.sql.claim_cursor import Place
-from foliot.stores.sql.codes import DAY, EPOCH, UNREADABLE, micros, whole
-from foliot.stores.sql.entry import LANE, NEWEST, STATE, Entry
+from foliot.stores.sql.codes import EPOCH, UNREADABLE, micros, whole
+from foliot.stores.sql.entry import (
+    BY_KEY,
+    BY_NUMBER,
+    LANE,
+    NEWEST,
+    OPEN_BY_KEY,
+    OPEN_BY_NUMBER,
+    STATE,
+    Entry,
+)
 from foliot.stores.sql.flaw import find_flaw
 from foliot.stores.sql.rows import (
-    ATTEMPT_COLUMNS,
     ORDINAL,
-    STATE_COLUMNS,
     Row,
     attempt_key,
     attempt_row,
@@ -42,23 +49,6 @@ from foliot.stores.sql.rows import (
 if TYPE_CHECKING:
     from foliot.stores.sql.session import Session
 
-# ruff: noqa: S608 - made of constants only
-
-STATE_OF_ENTRY = "s.lane_no, s.newest_at, s.opened, s.skipped, s.look_at, s.damage, " + ", ".join(
-    f"s.{name}" for name in STATE_COLUMNS.split(", ")
-)
-ENTRY = f"s.job_no, j.key, j.frame, j.data, j.policy_no, {STATE_OF_ENTRY}"
-ENTRIES = f"SELECT {ENTRY} FROM jobs AS j CROSS JOIN states AS s WHERE s.job_no = j.job_no"
-BY_KEY = f"{ENTRIES} AND j.key IN :texts"
-BY_NUMBER = f"{ENTRIES} AND j.job_no IN :these"
-_OPEN = f"SELECT {', '.join(f'a.{name}' for name in ATTEMPT_COLUMNS.split(', '))}, a.ordinal"
-OPEN_BY_KEY = f"""
-    {_OPEN} FROM jobs AS j CROSS JOIN attempts AS a INDEXED BY attempts_open
-    WHERE j.key IN :texts AND a.job_no = j.job_no AND a.state < 3
-"""
-OPEN_BY_NUMBER = f"""
-    {_OPEN} FROM attempts AS a INDEXED BY attempts_open WHERE a.state < 3 AND a.job_no IN :these
-"""
 ATTEMPT = """
     SELECT 1 FROM attempts
     WHERE scheduled_for = :at AND job_no = :job AND request = :request AND number = :number
@@ -71,7 +61,7 @@ _CHANGE_LANE = "UPDATE states SET lane_no = :lane, damage = NULL WHERE job_no = 
 STRAY = str(Damage("its definition is missing", Flaw.MISSING))
 MOST_STRAY_ROUNDS = 9  # the rest is for the next claim: what was set aside so far is to be committed
 
-_NO_STATE = State(0, EPOCH)  # of a job that is new: any other is written
+NO_STATE = State(0, EPOCH)  # of a job that is new: any other is written
 _ENDED, _RUNNING = AttemptState.ENDED, AttemptState.RUNNING
 
 
@@ -170,6 +160,12 @@ class WriteBatch(ABC):
         self.kept.pop(entry.key, None)
         self._set_aside([entry.job_no], str(damage).replace("\0", "?"))
 
+    def set_aside_unreadable(self, numbers: Collection[int]) -> None:
+        """Take jobs out of service, if they cannot be read."""
+        for entry in self.by_number(numbers).values():
+            if entry.record is None and entry.damage is not None and not entry.is_unknown_here:
+                self.set_aside(entry, entry.damage)
+
     def _set_aside(self, numbers: Collection[int], damage: str) -> None:
         self.dialect.among(SET_ASIDE, numbers, damage=damage)
 
@@ -210,7 +206,7 @@ class WriteBatch(ABC):
             entry.check_counts()
             job = self._reader.job(row[1], row[2], row[3], self.interned.policy(row[4]))
             state = read_state(row[STATE:])
-            attempts = self._open_attempts(entry) if open_rows else ()
+            attempts = self.open_attempts(entry) if open_rows else ()
         except DamagedRecordError as error:
             entry.damage = damage_of(error)
         except UNREADABLE as error:
@@ -218,7 +214,7 @@ class WriteBatch(ABC):
         else:
             entry.record = new(Record, (job, state, attempts))
 
-    def _open_attempts(self, entry: Entry) -> tuple[Attempt, ...]:
+    def open_attempts(self, entry: Entry) -> tuple[Attempt, ...]:
         """In the order they were opened."""
         rows = sorted(entry.open_rows, key=lambda row: row[ORDINAL])
         entry.ordinal = rows[-1][ORDINAL]
@@ -284,7 +280,7 @@ class WriteBatch(ABC):
             (entry.job_no, micros(skip.first), micros(skip.last), clean_text(skip.reason)) for skip in skips
         ]
         entry.skipped += len(skips)
-        _age(entry, job.policy.keep, attempts, skips)
+        entry.age(job.policy.keep, attempts, skips)
         if state is not before or entry.opened != opened:
             self._states.append(self._state_row(entry, state, job.policy.keep))
         if relinked is not None and newest is not None:
@@ -363,7 +359,7 @@ class WriteBatch(ABC):
         entry = Entry((*definition, lane, None, 0, 0, None, None), ())
         self._jobs.append(definition)
         noted = len(self._states)
-        self.note(entry, Record(job, _NO_STATE), decision)
+        self.note(entry, Record(job, NO_STATE), decision)
         self._new_states += self._states[noted:]
         del self._states[noted:]
         return entry
@@ -390,53 +386,7 @@ class WriteBatch(ABC):
         entry.row = (*entry.row[:2], *definition, lane, *entry.row[NEWEST:])
         entry.damage = None
 
-    def begin_anew(self, entry: Entry, job: Job, decision: Decision) -> None:
-        """A job of which not even the state could be read: it is as if it were new."""
-        self.redefine(entry, job, Record(job, _NO_STATE), decision)
-
-    def salvage(self, entry: Entry, job: Job) -> Record | None:
-        """What can be read of a damaged job, as if it had been the job that is declared now.
-
-        Open attempts that cannot be read are dropped: nobody could ever end them.
-        """
-        good = [row for row in entry.open_rows if self._is_readable(entry, row)]
-        bad = [row for row in entry.open_rows if row not in good]
-        if bad:
-            self._forget_attempts(entry, bad)
-        entry.open_rows = good
-        entry.mend_counts()
-        try:
-            state = read_state(entry.row[STATE:])
-            return Record(job, state, self._open_attempts(entry) if good else ())
-        except UNREADABLE:
-            return None
-
-    def _forget_attempts(self, entry: Entry, rows: list[Row]) -> None:
-        walked = history_links.walk(self.dialect, entry.job_no, entry.newest, history_links.ALL)
-        gone = [history_links.Past(row[4], row[5], row[1], row[3], None, None, 0, None) for row in rows]
-        entry.newest = history_links.forget(self.dialect, entry.job_no, walked, gone)
-        self.dialect.set_column("states", "newest_at", "job_no", [(entry.newest, entry.job_no)])
-
-    def _is_readable(self, entry: Entry, row: Row) -> bool:
-        try:
-            read_attempt(row, entry.key, self.interned)
-        except UNREADABLE:
-            return False
-        return True
-
 
 def _name(attempt: Attempt) -> tuple[datetime, str | None, int]:
     """What names an attempt within its job."""
     return attempt.scheduled_for, attempt.request, attempt.number
-
-
-def _age(entry: Entry, keep: Keep, attempts: Iterable[Attempt], skips: Iterable[Skip]) -> None:
-    """Note when the oldest attempt or skip will be too old to be kept."""
-    if keep.days is None:
-        return
-    ends = [micros(attempt.finished_at or attempt.claimed_at) for attempt in attempts]
-    ends += [micros(skip.last) for skip in skips]
-    known = [at + keep.days * DAY for at in ends if at is not None]
-    if entry.look_at is not None:
-        known.append(entry.look_at)
-    entry.look_at = min(known, default=None)

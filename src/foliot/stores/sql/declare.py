@@ -12,10 +12,11 @@ from foliot.model.job import Job
 from foliot.model.state import Record, State
 from foliot.protocols import Changes, DecideCommand, DecideDeclared, DecideRemoved
 from foliot.stores.sql import history_links, source_rows
-from foliot.stores.sql.codes import whole
+from foliot.stores.sql.batch import NO_STATE, WriteBatch
+from foliot.stores.sql.codes import UNREADABLE, whole
 from foliot.stores.sql.dialect import Dialect
-from foliot.stores.sql.entry import Entry
-from foliot.stores.sql.rows import request_text
+from foliot.stores.sql.entry import STATE, Entry
+from foliot.stores.sql.rows import Row, read_attempt, read_state, request_text
 from foliot.stores.sql.session import Session
 
 OCCURRENCES = """
@@ -43,7 +44,7 @@ def update(session: Session, job: str, decide: DecideCommand) -> Decision:
     if entry is None or entry.record is None or entry.damage is not None:
         raise JobNotFoundError(job)
     record = entry.record
-    decision = decide(record)
+    decision = session.asking(decide)(record)
     _refuse_what_has_run(session.dialect, entry, [a for a in decision.attempts if a.is_open])
     batch.note(entry, record, decision)
     batch.flush()
@@ -97,7 +98,7 @@ def reconcile(
     gone = [f"{source}/{name}" for name in changes.removed]
     session.lock_jobs([*(job.key for job in changes.declared), *gone])
     reconciler = _Reconciler(session)
-    reconciler.reconcile(changes.declared, gone, declared, removed)
+    reconciler.reconcile(changes.declared, gone, session.asking(declared), session.asking(removed))
     source_rows.note_revision(session, source, wanted)
     if reconciler.has_news:
         session.dialect.send_hint()
@@ -141,12 +142,10 @@ class _Reconciler:
         self._batch.flush()
 
     def _declare_again(self, job: Job, entry: Entry, decide: DecideDeclared) -> None:
-        record = entry.record or self._batch.salvage(entry, job)
+        record = entry.record or _salvage(self._batch, entry, job)
         decision = decide(job, record)
-        if record is None:
-            self._batch.begin_anew(entry, job, decision)
-        else:
-            self._batch.redefine(entry, job, record, decision)
+        # A job of which not even the state could be read is as if it were new.
+        self._batch.redefine(entry, job, record or Record(job, NO_STATE), decision)
         self._tell(record, decision)
 
     def _remove(self, keys: Sequence[str], decide: DecideRemoved) -> None:
@@ -163,3 +162,36 @@ class _Reconciler:
     def _tell(self, record: Record | None, decision: Decision) -> None:
         self.has_news = self.has_news or _is_news(record.state if record else None, decision)
         self.events += decision.events
+
+
+def _salvage(batch: WriteBatch, entry: Entry, job: Job) -> Record | None:
+    """What can be read of a damaged job, as if it had been the job that is declared now.
+
+    Open attempts that cannot be read are dropped: no node could ever end them.
+    """
+    good = [row for row in entry.open_rows if _is_readable(batch, entry, row)]
+    bad = [row for row in entry.open_rows if row not in good]
+    if bad:
+        _forget_attempts(batch.dialect, entry, bad)
+    entry.open_rows = good
+    entry.mend_counts()
+    try:
+        state = read_state(entry.row[STATE:])
+        return Record(job, state, batch.open_attempts(entry) if good else ())
+    except UNREADABLE:
+        return None
+
+
+def _forget_attempts(dialect: Dialect, entry: Entry, rows: list[Row]) -> None:
+    walked = history_links.walk(dialect, entry.job_no, entry.newest, history_links.ALL)
+    gone = [history_links.Past(row[4], row[5], row[1], row[3], None, None, 0, None) for row in rows]
+    entry.newest = history_links.forget(dialect, entry.job_no, walked, gone)
+    dialect.set_column("states", "newest_at", "job_no", [(entry.newest, entry.job_no)])
+
+
+def _is_readable(batch: WriteBatch, entry: Entry, row: Row) -> bool:
+    try:
+        read_attempt(row, entry.key, batch.interned)
+    except UNREADABLE:
+        return False
+    return True

@@ -13,7 +13,7 @@ A shared statement uses words of both databases. Each dialect translates or drop
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from foliot.stores.sql.rows import Row
 from foliot.stores.sql.upsert import Upsert
@@ -31,8 +31,8 @@ class Answer(Protocol):
         ...
 
 
-class SourceTables(Protocol):
-    """Where a database keeps its sources: the statements about them.
+class SourceStatements(NamedTuple):
+    """How a database keeps its sources.
 
     `find` selects the revision of a source that is known, and locks it; `make`: so that there is one to lock.
     """
@@ -58,7 +58,7 @@ class Dialect(Protocol):
     has_litter: bool
     policies: Upsert
     node_views: str
-    sources: SourceTables
+    sources: SourceStatements
 
     def run(self, sql: str, **values: object) -> Answer:
         """Carry out one statement."""

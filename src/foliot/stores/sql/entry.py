@@ -2,13 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from foliot.errors import DamagedRecordError
+from foliot.model.attempt import Attempt
 from foliot.model.damage import Damage, Flaw
-from foliot.model.state import Record
+from foliot.model.policy import Keep
+from foliot.model.state import Record, Skip
 from foliot.stores.sql.claim_cursor import Place
-from foliot.stores.sql.rows import ABSURD, Row
+from foliot.stores.sql.codes import DAY, micros
+from foliot.stores.sql.rows import ABSURD, ATTEMPT_COLUMNS, STATE_COLUMNS, Row
+
+# ruff: noqa: S608 - made of constants only
+
+STATE_OF_ENTRY = "s.lane_no, s.newest_at, s.opened, s.skipped, s.look_at, s.damage, " + ", ".join(
+    f"s.{name}" for name in STATE_COLUMNS.split(", ")
+)
+ENTRY = f"s.job_no, j.key, j.frame, j.data, j.policy_no, {STATE_OF_ENTRY}"
+ENTRIES = f"SELECT {ENTRY} FROM jobs AS j CROSS JOIN states AS s WHERE s.job_no = j.job_no"
+BY_KEY = f"{ENTRIES} AND j.key IN :texts"
+BY_NUMBER = f"{ENTRIES} AND j.job_no IN :these"
+_OPEN = f"SELECT {', '.join(f'a.{name}' for name in ATTEMPT_COLUMNS.split(', '))}, a.ordinal"
+OPEN_BY_KEY = f"""
+    {_OPEN} FROM jobs AS j CROSS JOIN attempts AS a INDEXED BY attempts_open
+    WHERE j.key IN :texts AND a.job_no = j.job_no AND a.state < 3
+"""
+OPEN_BY_NUMBER = f"""
+    {_OPEN} FROM attempts AS a INDEXED BY attempts_open WHERE a.state < 3 AND a.job_no IN :these
+"""
 
 # Where an entry's row has what; the state's columns are the last.
 LANE, NEWEST, OPENED, SKIPPED, LOOK_AT, DAMAGE, STATE = 5, 6, 7, 8, 9, 10, 11
@@ -53,6 +74,17 @@ class Entry:
             self.check_counts()
         except DamagedRecordError:
             self.opened, self.skipped, self.look_at = 0, 0, 0
+
+    def age(self, keep: Keep, attempts: Iterable[Attempt], skips: Iterable[Skip]) -> None:
+        """Note when the oldest attempt or skip will be too old to be kept."""
+        if keep.days is None:
+            return
+        ends = [micros(attempt.finished_at or attempt.claimed_at) for attempt in attempts]
+        ends += [micros(skip.last) for skip in skips]
+        known = [at + keep.days * DAY for at in ends if at is not None]
+        if self.look_at is not None:
+            known.append(self.look_at)
+        self.look_at = min(known, default=None)
 
     @property
     def is_unknown_here(self) -> bool:

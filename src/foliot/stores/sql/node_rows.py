@@ -83,15 +83,15 @@ def hold(session: Session, node: str) -> Callable[[], int]:
     return check
 
 
-def join(session: Session, node: Node, lease: timedelta) -> Lease:
+def join(session: Session, node: Node) -> Lease:
     """A node begins its life, or changes what it serves; a node that was buried stays buried."""
     session.write_node(node)
-    return renew(session, node.id, lease)
+    return renew(session, node.id)
 
 
-def renew(session: Session, node: str, lease: timedelta) -> Lease:
+def renew(session: Session, node: str) -> Lease:
     """A heartbeat; with it, answers that no node will ask for again are forgotten."""
-    dialect, length = session.dialect, lease // _MICRO
+    dialect, length = session.dialect, session.lease // _MICRO
     dialect.run(_RENEW, length=length, id=node)
     row = dialect.run(LIVING, id=node).fetchone()
     if row is None:
@@ -146,9 +146,9 @@ def _view(row: Row) -> NodeView:
     return NodeView(node, an_instant(until), count)
 
 
-def bury(session: Session, now: datetime, lease: timedelta) -> tuple[NodeView, ...]:
+def bury(session: Session, now: datetime) -> tuple[NodeView, ...]:
     """Bury the nodes that live no more; those that are buried now, as they were."""
-    dialect = session.dialect
+    dialect, lease = session.dialect, session.lease
     dialect.run(_CUT_LEASES, length=lease // _MICRO, longest=(lease + CORRECTION) // _MICRO)
     dead = sorted(session.find_dead(now))
     if not dead:

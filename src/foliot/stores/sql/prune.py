@@ -30,6 +30,7 @@ from foliot.stores.sql.history_links import Past
 from foliot.stores.sql.interned import Interned
 from foliot.stores.sql.look import ENDED, Counted, Look, is_linked_through
 from foliot.stores.sql.rows import ABSURD, Row
+from foliot.stores.sql.session import Session
 
 _NEIGHBOURS = 256
 _TOGETHER = 8  # looks whose answers are awaited together, where they are short
@@ -67,6 +68,15 @@ OLDEST = """
     )
     ORDER BY a.scheduled_for LIMIT :most
 """
+
+
+def prune(session: Session, now: datetime, limit: int) -> Pruned:
+    """Forget history beyond what each job's policy keeps."""
+    pruner = Pruner(session.dialect, session.interned, now, limit)
+    pruned = pruner.prune()
+    for key in pruner.looked_at:
+        session.kept.pop(key, None)
+    return pruned
 
 
 class Pruner:

@@ -12,8 +12,8 @@ from foliot.model.view import Lane, Overview
 from foliot.protocols import JobQuery, Output, RunQuery
 from foliot.stores.sql import history_queries, upsert
 from foliot.stores.sql.answer import Shown, Woken, bounds, first_wake, newest_runs, show, skips_of, wanted
-from foliot.stores.sql.batch import ENTRIES
 from foliot.stores.sql.codes import OUTCOME_CODES, UNREADABLE, an_instant, whole
+from foliot.stores.sql.entry import ENTRIES
 from foliot.stores.sql.rows import ATTEMPT_COLUMNS, Row, read_those_that_can_be
 from foliot.stores.sql.session import Session
 
@@ -151,7 +151,7 @@ def _job_number(session: Session, key: str) -> int | None:
     return None if row is None else row[0]
 
 
-def skips(session: Session, job: str, limit: int | None) -> tuple[Skip, ...]:
+def skips(session: Session, job: str, limit: int | None = None) -> tuple[Skip, ...]:
     """The skipped ranges of a job, the newest so many of them, oldest first."""
     most = _ALL if limit is None else limit
     rows = session.dialect.run(_SKIPS, job=_job_number(session, job), most=most).fetchall()

@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 
-from foliot.protocols import Claimed, DecideLost, Finished, Recovered
-from foliot.stores.sql import ending, node_rows
+from foliot.model.attempt import Ending, Refused
+from foliot.model.decision import Decision, Event, set_aside
+from foliot.protocols import Claimed, DecideEnded, DecideLost, Finished, Recovered
+from foliot.stores.matching import by_job, in_order, part_held
+from foliot.stores.sql import node_rows
+from foliot.stores.sql.batch import WriteBatch
 from foliot.stores.sql.claim import PLACES, Asked, Claimer, answer_again
-from foliot.stores.sql.ending import Report
-from foliot.stores.sql.rows import Row
+from foliot.stores.sql.codes import whole
+from foliot.stores.sql.entry import Entry
+from foliot.stores.sql.gc_paused import gc_paused
+from foliot.stores.sql.rows import Row, request_text
 from foliot.stores.sql.session import Session
 
 _REMEMBER = """
@@ -21,7 +28,7 @@ LOST = """
 """
 
 
-def claim(session: Session, asked: Asked, lease: timedelta) -> Claimed:
+def claim(session: Session, asked: Asked) -> Claimed:
     """Start what is due, and remember the claim if it has started something."""
     start = session.begin_claim(asked)
     if start.before is not None:
@@ -36,25 +43,43 @@ def claim(session: Session, asked: Asked, lease: timedelta) -> Claimed:
     session.keep_claimed(start, claimer.held)
     session.is_careful = False
     if claimed.attempts:
-        until = start.now + lease // timedelta(microseconds=1)
+        until = start.now + session.lease // timedelta(microseconds=1)
         session.dialect.run(
             _REMEMBER, number=start.claim_no, id=asked.claim_id, node=start.node_no, until=until
         )
     return claimed
 
 
-def finish(session: Session, report: Report) -> Finished:
+def finish(
+    session: Session, node: str, endings: Sequence[Ending], now: datetime, decide: DecideEnded
+) -> Finished:
     """Record how attempts ended; one counts only if it is open under its own node and token."""
-    check = node_rows.hold(session, report.node)
+    check = node_rows.hold(session, node)
     batch = session.batch()
-    entries = batch.recalled(report.jobs)
+    entries = batch.recalled({ending.job for ending in endings})
     check()
-    return ending.finish(batch, entries, report)
+    refused: list[Refused] = []
+    events: list[Event] = []
+    with gc_paused():
+        for job, reported in by_job(endings).items():
+            entry = entries.get(job)
+            held, others = part_held(None if entry is None else entry.record, reported, node)
+            refused += others
+            if entry is None or not held:
+                continue
+            decision = batch.decide(entry, decide, held, now)
+            if decision is None:
+                refused += (Refused(ending, "the job was set aside") for ending in held)
+                events.append(set_aside(entry.key, now, entry.damage))
+            else:
+                events += decision.events
+        batch.flush()
+    return Finished(in_order(refused, endings), tuple(events))
 
 
-def recover(session: Session, limit: int, now: datetime, decide: DecideLost, lease: timedelta) -> Recovered:
+def recover(session: Session, limit: int, now: datetime, decide: DecideLost) -> Recovered:
     """Bury the dead; what they held is lost, at most so much of it."""
-    buried = node_rows.bury(session, now, lease)
+    buried = node_rows.bury(session, now)
     lost: list[Row] = []
     for node_no in node_rows.dead_holders(session):
         lost += session.dialect.run(LOST, node=node_no, most=limit + 1 - len(lost)).fetchall()
@@ -62,6 +87,40 @@ def recover(session: Session, limit: int, now: datetime, decide: DecideLost, lea
             break
     batch = session.batch()
     entries = batch.by_number({row[0] for row in lost[:limit]}) if lost else {}
-    events = ending.lose(batch, entries, lost[:limit], now, decide)
+    events = _lose(batch, entries, lost[:limit], now, decide)
     node_rows.forget_dead(session)
     return Recovered(events, len(lost) > limit and bool(events), buried)
+
+
+def _lose(
+    batch: WriteBatch, entries: Mapping[int, Entry], lost: Sequence[Row], now: datetime, decide: DecideLost
+) -> tuple[Event, ...]:
+    """Attempts of the dead are lost; each is named by its job's number, its moment, request and number."""
+    events: list[Event] = []
+    by_number: dict[int, set[Row]] = {}
+    for job_no, *name in lost:
+        by_number.setdefault(job_no, set()).add(tuple(name))
+    for job_no, names in by_number.items():
+        entry = entries.get(job_no)
+        decision = None if entry is None else _lose_some(batch, entry, names, now, decide)
+        if decision is not None:
+            events += decision.events
+        elif entry is not None and entry.damage is not None and not entry.is_unknown_here:
+            events.append(set_aside(entry.key, now, entry.damage))
+    batch.flush()
+    return tuple(events)
+
+
+def _lose_some(
+    batch: WriteBatch, entry: Entry, names: set[Row], now: datetime, decide: DecideLost
+) -> Decision | None:
+    """Some attempts of a job are lost; None if the job is set aside, or all have ended meanwhile."""
+    if entry.record is None:
+        is_damaged = entry.damage is not None and not entry.is_unknown_here
+        return batch.decide(entry, decide, (), now) if is_damaged else None
+    keys = [
+        attempt.key
+        for attempt in entry.record.attempts
+        if (whole(attempt.scheduled_for), request_text(attempt.request), attempt.number) in names
+    ]
+    return batch.decide(entry, decide, keys, now) if keys else None

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from datetime import datetime
-from typing import NamedTuple
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from datetime import datetime, timedelta
+from typing import NamedTuple, ParamSpec, TypeVar
 
 from foliot.model.state import Node
 from foliot.protocols import Clock
@@ -16,6 +16,9 @@ from foliot.stores.sql.definition import Reader, Writer
 from foliot.stores.sql.dialect import Dialect
 from foliot.stores.sql.entry import Entry
 from foliot.stores.sql.interned import Interned
+
+Answer = TypeVar("Answer")
+Facts = ParamSpec("Facts")
 
 
 class ClaimStart(NamedTuple):
@@ -45,17 +48,27 @@ class Session(ABC):
     has_bad_text = False
 
     def __init__(
-        self, dialect: Dialect, reader: Reader, writer: Writer, clock: Clock, *, is_careful: bool
+        self,
+        dialect: Dialect,
+        jobs: tuple[Reader, Writer],
+        clock: Clock,
+        lease: timedelta,
+        *,
+        is_careful: bool,
     ) -> None:
         self.dialect = dialect
-        self.reader = reader
-        self.writer = writer
+        self.reader, self.writer = jobs
         self.clock = clock
+        self.lease = lease
         self.is_careful = is_careful
         self.interned = Interned(dialect)
         self.claim_cursor = ClaimCursor(clock, has_litter=dialect.has_litter)
         self.kept: dict[str, Entry] = {}
         self.told: set[str] = set()
+
+    def asking(self, ask: Callable[Facts, Answer]) -> Callable[Facts, Answer]:
+        """A function that the caller has given, as it is called in a transaction."""
+        return ask
 
     @abstractmethod
     def batch(self, *, locks: bool = True) -> WriteBatch:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime
 
+from foliot.model.json_text import clean_text
 from foliot.model.view import SourceView
 from foliot.stores.sql.codes import UNREADABLE, instant
 from foliot.stores.sql.session import Session
@@ -36,15 +37,15 @@ def note_revision(session: Session, source: str, revision: str) -> None:
         session.dialect.run(sql, source=source, revision=revision)
 
 
-def note_status(session: Session, source: str, status: str) -> None:
+def write_source_status(session: Session, source: str, status: str) -> None:
     """Keep how a source fares."""
-    session.dialect.run(session.dialect.sources.note_status, source=source, status=status)
+    session.dialect.run(session.dialect.sources.note_status, source=source, status=clean_text(status))
 
 
-def forget(session: Session, source: str, at: str | None) -> bool:
+def forget_source(session: Session, source: str, revision: str | None) -> bool:
     """Forget a source, if it is at that revision still."""
     row = session.dialect.run(session.dialect.sources.find, source=source).fetchone()
-    if row is None or row[0] != at:
+    if row is None or row[0] != revision:
         return False
     for sql in session.dialect.sources.forget:
         session.dialect.run(sql, source=source)

@@ -16,6 +16,53 @@ If the disk is full, the file read-only, or locked for too long, a verb raises S
 written nothing, and works again when the trouble is over.
 """
 
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from datetime import timedelta
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+from foliot.errors import InvalidStoreError
+from foliot.model.view import Schema
+from foliot.protocols import Clock
+from foliot.stores.sqlite import inspection
 from foliot.stores.sqlite.store import SqliteStore
 
-__all__ = ["SqliteStore"]
+__all__ = ["SqliteStore", "check_url", "flaws_of", "open_store", "schema_of", "sqlite_path"]
+
+
+def sqlite_path(url: str) -> Path:
+    """`sqlite:///jobs.db` is relative to where the program runs, `sqlite:////var/lib/jobs.db` is not."""
+    parts = urlsplit(url)
+    path = unquote(parts.path).removeprefix("/")
+    if parts.netloc or not path or path == ":memory:" or parts.query:
+        raise InvalidStoreError(
+            url, "names no file", hint="three slashes for a relative path: sqlite:///jobs.db; or memory://"
+        )
+    return Path(path)
+
+
+def check_url(url: str) -> None:
+    """InvalidStoreError if a URL names no file."""
+    sqlite_path(url)
+
+
+@asynccontextmanager
+async def open_store(url: str, clock: Clock, *, lease: timedelta) -> AsyncIterator[SqliteStore]:
+    """The store in the file of a URL."""
+    path = sqlite_path(url)
+    folder = path.absolute().parent
+    if not folder.is_dir():
+        raise InvalidStoreError(url, f"there is no folder {folder}", hint="create it first")
+    async with SqliteStore(path, clock, lease=lease) as store:
+        yield store
+
+
+def schema_of(url: str) -> Schema:
+    """How far a file is."""
+    return inspection.look_at_schema(sqlite_path(url))
+
+
+def flaws_of(url: str) -> tuple[str, ...]:
+    """What SQLite finds wrong with a file."""
+    return inspection.find_flaws(sqlite_path(url))

@@ -7,9 +7,9 @@ from heapq import merge
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from foliot.stores.sql.batch import ENTRY, MOST_STRAY_ROUNDS, STRAY, WriteBatch
+from foliot.stores.sql.batch import MOST_STRAY_ROUNDS, STRAY, WriteBatch
 from foliot.stores.sql.claim_cursor import Place
-from foliot.stores.sql.entry import WAKE_AT, Entry
+from foliot.stores.sql.entry import ENTRY, WAKE_AT, Entry
 from foliot.stores.sql.rows import Row
 
 if TYPE_CHECKING:

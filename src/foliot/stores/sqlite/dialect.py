@@ -6,11 +6,11 @@ import re
 import sqlite3
 from collections.abc import Collection, Iterator, Sequence
 from functools import lru_cache
-from typing import NamedTuple
 
 from foliot.model.json_text import clean_text
 from foliot.protocols import Clock
 from foliot.stores.sql.codes import whole
+from foliot.stores.sql.dialect import SourceStatements
 from foliot.stores.sql.rows import Row
 from foliot.stores.sql.upsert import Upsert
 from foliot.stores.sqlite.insert import insert_of
@@ -33,18 +33,17 @@ class _Rows(list[Row]):
         return self
 
 
-class _Sources(NamedTuple):
-    """A source is in `sources` since its first revision; what else is known of it is in `source_notes`."""
-
-    make: tuple[str, ...] = ()
-    find: str = """
+# A source is in `sources` since its first revision; what else is known of it is in `source_notes`.
+_SOURCES = SourceStatements(
+    make=(),
+    find="""
         SELECT s.revision
         FROM (
             SELECT source FROM sources WHERE source = :source
             UNION SELECT source FROM source_notes WHERE source = :source
         ) AS known LEFT JOIN sources AS s ON s.source = known.source
-    """
-    show: str = """
+    """,
+    show="""
         SELECT names.source, s.revision,
         CASE WHEN n.revision = s.revision THEN n.reconciled_at END, n.status, (
             SELECT count(*) FROM jobs AS j CROSS JOIN states AS t ON t.job_no = j.job_no
@@ -54,33 +53,34 @@ class _Sources(NamedTuple):
         LEFT JOIN sources AS s ON s.source = names.source
         LEFT JOIN source_notes AS n ON n.source = names.source
         ORDER BY names.source
-    """  # "0" follows "/"
-    note_revision: tuple[str, ...] = (
+    """,  # "0" follows "/"
+    note_revision=(
         "INSERT OR REPLACE INTO sources (source, revision) VALUES (:source, :revision)",
         """
         INSERT INTO source_notes (source, revision, reconciled_at) VALUES (:source, :revision, :present)
         ON CONFLICT (source)
         DO UPDATE SET revision = excluded.revision, reconciled_at = excluded.reconciled_at
         """,
-    )
-    note_status: str = """
+    ),
+    note_status="""
         INSERT INTO source_notes (source, status) VALUES (:source, :status)
         ON CONFLICT (source) DO UPDATE SET status = excluded.status
-    """
-    forget: tuple[str, ...] = (
+    """,
+    forget=(
         "DELETE FROM sources WHERE source = :source",
         "DELETE FROM source_notes WHERE source = :source",
-    )
+    ),
+)
 
 
 class SqliteDialect:
     """One call writes at a time, so nothing need be locked."""
 
-    trouble = sqlite3.Error
+    trouble: type[Exception] = sqlite3.Error
     page = 400
     has_litter = False
     policies = Upsert("policies", "text", "DO NOTHING")
-    sources = _Sources()
+    sources = _SOURCES
     node_views = """
         SELECT i.id, n.name, n.queues, n.kinds, n.version, o.skew, o.host, o.process, o.is_draining,
         n.lease_until, (

@@ -23,7 +23,7 @@ class LeaseClock:
 
     def __init__(self, clock: Clock, lease: timedelta) -> None:
         self._clock = clock
-        self._lease = lease
+        self.lease = lease
         self._offset = self._look()
         self._jumped = _NOTHING
         self._until = 0.0
@@ -36,7 +36,7 @@ class LeaseClock:
             self._jumped = _NOTHING
         if offset - self._offset > _JUMP:
             self._jumped += offset - self._offset
-            self._until = passed + self._lease.total_seconds()
+            self._until = passed + self.lease.total_seconds()
         self._offset = offset
         return self._clock.now() - self._jumped
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from datetime import datetime, timedelta
 
 from foliot.errors import NodeBuriedError
@@ -14,13 +14,14 @@ from foliot.stores.sql.codes import UNREADABLE, whole
 from foliot.stores.sql.definition import Reader, Writer
 from foliot.stores.sql.entry import Entry
 from foliot.stores.sql.node_rows import node_number
-from foliot.stores.sql.session import ClaimStart, Session
+from foliot.stores.sql.session import Answer, ClaimStart, Facts, Session
 from foliot.stores.sqlite.bad_text import has_bad_text
 from foliot.stores.sqlite.batch import SqliteBatch
 from foliot.stores.sqlite.connection import Connection
 from foliot.stores.sqlite.dialect import SqliteDialect
 from foliot.stores.sqlite.lease_clock import LeaseClock
 from foliot.stores.sqlite.lock_file import Host, LockFiles
+from foliot.stores.sqlite.worker import of_caller
 
 _MOST_KEPT = 8192
 CLAIMED_BEFORE = "SELECT claim_no FROM claims WHERE claim_id = ? AND node_no = ?"
@@ -47,7 +48,7 @@ class SqliteSession(Session):
         leases: LeaseClock,
         locks: LockFiles,
     ) -> None:
-        super().__init__(SqliteDialect(connection, clock), *jobs, clock, is_careful=True)
+        super().__init__(SqliteDialect(connection, clock), jobs, clock, leases.lease, is_careful=True)
         self.connection = connection
         self.has_bad_text = has_bad_text(connection)
         self._leases = leases
@@ -60,6 +61,9 @@ class SqliteSession(Session):
         if version != self._kept_version or len(self.kept) > _MOST_KEPT:
             self.kept.clear()
             self._kept_version = version
+
+    def asking(self, ask: Callable[Facts, Answer]) -> Callable[Facts, Answer]:
+        return of_caller(ask)
 
     def batch(self, *, locks: bool = True) -> SqliteBatch:  # noqa: ARG002 - see the base
         return SqliteBatch(self)

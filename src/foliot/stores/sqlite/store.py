@@ -4,20 +4,21 @@ from __future__ import annotations
 
 import asyncio
 import sqlite3
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable
 from contextlib import suppress
 from datetime import datetime, timedelta
 from pathlib import Path
 
 from foliot.errors import StoreError
 from foliot.model.state import Lease, Node
-from foliot.protocols import Claimed, Clock, DecideDue, DecideLost, Recovered
+from foliot.protocols import Claimed, Clock, DecideLost, Recovered
+from foliot.stores.sql import runs
 from foliot.stores.sql.answer import Woken
 from foliot.stores.sql.claim import Asked
 from foliot.stores.sql.definition import Reader as JobReader
 from foliot.stores.sql.definition import Writer as JobWriter
 from foliot.stores.sql.rows import Row
-from foliot.stores.sql.store import Answer, Facts, Lane, SqlStore
+from foliot.stores.sql.store import Answer, Lane, SqlStore, verb
 from foliot.stores.sqlite.bad_text import CarefulReader, has_bad_text, set_bad_lanes_aside
 from foliot.stores.sqlite.connection import Connection, Synchronous, connect
 from foliot.stores.sqlite.lease_clock import LeaseClock
@@ -25,7 +26,7 @@ from foliot.stores.sqlite.lock_file import LockFiles
 from foliot.stores.sqlite.migration import migrate
 from foliot.stores.sqlite.same_file import FileId
 from foliot.stores.sqlite.session import SqliteSession
-from foliot.stores.sqlite.worker import CallersError, Worker, Writer, of_caller
+from foliot.stores.sqlite.worker import CallersError, Worker, Writer
 
 _LONGEST_BUSY = timedelta(seconds=5)
 _OLDEST = (3, 24, 0)  # the first that can insert or update in one statement
@@ -39,6 +40,23 @@ CANCELS = """
 
 class ClashError(Exception):
     """A claim would start what is there already: all of it is undone, and the next one is careful."""
+
+
+def claim(session: SqliteSession, asked: Asked) -> Claimed:
+    """Start what is due; ClashError if some of it is there already."""
+    try:
+        return runs.claim(session, asked)
+    except sqlite3.IntegrityError as error:
+        clash = ClashError()
+        clash.__cause__ = error
+        raise CallersError(clash) from error
+
+
+def recover(session: SqliteSession, limit: int, now: datetime, decide: DecideLost) -> Recovered:
+    """Bury the dead. And jobs that no node can ask for any more are shown."""
+    recovered = runs.recover(session, limit, now, decide)
+    set_bad_lanes_aside(session.connection)
+    return recovered
 
 
 class SqliteStore(SqlStore[SqliteSession]):
@@ -67,7 +85,6 @@ class SqliteStore(SqlStore[SqliteSession]):
             )
         self._path = Path(path).absolute()
         self._clock = clock
-        self._lease = lease
         self._busy_for = min(_LONGEST_BUSY, lease / 4)
         self._leases = LeaseClock(clock, lease)
         self._synchronous = Synchronous(synchronous.upper())
@@ -92,9 +109,6 @@ class SqliteStore(SqlStore[SqliteSession]):
         changes: int | None = None,  # noqa: ARG002 - a transaction may take as long as it needs
     ) -> Answer:
         return await self._readers.get(lane, self._writer).call(verb, work)
-
-    def _asking(self, session: SqliteSession, ask: Callable[Facts, Answer]) -> Callable[Facts, Answer]:  # noqa: ARG002 - see the base
-        return of_caller(ask)
 
     # -- opening and closing -----------------------------------------------------------------------
 
@@ -180,31 +194,21 @@ class SqliteStore(SqlStore[SqliteSession]):
         await super().leave(node)
         self._locks.remove(node)
 
-    def _recover(self, session: SqliteSession, limit: int, now: datetime, decide: DecideLost) -> Recovered:
-        recovered = super()._recover(session, limit, now, decide)
-        set_bad_lanes_aside(session.connection)
-        return recovered
+    recover = verb(Lane.ENDS, recover)
 
     # -- claims ------------------------------------------------------------------------------------
 
-    async def claim(
-        self, node: str, now: datetime, room: Mapping[str, int], decide: DecideDue, claim_id: str
-    ) -> Claimed:
+    _claim_once = verb(Lane.CLAIMS, claim)
+
+    async def _claim(self, asked: Asked) -> Claimed:
+        """After a clash the claim is repeated once, with care."""
         with suppress(ClashError):
-            return await super().claim(node, now, room, decide, claim_id)
+            return await self._claim_once(asked)
         try:
-            return await super().claim(node, now, room, decide, claim_id)
+            return await self._claim_once(asked)
         except ClashError as clash:
             hint = "`foliot store check` looks for damage"
             raise StoreError(f"claim: an index is damaged: {clash.__cause__}", hint=hint) from clash
-
-    def _claim(self, session: SqliteSession, asked: Asked) -> Claimed:
-        try:
-            return super()._claim(session, asked)
-        except sqlite3.IntegrityError as error:
-            clash = ClashError()
-            clash.__cause__ = error
-            raise CallersError(clash) from error
 
     # -- hints -------------------------------------------------------------------------------------
 

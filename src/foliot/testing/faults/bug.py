@@ -14,7 +14,7 @@ from foliot.executors.shell import link
 from foliot.model.attempt import Ending, Refused
 from foliot.model.decision import Decision
 from foliot.model.state import Record
-from foliot.stores.sql import ending, node_rows
+from foliot.stores.sql import node_rows, runs
 from foliot.stores.sqlite import worker
 from foliot.testing.faults import careless_warden
 
@@ -53,7 +53,7 @@ def ignore_the_fence() -> None:
         held = [ending for ending in endings if ending.run_key in running]
         return held, [Refused(ending, "") for ending in endings if ending not in held]
 
-    _break(ending, "part_held", part_held)
+    _break(runs, "part_held", part_held)
     _break(engine, "plan_ended", end_any)
     _break(node_rows, "HOLD", node_rows.HOLD.replace("AND NOT n.is_buried", ""))
 

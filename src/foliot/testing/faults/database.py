@@ -10,11 +10,12 @@ from sqlite3 import connect
 from urllib.parse import SplitResult, urlencode, urlsplit
 
 from foliot.errors import FoliotError
+from foliot.stores.sqlite import sqlite_path
 from foliot.testing.faults import disk
 from foliot.testing.faults.deed import ON_THE_WAY, Kind
 from foliot.testing.faults.proxy import Proxy
 from foliot.testing.servers import PostgresServer, postgres_server
-from foliot.wiring import check_url, flaws_of, schema_of, sqlite_path
+from foliot.wiring import check_url, flaws_of, schema_of
 
 POSTGRES = "postgres"  # instead of a URL: a server of the harness's own
 _SCHEMES = ("postgresql", "postgres")
