@@ -71,16 +71,14 @@ class PostgresSession(Session):
         test_now: Callable[[], int | None] = lambda: None,
     ) -> None:
         dialect = PostgresDialect(connection, schema, test_now)
-        super().__init__(dialect, (Reader(), Writer()), clock, lease, is_careful=False)
         self.connection = connection
         self.cache = cache
+        super().__init__(dialect, (Reader(), Writer()), clock, lease, is_careful=False)
         self._silence = silence
         self._test_now = test_now
 
     def forget(self) -> None:
-        """What was learned in a transaction that was undone may never have been written."""
-        self.is_careful = True
-        self.interned.forget()
+        super().forget()
         self.cache.forget()
 
     def asking(self, ask: Callable[Facts, Answer]) -> Callable[Facts, Answer]:

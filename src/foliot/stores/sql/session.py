@@ -60,11 +60,19 @@ class Session(ABC):
         self.reader, self.writer = jobs
         self.clock = clock
         self.lease = lease
-        self.is_careful = is_careful
         self.interned = Interned(dialect)
-        self.claim_cursor = ClaimCursor(clock, has_litter=dialect.has_litter)
         self.kept: dict[str, Entry] = {}
         self.told: set[str] = set()
+        self.claim_cursor = ClaimCursor(clock, has_litter=dialect.has_litter)
+        self.is_careful = is_careful
+
+    def forget(self) -> None:
+        """What was learned in a transaction that was undone may never have been written."""
+        self.is_careful = True
+        self.interned.forget()
+        self.kept.clear()
+        self.told.clear()
+        self.claim_cursor = ClaimCursor(self.clock, has_litter=self.dialect.has_litter)
 
     def asking(self, ask: Callable[Facts, Answer]) -> Callable[Facts, Answer]:
         """A function that the caller has given, as it is called in a transaction."""

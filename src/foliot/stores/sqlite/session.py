@@ -38,7 +38,7 @@ _FORGET_NOTES = "DELETE FROM node_notes WHERE node_no NOT IN (SELECT node_no FRO
 
 
 class SqliteSession(Session):
-    """After a trouble there is a new session."""
+    """What it keeps holds for as long as no other connection writes to the file."""
 
     def __init__(
         self,

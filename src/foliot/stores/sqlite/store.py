@@ -19,7 +19,7 @@ from foliot.stores.sql.definition import Reader as JobReader
 from foliot.stores.sql.definition import Writer as JobWriter
 from foliot.stores.sql.rows import Row
 from foliot.stores.sql.store import Answer, Lane, SqlStore, verb
-from foliot.stores.sqlite.bad_text import CarefulReader, has_bad_text, set_bad_lanes_aside
+from foliot.stores.sqlite.bad_text import CarefulReader, has_bad_text, read_text, set_bad_lanes_aside
 from foliot.stores.sqlite.connection import Connection, Synchronous, connect
 from foliot.stores.sqlite.lease_clock import LeaseClock
 from foliot.stores.sqlite.lock_file import LockFiles
@@ -92,10 +92,10 @@ class SqliteStore(SqlStore[SqliteSession]):
         self._file: FileId | None = None  # as soon as it is open
         self._locks = LockFiles(self._path)
         self._jobs = JobReader(), JobWriter()
-        self._writer = Writer("foliot-writer", self._connect_to_write, self._equip, failpoint)
+        self._writer = Writer("foliot-writer", self._equip, failpoint)
         # Two who read: a long list must not keep the engine from learning when to wake.
-        self._reader = Worker("foliot-reader", self._connect_to_read, self._equip_to_read)
-        self._lookout = Worker("foliot-lookout", self._connect_to_read, self._equip_to_read)
+        self._reader = Worker("foliot-reader", self._equip_to_read)
+        self._lookout = Worker("foliot-lookout", self._equip_to_read)
         self._readers = {Lane.READER: self._reader, Lane.GLANCE: self._lookout}
         self._cancels: asyncio.Event | None = None  # if somebody listens
         self._seen: frozenset[Row] = frozenset()  # attempts that are to end, as the last look found them
@@ -135,30 +135,26 @@ class SqliteStore(SqlStore[SqliteSession]):
             await asyncio.to_thread(worker.join)
         self._locks.release_all()
 
-    def _connect(self) -> Connection:
+    def _connect(self, *, is_bad: bool) -> Connection:
         """To the file that was opened first: nobody is to go on with another that has come to its place."""
         connection = connect(self._path, self._busy_for, self._synchronous, self._file)
         self._file = connection.files.database
+        if is_bad:
+            connection.text_factory = read_text
         return connection
 
-    def _connect_to_write(self) -> Connection:
-        connection = self._connect()
+    def _equip(self, is_bad: bool) -> SqliteSession:  # noqa: FBT001 - a worker knows no more
+        connection = self._connect(is_bad=is_bad)
         try:
             migrate(connection, self._failpoint)
         except BaseException:
             connection.close()
             raise
-        return connection
-
-    def _connect_to_read(self) -> Connection:
-        connection = self._connect()
-        connection.execute("PRAGMA query_only = ON")
-        return connection
-
-    def _equip(self, connection: Connection) -> SqliteSession:
         return self._session(connection, *self._jobs)
 
-    def _equip_to_read(self, connection: Connection) -> SqliteSession:
+    def _equip_to_read(self, is_bad: bool) -> SqliteSession:  # noqa: FBT001 - as above
+        connection = self._connect(is_bad=is_bad)
+        connection.execute("PRAGMA query_only = ON")
         return self._session(connection, JobReader(), JobWriter())
 
     def _session(self, connection: Connection, reader: JobReader, writer: JobWriter) -> SqliteSession:

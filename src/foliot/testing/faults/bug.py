@@ -26,12 +26,12 @@ _WARDEN = "foliot.executors.shell.warden.guard "
 def answer_before_commit() -> None:
     """The store says yes, and writes it down a moment later."""
 
-    def do_together(writer: Any, calls: list[Any], _: Any) -> list[Any]:
-        outcomes = [writer._apart(call) for call in calls]  # noqa: SLF001 - a bug breaks in
+    def do_together(writer: Any, calls: list[Any], session: Any) -> list[Any]:
+        outcomes = [writer._apart(call, session) for call in calls]  # noqa: SLF001 - a bug breaks in
         for call, outcome in zip(calls, outcomes, strict=True):
             call.settle(*outcome)
         _CLOCK.sleep(_LATER)
-        writer._execute("COMMIT")  # noqa: SLF001 - the same
+        session.connection.execute("COMMIT")
         return outcomes
 
     _break(worker.Writer, "_do_together", do_together)
