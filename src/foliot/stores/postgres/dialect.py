@@ -24,7 +24,11 @@ from foliot.stores.sql.upsert import Upsert
 NOW = "coalesce(%(present)s::bigint, (extract(epoch FROM clock_timestamp()) * 1000000)::bigint)"
 _VALUE = re.compile(r"(?<!:):([a-z]+)\b")  # but no cast
 _INDEX = re.compile(r"\bINDEXED BY \w+")
-_MANY = {":these": "bigint[]", ":texts": "text[]"}
+# Among a thousand texts, `= ANY` would walk through the whole index.
+_MANY = {
+    "these": "= ANY(CAST(:these AS bigint[]))",
+    "texts": "IN (SELECT unnest(CAST(:texts AS text[])))",
+}
 _ENOUGH_TO_COPY = 100
 _LENIENT = "surrogatepass"  # a program may write half a surrogate pair, and even that comes back
 
@@ -132,8 +136,8 @@ def _translated(sql: str) -> str:
 
 @lru_cache
 def _for_many(sql: str) -> tuple[str, str]:
-    mark = next(mark for mark in _MANY if mark in sql)
-    return sql.replace(mark, f"(SELECT unnest(CAST({mark} AS {_MANY[mark]})))"), mark[1:]
+    mark = next(mark for mark in _MANY if f"IN :{mark}" in sql)
+    return sql.replace(f"IN :{mark}", _MANY[mark]), mark
 
 
 @lru_cache
