@@ -15,8 +15,6 @@ from foliot.stores import memory, postgres, sqlite
 ROOT = Path(__file__).parent.parent
 MODULES: dict[str, wiring.StoreModule] = {"memory": memory, "sqlite": sqlite, "postgres": postgres}
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    "optional-dependencies"
-]
 
 
 def test_the_table_names_every_store() -> None:

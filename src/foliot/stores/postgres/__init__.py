@@ -19,12 +19,17 @@ The driver is psycopg 3, in threads: see docs/adr/0012.
 from datetime import timedelta
 
 from foliot.protocols import Clock
-from foliot.stores.postgres.address import read_address as check_url
+from foliot.stores.postgres.address import read_address
 from foliot.stores.postgres.inspection import find_flaws as flaws_of
 from foliot.stores.postgres.inspection import look_at_schema as schema_of
 from foliot.stores.postgres.store import PostgresStore
 
 __all__ = ["PostgresStore", "check_url", "flaws_of", "open_store", "schema_of"]
+
+
+def check_url(url: str) -> None:
+    """InvalidStoreError if a URL cannot be read."""
+    read_address(url)
 
 
 def open_store(url: str, clock: Clock, *, lease: timedelta) -> PostgresStore:
