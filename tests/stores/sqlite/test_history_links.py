@@ -10,7 +10,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 
 from foliot.errors import CommandRefusedError
 from foliot.model.attempt import Attempt, AttemptState, Outcome, Trigger
@@ -19,11 +19,12 @@ from foliot.protocols import Changes, DecideCommand, JobQuery
 from foliot.stores.sqlite import SqliteStore
 from foliot.testing.clock import ManualClock
 from foliot.testing.contract.sample import SOURCE, a_job, change, declare_at, untouched
-from stores.histories import CLOCK, KEY, an_attempt, check, keeps, steps
+from stores.histories import CAME_AGAIN, CLOCK, KEY, an_attempt, check, keeps, steps
 
 
 @settings(max_examples=100)
 @given(keep=keeps, steps=steps)
+@example(keep=Keep(last=None, days=1), steps=CAME_AGAIN)
 def test_the_chain_has_all_that_is_stored(keep: Keep, steps: list[list[Attempt] | int]) -> None:
     async def act(path: Path) -> None:
         async with SqliteStore(path, CLOCK, synchronous="OFF") as store:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator
 from heapq import merge
+from itertools import groupby
 
 from foliot.stores.sql.dialect import Dialect
 from foliot.stores.sql.entry import Entry
@@ -20,7 +21,7 @@ from foliot.stores.sql.rows import ATTEMPT_COLUMNS, Row
 NEAR = 32
 # No further: of a job that has failed so often since, nobody knows. A list of jobs must not wait for it.
 FAR = 20_000
-_MOST_AT_ONCE = 10_000  # instants of a part
+_MOST_AT_FIRST, _MOST_AT_ONCE = 1000, 10_000  # instants of a part
 _NUMBER = "a.finished_at <= 9223372036854775807"  # what is damaged is beyond all numbers
 
 _COLUMNS = f"{', '.join(f'a.{name}' for name in ATTEMPT_COLUMNS.split(', '))}, a.previous_at"
@@ -69,11 +70,14 @@ SUCCESS_FAR = f"""
 
 def newest_first(dialect: Dialect, job_no: int, most: int) -> Iterator[Row]:
     """The rows of a job by their instants, the newest first; so many are fetched at first, and then more."""
+    most = min(most, _MOST_AT_FIRST)
     parts: dict[int, list[Row]] = {}
     for head, *row in dialect.run(ALL_PARTS, job=job_no, most=most).fetchall():
         parts.setdefault(head, []).append(tuple(row))
     rest = (_part(dialect, job_no, rows, most) for rows in parts.values())
-    return merge(*rest, key=_instant, reverse=True)
+    # Of two parts one may lead into the other: a link to an instant that was forgotten, and came again.
+    for _, rows in groupby(merge(*rest, key=_instant, reverse=True), key=_instant):
+        yield from dict.fromkeys(rows)
 
 
 def _part(dialect: Dialect, job_no: int, rows: list[Row], most: int) -> Iterator[Row]:

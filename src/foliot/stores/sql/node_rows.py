@@ -12,6 +12,7 @@ from foliot.model.attempt import Attempt
 from foliot.model.state import CORRECTION, Lease, Node
 from foliot.model.view import NodeView
 from foliot.stores.sql.codes import UNREADABLE, an_instant
+from foliot.stores.sql.dialect import Answer
 from foliot.stores.sql.rows import ATTEMPT_COLUMNS, Row, read_those_that_can_be
 from foliot.stores.sql.session import Session
 
@@ -39,7 +40,7 @@ _LIVES = """
     FROM node_names AS i CROSS JOIN nodes AS n
     WHERE i.id = :id AND n.node_no = i.node_no AND NOT n.is_buried
 """
-LIVING = f"SELECT n.node_no, n.lease_until {_LIVES}"
+LIVING = f"SELECT n.node_no, n.lease_until, n.kinds {_LIVES}"
 HOLD = f"{LIVING} FOR KEY SHARE OF n"
 _NUMBER = "(SELECT node_no FROM node_names WHERE id = :id)"
 _RENEW = f"UPDATE nodes SET lease_until = :present + :length WHERE node_no = {_NUMBER} AND NOT is_buried"
@@ -64,23 +65,20 @@ _FORGOTTEN = f"""
 _MICRO = timedelta(microseconds=1)
 
 
-def node_number(session: Session, node: str) -> int:
-    """The number of a node that lives; NodeBuriedError if it does not."""
-    return hold(session, node)()
+def hold(session: Session, node: str) -> Callable[[], Row]:
+    """Hold a node that lives until the end of the transaction.
 
-
-def hold(session: Session, node: str) -> Callable[[], int]:
-    """Hold a node that lives until the end of the transaction; the answer waits, and checks that it lives."""
+    The answer waits for its number, lease and kinds; NodeBuriedError if it does not live.
+    """
     asked = session.dialect.run(HOLD, id=node)
+    return lambda: _living(asked, node)
 
-    def check() -> int:
-        row = asked.fetchone()
-        if row is None:
-            raise NodeBuriedError(node)
-        number: int = row[0]
-        return number
 
-    return check
+def _living(asked: Answer, node: str) -> Row:
+    row = asked.fetchone()
+    if row is None:
+        raise NodeBuriedError(node)
+    return row
 
 
 def join(session: Session, node: Node) -> Lease:
@@ -93,10 +91,7 @@ def renew(session: Session, node: str) -> Lease:
     """A heartbeat; with it, answers that no node will ask for again are forgotten."""
     dialect, length = session.dialect, session.lease // _MICRO
     dialect.run(_RENEW, length=length, id=node)
-    row = dialect.run(LIVING, id=node).fetchone()
-    if row is None:
-        raise NodeBuriedError(node)
-    number, until = row
+    number, until, _ = _living(dialect.run(LIVING, id=node), node)
     dialect.run("DELETE FROM claims WHERE kept_until < :now", now=until - length)
     counted = dialect.run(COUNT_HELD, node=number)
     asked = dialect.run(CANCELS, node=number).fetchall()
@@ -112,10 +107,8 @@ def leave(session: Session, node: str) -> None:
 
 def held(session: Session, node: str) -> tuple[Attempt, ...]:
     """The open attempts of a node."""
-    row = session.dialect.run(LIVING, id=node).fetchone()
-    if row is None:
-        raise NodeBuriedError(node)
-    return tuple(attempt for attempt, _ in held_by(session, row[0]))
+    number, *_ = _living(session.dialect.run(LIVING, id=node), node)
+    return tuple(attempt for attempt, _ in held_by(session, number))
 
 
 def held_by(session: Session, node_no: int) -> list[tuple[Attempt, int]]:

@@ -13,7 +13,7 @@ from foliot.stores.sql.claim import Asked
 from foliot.stores.sql.codes import UNREADABLE, whole
 from foliot.stores.sql.definition import Reader, Writer
 from foliot.stores.sql.entry import Entry
-from foliot.stores.sql.node_rows import node_number
+from foliot.stores.sql.node_rows import hold
 from foliot.stores.sql.session import Answer, ClaimStart, Facts, Session
 from foliot.stores.sqlite.bad_text import has_bad_text
 from foliot.stores.sqlite.batch import SqliteBatch
@@ -75,10 +75,8 @@ class SqliteSession(Session):
 
     def begin_claim(self, asked: Asked) -> ClaimStart:
         """A lease that cannot be read has run out: the next heartbeat writes it anew."""
-        node_no = node_number(self, asked.node)
+        node_no, until, kinds = hold(self, asked.node)()
         asked_before = self.connection.execute(CLAIMED_BEFORE, (asked.claim_id, node_no)).fetchone()
-        row = self.connection.execute("SELECT lease_until, kinds FROM nodes WHERE node_no = ?", (node_no,))
-        until, kinds = row.fetchone()
         try:
             can_do = None if kinds is None else frozenset(json.loads(kinds))
         except UNREADABLE as error:  # then it is to join anew
