@@ -30,7 +30,9 @@ from benchmarks.fire.batches import (
 )
 from benchmarks.fire.child import OnProgress
 from foliot.clock import SystemClock
-from foliot.stores.sqlite import SqliteStore, statement
+from foliot.stores.sql import upsert
+from foliot.stores.sqlite import SqliteStore
+from foliot.stores.sqlite.insert import insert_of
 
 BATCH = 1_000
 ROUNDS = 5
@@ -105,8 +107,8 @@ def _claim(connection: sqlite3.Connection, batch: int, claim_no: int) -> list[An
         (number, token + 1, None, DUE, None, fired + 1, NOW, run_key(key), DUE, 1, NOW)
         for number, token, fired, _, _, _, _, _, key, *_ in rows
     ]
-    statement.START.execute(connection, started)
-    statement.MOVE.execute(connection, moved)
+    insert_of(upsert.START).execute(connection, started)
+    insert_of(upsert.MOVE).execute(connection, moved)
     connection.execute(_REMEMBER, (claim_no, str(claim_no), _NODE, NOW))
     connection.execute("COMMIT")
     return rows
@@ -114,5 +116,5 @@ def _claim(connection: sqlite3.Connection, batch: int, claim_no: int) -> list[An
 
 def _finish(connection: sqlite3.Connection, rows: list[Any]) -> None:
     connection.execute("BEGIN IMMEDIATE")
-    statement.END.execute(connection, [(DUE, row[0], "", 1, NOW, NOW) for row in rows])
+    insert_of(upsert.END).execute(connection, [(DUE, row[0], "", 1, NOW, NOW) for row in rows])
     connection.execute("COMMIT")

@@ -30,8 +30,10 @@ from benchmarks.fire.batches import (
 )
 from benchmarks.fire.child import OnProgress
 from benchmarks.nodes.effort import Effort
-from foliot.stores.postgres import PostgresStore, statement
+from foliot.stores.postgres import PostgresStore
 from foliot.stores.postgres.arrays import numbers, texts
+from foliot.stores.postgres.insert import insert_of
+from foliot.stores.sql import upsert
 
 POSTGRES, SQLITE = "PostgreSQL", "SQLite"
 Connection = psycopg.Connection[tuple[Any, ...]]
@@ -145,8 +147,8 @@ def _claim(connection: Connection, batch: int, claim_no: int) -> list[int]:
             numbers(row[2] + 1 for row in rows), _same(NOW, rows), texts(run_key(row[8]) for row in rows),
             _same(DUE, rows), _same(1, rows), _same(NOW, rows),
         )  # fmt: skip
-        connection.execute(statement.START.sql, started)
-        connection.execute(statement.MOVE.sql, moved)
+        connection.execute(insert_of(upsert.START).sql, started)
+        connection.execute(insert_of(upsert.MOVE).sql, moved)
         connection.execute(_REMEMBER, (claim_no, str(claim_no), _NODE, NOW))
         connection.execute("COMMIT")
     return jobs
@@ -159,7 +161,7 @@ def _finish(connection: Connection, jobs: list[int]) -> None:
             _same(DUE, jobs), numbers(jobs), texts([""] * len(jobs)), _same(1, jobs), _same(NOW, jobs),
             _same(NOW, jobs),
         )  # fmt: skip
-        connection.execute(statement.END.sql, ended)
+        connection.execute(insert_of(upsert.END).sql, ended)
         connection.execute("COMMIT")
 
 

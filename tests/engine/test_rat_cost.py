@@ -117,8 +117,8 @@ async def cost_of_ticks(url: str, count: int) -> tuple[int, int]:
 
 
 def sessions_of(store: PostgresStore) -> list[int]:
-    workers = (store._claims, store._ends, store._pulse, store._people, store._upkeep, store._reader)
-    return [worker._desk.connection.info.backend_pid for worker in workers if worker._desk is not None]
+    sessions = (worker._session for worker in store._workers.values())
+    return [session.connection.info.backend_pid for session in sessions if session is not None]
 
 
 def read_so_far(url: str, sessions: Sequence[int] = ()) -> tuple[int, int]:

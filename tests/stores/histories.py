@@ -42,6 +42,13 @@ keeps = st.builds(
     Keep, last=st.sampled_from([None, 1, 3]), days=st.sampled_from([None, 1]), problems_only=st.booleans()
 )
 
+# An instant that others still link to is forgotten, and comes again.
+CAME_AGAIN: list[list[Attempt] | int] = [
+    [an_attempt(CLOCK.now() - timedelta(hours=n), 1, None, Outcome.SUCCEEDED) for n in (0, 25, 1)],
+    1,
+    [an_attempt(CLOCK.now() - timedelta(hours=25), 1, None, Outcome.SUCCEEDED)],
+]
+
 
 async def check(store: Store, keep: Keep, steps: list[list[Attempt] | int]) -> None:
     """After each step the history of a job is all that is stored, and the newest of it come first."""

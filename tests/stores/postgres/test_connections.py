@@ -12,8 +12,9 @@ from foliot.clock import SystemClock
 from foliot.engine.planner import plan_due
 from foliot.model.state import Node
 from foliot.protocols import Changes, JobQuery
-from foliot.stores.postgres import PostgresStore, life, worker
+from foliot.stores.postgres import PostgresStore, worker
 from foliot.stores.postgres.address import read_address
+from foliot.stores.sql import node_rows
 from foliot.stores.sql.rows import read_those_that_can_be
 from foliot.testing.contract.sample import SOURCE, declare_at, some_jobs, start_due, untouched
 
@@ -66,7 +67,7 @@ def test_a_heartbeat_counts_what_a_node_holds_and_reads_none_of_it(
             )  # fmt: skip
             claimed = await store.claim("a", now, ROOM, start_due, "c")
             assert len(claimed.runs) == 300
-            monkeypatch.setattr(life, "read_those_that_can_be", reading)
+            monkeypatch.setattr(node_rows, "read_those_that_can_be", reading)
             lease = await store.renew("a")
             assert lease.open_count == 300
             assert read == []

@@ -14,7 +14,7 @@ import pytest
 from foliot.clock import SystemClock
 from foliot.errors import StoreUnavailableError
 from foliot.model.state import Node
-from foliot.stores.postgres import PostgresStore, life
+from foliot.stores.postgres import PostgresStore, session
 from foliot.stores.postgres.address import read_address
 from foliot.stores.postgres.connection import WRITE, begin, connect
 from stores.postgres.opening import fresh
@@ -65,11 +65,11 @@ def test_the_silent_of_another_schema_are_not_ended(server_url: str) -> None:
     with (
         silent(ours.server, f"foliot {ours.schema}"),
         silent(ours.server, f"foliot {theirs.schema}") as other,
-        connect(ours, A_WHILE) as session,
+        connect(ours, A_WHILE) as connection,
     ):
         CLOCK.sleep(3 * A_WHILE.total_seconds())
-        begin(session, WRITE, ours.schema, A_WHILE)
-        assert session.execute(life._END_SILENT).fetchall() == [(True,)]
-        session.execute("COMMIT")
-        left = session.execute("SELECT pid FROM pg_stat_activity WHERE state = 'active'").fetchall()
+        begin(connection, WRITE, ours.schema, A_WHILE)
+        assert connection.execute(session.END_SILENT).fetchall() == [(True,)]
+        connection.execute("COMMIT")
+        left = connection.execute("SELECT pid FROM pg_stat_activity WHERE state = 'active'").fetchall()
         assert (other,) in left

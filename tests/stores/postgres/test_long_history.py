@@ -15,13 +15,13 @@ import pytest
 from foliot.model.attempt import Outcome
 from foliot.model.policy import Keep, Policy
 from foliot.protocols import Changes, JobQuery, Output, RunQuery
-from foliot.stores.postgres import PostgresStore, declare, history, question
+from foliot.stores.postgres import PostgresStore
 from foliot.stores.postgres.address import read_address
-from foliot.stores.postgres.book import Desk
+from foliot.stores.postgres.claim_cache import ClaimCache
 from foliot.stores.postgres.connection import WRITE, begin, connect
 from foliot.stores.postgres.inspection import find_flaws
-from foliot.stores.postgres.memory import Memory
-from foliot.stores.sql import history as shared
+from foliot.stores.postgres.session import PostgresSession
+from foliot.stores.sql import declare, history_links, history_queries, queries
 from foliot.stores.sql.codes import whole
 from foliot.stores.sql.prune import Pruner
 from foliot.testing.clock import ManualClock
@@ -49,15 +49,17 @@ WRITTEN = """
     SELECT relname, n_tup_ins + n_tup_del
     FROM pg_stat_xact_user_tables WHERE schemaname = current_schema()
 """
-QUESTIONS: dict[str, Callable[[Desk], object]] = {
-    "jobs, and when they last succeeded": lambda desk: question.jobs(desk, JobQuery()),
-    "the newest runs": lambda desk: question.runs(desk, RunQuery(job=KEY, limit=20)),
-    "runs since a time": lambda desk: question.runs(desk, RunQuery(job=KEY, since=NOW - 9 * MINUTE)),
-    "runs that failed": lambda desk: question.runs(desk, RunQuery(job=KEY, outcome=Outcome.FAILED)),
-    "open runs": lambda desk: question.runs(desk, RunQuery(job=KEY, is_open=True)),
-    "the newest skips": lambda desk: question.skips(desk, KEY, 20),
-    "whether anything is to be forgotten": lambda desk: Pruner(desk.dialect, desk.shelf, NOW, 1000).prune(),
-    "removal": lambda desk: declare.update(desk, KEY, forget, "any"),
+QUESTIONS: dict[str, Callable[[PostgresSession], object]] = {
+    "jobs, and when they last succeeded": lambda session: queries.jobs(session, JobQuery()),
+    "the newest runs": lambda session: queries.runs(session, RunQuery(job=KEY, limit=20)),
+    "runs since a time": lambda session: queries.runs(session, RunQuery(job=KEY, since=NOW - 9 * MINUTE)),
+    "runs that failed": lambda session: queries.runs(session, RunQuery(job=KEY, outcome=Outcome.FAILED)),
+    "open runs": lambda session: queries.runs(session, RunQuery(job=KEY, is_open=True)),
+    "the newest skips": lambda session: queries.skips(session, KEY, 20),
+    "whether anything is to be forgotten": lambda session: Pruner(
+        session.dialect, session.interned, NOW, 1000
+    ).prune(),
+    "removal": lambda session: declare.update(session, KEY, forget),
 }
 
 
@@ -80,12 +82,14 @@ async def furnish(url: str, count: int, keep: Keep) -> None:
 
 
 @contextmanager
-def at_work(url: str) -> Iterator[Desk]:
-    """A desk in the middle of a transaction that is undone."""
+def at_work(url: str) -> Iterator[PostgresSession]:
+    """A session in the middle of a transaction that is undone."""
     address = read_address(url)
     with connect(address, A_WHILE) as connection:
         begin(connection, WRITE, address.schema, A_WHILE)
-        yield Desk(connection, Memory(), ManualClock())
+        yield PostgresSession(
+            connection, address.schema, ClaimCache(), ManualClock(), lease=A_WHILE, silence=A_WHILE
+        )
         connection.execute("ROLLBACK")
 
 
@@ -102,9 +106,9 @@ def urls(server_url: str) -> list[str]:
 def test_a_long_history_costs_no_more_than_a_short_one(urls: list[str], name: str) -> None:
     costs = []
     for url in urls:
-        with at_work(url) as desk:
-            QUESTIONS[name](desk)
-            (cost,) = desk.connection.execute(READ).fetchone() or (0,)
+        with at_work(url) as session:
+            QUESTIONS[name](session)
+            (cost,) = session.connection.execute(READ).fetchone() or (0,)
             costs.append(cost)
     assert costs[1] <= costs[0] * 1.1 + 20
 
@@ -112,12 +116,12 @@ def test_a_long_history_costs_no_more_than_a_short_one(urls: list[str], name: st
 def test_a_job_that_only_fails_is_not_read_back_to_its_beginning(
     urls: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(history, "FAR", 500)
-    with at_work(urls[1]) as desk:
-        desk.connection.execute("UPDATE attempts SET outcome = 2")
-        (before,) = desk.connection.execute(READ).fetchone() or (0,)
-        assert question.jobs(desk, JobQuery()).views[0].last_success_at is None
-        (after,) = desk.connection.execute(READ).fetchone() or (0,)
+    monkeypatch.setattr(history_queries, "FAR", 500)
+    with at_work(urls[1]) as session:
+        session.connection.execute("UPDATE attempts SET outcome = 2")
+        (before,) = session.connection.execute(READ).fetchone() or (0,)
+        assert queries.jobs(session, JobQuery()).views[0].last_success_at is None
+        (after,) = session.connection.execute(READ).fetchone() or (0,)
         assert after - before < SHORT
 
 
@@ -178,7 +182,7 @@ def test_a_job_of_the_same_name_has_a_history_of_its_own(url: str) -> None:
 def test_what_a_removed_job_wrote_is_not_shown_as_what_another_wrote(
     url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(shared, "AT_ONCE", 5)
+    monkeypatch.setattr(history_links, "AT_ONCE", 5)
     old = ended(NOW - 20 * MINUTE)
 
     async def act() -> None:
@@ -202,7 +206,7 @@ def test_what_a_removed_job_wrote_is_not_shown_as_what_another_wrote(
 def test_of_a_moment_that_was_tried_often_no_more_is_forgotten_than_was_asked_for(
     url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(shared, "AT_ONCE", 7)
+    monkeypatch.setattr(history_links, "AT_ONCE", 7)
 
     async def act() -> None:
         await furnish(url, 1, Keep(last=None, days=None))
@@ -218,9 +222,9 @@ def test_of_a_moment_that_was_tried_often_no_more_is_forgotten_than_was_asked_fo
 
 def test_a_short_history_leaves_nothing_behind(url: str) -> None:
     asyncio.run(furnish(url, 9, Keep(last=None, days=None)))
-    with at_work(url) as desk:
-        declare.update(desk, KEY, forget, "any")
-        written: dict[str, int] = dict(desk.connection.execute(WRITTEN).fetchall())
+    with at_work(url) as session:
+        declare.update(session, KEY, forget)
+        written: dict[str, int] = dict(session.connection.execute(WRITTEN).fetchall())
     assert written["attempts"] > 0
     assert written["remains"] == 0
 

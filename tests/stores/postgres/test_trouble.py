@@ -18,7 +18,8 @@ from foliot.model.state import Node, Record
 from foliot.protocols import Changes, RunQuery
 from foliot.stores.postgres import PostgresStore
 from foliot.stores.postgres.address import read_address
-from foliot.stores.postgres.book import Desk
+from foliot.stores.postgres.session import PostgresSession
+from foliot.stores.sql.store import Lane
 from foliot.testing.contract.sample import (
     SOURCE,
     change,
@@ -268,9 +269,10 @@ def test_nothing_is_left_in_a_session(url: str) -> None:
             await store.overview()
             with store._connect() as untouched_one:
                 wanted = left_in(untouched_one)
-            for worker in (store._claims, store._ends, store._pulse, store._upkeep, store._reader):
-                assert worker._desk is not None
-                assert left_in(worker._desk.connection) == wanted
+            sessions = [worker._session for worker in store._workers.values()]
+            used = [session for session in sessions if session is not None]
+            assert len(used) == len(Lane) - 2  # no command was given, and a glance is part of the pulse
+            assert all(left_in(session.connection) == wanted for session in used)
 
     asyncio.run(act())
 
@@ -292,15 +294,15 @@ def test_each_call_may_come_by_another_connection(url: str) -> None:
         async with PostgresStore(url) as store:
             equip, used = store._equip, []
 
-            def equip_anew() -> Desk:
+            def equip_anew() -> PostgresSession:
                 used.append(1)
                 return equip()
 
             async def forget_connections() -> None:
-                for worker in (store._claims, store._ends, store._pulse, store._upkeep, store._reader):
+                for worker in store._workers.values():
                     worker._equip = equip_anew
-                    if worker._desk is not None:
-                        worker._desk.connection.close()
+                    if worker._session is not None:
+                        worker._session.connection.close()
 
             await forget_connections()
             await store.join(Node("a"))

@@ -14,18 +14,22 @@ import pytest
 from foliot.model.attempt import Outcome
 from foliot.model.policy import Keep, Policy
 from foliot.protocols import Changes, JobQuery, Output, RunQuery
-from foliot.stores.sql import history as shared
+from foliot.stores.sql import declare, history_links, history_queries, queries
 from foliot.stores.sql.codes import whole
 from foliot.stores.sql.definition import Reader, Writer
 from foliot.stores.sql.prune import Pruner
-from foliot.stores.sqlite import SqliteStore, declare, history, question
-from foliot.stores.sqlite.book import Desk
+from foliot.stores.sqlite import SqliteStore
+from foliot.stores.sqlite.connection import Connection
+from foliot.stores.sqlite.lease_clock import LeaseClock
+from foliot.stores.sqlite.lock_file import LockFiles
+from foliot.stores.sqlite.session import SqliteSession
 from foliot.testing.clock import ManualClock
 from foliot.testing.contract.history import KEY, ended, write_down
 from foliot.testing.contract.sample import SOURCE, a_job, declare_at, forget, untouched
 
 NOW = datetime(2031, 5, 6, 7, 8, tzinfo=UTC)
 MINUTE = timedelta(minutes=1)
+A_WHILE = timedelta(seconds=60)
 SHORT, LONG = 2000, 12_000  # both longer than is forgotten at once
 # An attempt a minute, all of them good, and a skip beside each.
 FILL = """
@@ -38,15 +42,17 @@ FILL = """
         1, :first + i * :step + 1, 1, '', 0, 0
     FROM n
 """
-QUESTIONS: dict[str, Callable[[Desk], object]] = {
-    "jobs, and when they last succeeded": lambda desk: question.jobs(desk, JobQuery()),
-    "the newest runs": lambda desk: question.runs(desk, RunQuery(job=KEY, limit=20)),
-    "runs since a time": lambda desk: question.runs(desk, RunQuery(job=KEY, since=NOW - 9 * MINUTE)),
-    "runs that failed": lambda desk: question.runs(desk, RunQuery(job=KEY, outcome=Outcome.FAILED)),
-    "open runs": lambda desk: question.runs(desk, RunQuery(job=KEY, is_open=True)),
-    "the newest skips": lambda desk: question.skips(desk, KEY, 20),
-    "whether anything is to be forgotten": lambda desk: Pruner(desk.dialect, desk.shelf, NOW, 1000).prune(),
-    "removal": lambda desk: declare.update(desk, KEY, forget),
+QUESTIONS: dict[str, Callable[[SqliteSession], object]] = {
+    "jobs, and when they last succeeded": lambda session: queries.jobs(session, JobQuery()),
+    "the newest runs": lambda session: queries.runs(session, RunQuery(job=KEY, limit=20)),
+    "runs since a time": lambda session: queries.runs(session, RunQuery(job=KEY, since=NOW - 9 * MINUTE)),
+    "runs that failed": lambda session: queries.runs(session, RunQuery(job=KEY, outcome=Outcome.FAILED)),
+    "open runs": lambda session: queries.runs(session, RunQuery(job=KEY, is_open=True)),
+    "the newest skips": lambda session: queries.skips(session, KEY, 20),
+    "whether anything is to be forgotten": lambda session: Pruner(
+        session.dialect, session.interned, NOW, 1000
+    ).prune(),
+    "removal": lambda session: declare.update(session, KEY, forget),
 }
 
 
@@ -66,16 +72,18 @@ async def furnish(path: Path, count: int, keep: Keep) -> None:
 
 
 @contextmanager
-def counted(path: Path) -> Iterator[tuple[Desk, list[int]]]:
-    """A desk, and how many steps SQLite takes for it."""
+def counted(path: Path) -> Iterator[tuple[SqliteSession, list[int]]]:
+    """A session, and how many steps SQLite takes for it."""
     steps = [0]
 
     def count() -> None:
         steps[0] += 1
 
-    with closing(sqlite3.connect(path, isolation_level=None)) as connection:
+    with closing(sqlite3.connect(path, isolation_level=None, factory=Connection)) as connection:
         connection.set_progress_handler(count, 10)
-        yield Desk(connection, Reader(), Writer(), ManualClock()), steps
+        clock = ManualClock()
+        leases, locks = LeaseClock(clock, A_WHILE), LockFiles(path)
+        yield SqliteSession(connection, (Reader(), Writer()), clock, leases, locks), steps
 
 
 @pytest.mark.parametrize("name", QUESTIONS)
@@ -84,8 +92,8 @@ def test_a_long_history_costs_no_more_than_a_short_one(tmp_path: Path, name: str
     for count in (SHORT, LONG):
         path = tmp_path / f"{count}.db"
         asyncio.run(furnish(path, count, Keep(last=None, days=None)))
-        with counted(path) as (desk, steps):
-            QUESTIONS[name](desk)
+        with counted(path) as (session, steps):
+            QUESTIONS[name](session)
             costs.append(steps[0])
     assert costs[1] < costs[0] * 1.1 + 20
 
@@ -93,15 +101,15 @@ def test_a_long_history_costs_no_more_than_a_short_one(tmp_path: Path, name: str
 def test_a_job_that_only_fails_is_not_read_back_to_its_beginning(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(history, "FAR", 500)
+    monkeypatch.setattr(history_queries, "FAR", 500)
     costs = []
     for count in (SHORT, LONG):
         path = tmp_path / f"{count}.db"
         asyncio.run(furnish(path, count, Keep(last=None, days=None)))
-        with counted(path) as (desk, steps):
-            desk.connection.execute("UPDATE attempts SET outcome = 2")
+        with counted(path) as (session, steps):
+            session.connection.execute("UPDATE attempts SET outcome = 2")
             before = steps[0]
-            assert question.jobs(desk, JobQuery()).views[0].last_success_at is None
+            assert queries.jobs(session, JobQuery()).views[0].last_success_at is None
             costs.append(steps[0] - before)
     assert costs[1] < costs[0] * 1.1 + 20
 
@@ -166,7 +174,7 @@ def test_a_job_of_the_same_name_has_a_history_of_its_own(tmp_path: Path) -> None
 def test_what_a_removed_job_wrote_is_not_shown_as_what_another_wrote(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(shared, "AT_ONCE", 5)
+    monkeypatch.setattr(history_links, "AT_ONCE", 5)
     path = tmp_path / "jobs.db"
     old = ended(NOW - 20 * MINUTE)
 
@@ -191,7 +199,7 @@ def test_what_a_removed_job_wrote_is_not_shown_as_what_another_wrote(
 def test_of_a_moment_that_was_tried_often_no_more_is_forgotten_than_was_asked_for(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(shared, "AT_ONCE", 7)
+    monkeypatch.setattr(history_links, "AT_ONCE", 7)
     path = tmp_path / "jobs.db"
 
     async def act() -> None:
@@ -209,10 +217,10 @@ def test_of_a_moment_that_was_tried_often_no_more_is_forgotten_than_was_asked_fo
 def test_a_short_history_leaves_nothing_behind(tmp_path: Path) -> None:
     path = tmp_path / "jobs.db"
     asyncio.run(furnish(path, 9, Keep(last=None, days=None)))
-    with counted(path) as (desk, _):
+    with counted(path) as (session, _):
         said: list[str] = []
-        desk.connection.set_trace_callback(said.append)
-        declare.update(desk, KEY, forget)
+        session.connection.set_trace_callback(said.append)
+        declare.update(session, KEY, forget)
     assert any("FROM attempts" in words for words in said)
     assert not any("remains" in words for words in said)
 

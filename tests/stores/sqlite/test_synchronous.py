@@ -11,7 +11,7 @@ import pytest
 
 from foliot.clock import SystemClock
 from foliot.stores.sqlite import SqliteStore
-from foliot.stores.sqlite.book import Desk
+from foliot.stores.sqlite.session import SqliteSession
 from foliot.stores.sqlite.worker import Worker
 from foliot.wiring import open_store
 from stores.sqlite.power_cut import REVISIONS, SOURCE, Cut, cuts
@@ -20,8 +20,8 @@ FULL = 2
 
 
 def test_every_connection_is_synchronous_unless_asked_otherwise(tmp_path: Path) -> None:
-    def look(desk: Desk) -> tuple[int, str]:
-        ask = desk.connection.execute
+    def look(session: SqliteSession) -> tuple[int, str]:
+        ask = session.connection.execute
         return ask("PRAGMA synchronous").fetchone()[0], ask("PRAGMA journal_mode").fetchone()[0]
 
     async def act() -> None:

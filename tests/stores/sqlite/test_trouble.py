@@ -18,7 +18,7 @@ from foliot.model.job import Job
 from foliot.model.state import Node, Record
 from foliot.protocols import Changes, Claimed, JobQuery
 from foliot.stores.sqlite import SqliteStore
-from foliot.stores.sqlite.book import Desk
+from foliot.stores.sqlite.session import SqliteSession
 from foliot.testing.clock import ManualClock
 from foliot.testing.contract.sample import SOURCE, declare_at, end, ending_of, some_jobs, start_due, untouched
 
@@ -58,8 +58,8 @@ def test_on_a_full_disk_nothing_is_claimed_that_cannot_be_recorded(tmp_path: Pat
 async def limit_pages(store: SqliteStore, count: int) -> None:
     """As if the disk had so much room; no fewer than are used."""
 
-    def limit(desk: Desk) -> None:
-        desk.connection.execute(f"PRAGMA max_page_count = {max(count, 1)}")
+    def limit(session: SqliteSession) -> None:
+        session.connection.execute(f"PRAGMA max_page_count = {max(count, 1)}")
 
     await store._writer.call("limit", limit)
 

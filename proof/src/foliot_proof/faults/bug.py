@@ -15,12 +15,11 @@ from foliot.executors.shell import link
 from foliot.model.attempt import Ending, Refused
 from foliot.model.decision import Decision
 from foliot.model.state import Record
-from foliot.stores.sql import ending
-from foliot.stores.sqlite import life, worker
+from foliot.stores.sql import node_rows, runs
+from foliot.stores.sqlite import worker
 from foliot_proof.faults import careless_warden
 
 _CLOCK = SystemClock()
-_FOR_EVER = 2**62
 _LATER = 0.2  # seconds: long enough to be killed in
 _WARDEN = "from foliot.executors.shell.warden.guard "
 _HOME = str(Path(careless_warden.__file__).parents[2])  # for a process without site-packages
@@ -29,12 +28,12 @@ _HOME = str(Path(careless_warden.__file__).parents[2])  # for a process without 
 def answer_before_commit() -> None:
     """The store says yes, and writes it down a moment later."""
 
-    def do_together(writer: Any, calls: list[Any], _: Any) -> list[Any]:
-        outcomes = [writer._apart(call) for call in calls]  # noqa: SLF001 - a bug breaks in
+    def do_together(writer: Any, calls: list[Any], session: Any) -> list[Any]:
+        outcomes = [writer._apart(call, session) for call in calls]  # noqa: SLF001 - a bug breaks in
         for call, outcome in zip(calls, outcomes, strict=True):
             call.settle(*outcome)
         _CLOCK.sleep(_LATER)
-        writer._execute("COMMIT")  # noqa: SLF001 - the same
+        session.connection.execute("COMMIT")
         return outcomes
 
     _break(worker.Writer, "_do_together", do_together)
@@ -56,9 +55,9 @@ def ignore_the_fence() -> None:
         held = [ending for ending in endings if ending.run_key in running]
         return held, [Refused(ending, "") for ending in endings if ending not in held]
 
-    _break(ending, "part_held", part_held)
+    _break(runs, "part_held", part_held)
     _break(engine, "plan_ended", end_any)
-    _break(life, "living", lambda desk, node: life.Life(desk.shelf.node_number(node), _FOR_EVER, None))
+    _break(node_rows, "HOLD", node_rows.HOLD.replace("AND NOT n.is_buried", ""))
 
 
 def drop_the_lost() -> None:
@@ -120,17 +119,17 @@ def wait_for_ever() -> None:
 
     def make(self: PostgresStore, *args: Any, **options: Any) -> None:
         real(self, *args, **options)
-        self._patience = timedelta(hours=1)
+        self._deadline = timedelta(hours=1)
 
     _break(PostgresStore, "__init__", make)
 
 
 def bury_by_the_clock_alone() -> None:
     """Who finds that a lease is over by the server's clock buries its node, though that clock has jumped."""
-    from foliot.stores.postgres import life as servers_life  # noqa: PLC0415 - the driver may not be there
+    from foliot.stores.postgres import session  # noqa: PLC0415 - the driver may not be there
 
-    for name in ("_EXPIRED", "_OVERDUE"):
-        _break(servers_life, name, getattr(servers_life, name).replace("least(", "greatest("))
+    for name in ("EXPIRED", "OVERDUE"):
+        _break(session, name, getattr(session, name).replace("least(", "greatest("))
 
 
 BUGS: dict[str, Callable[[], None]] = {

@@ -10,8 +10,9 @@ from sqlite3 import connect
 from urllib.parse import SplitResult, urlencode, urlsplit
 
 from foliot.errors import FoliotError
+from foliot.stores.sqlite import sqlite_path
 from foliot.testing.servers import PostgresServer, postgres_server
-from foliot.wiring import check_url, flaws_of, schema_of, sqlite_path
+from foliot.wiring import check_url, flaws_of, schema_of
 from foliot_proof.faults import disk
 from foliot_proof.faults.fault import ON_THE_WAY, Kind
 from foliot_proof.faults.proxy import Proxy

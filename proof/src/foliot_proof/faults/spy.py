@@ -15,7 +15,7 @@ from foliot.engine.engine import Engine
 from foliot.errors import StaleRevisionError, StoreUnavailableError
 from foliot.model.attempt import Ending
 from foliot.protocols import Changes, Clock
-from foliot.stores.sqlite import SqliteStore
+from foliot.stores import sqlite
 from foliot_proof.faults.database import is_server
 from foliot_proof.faults.witness_log import WitnessLog
 from foliot_proof.faults.workload import SOURCES
@@ -40,7 +40,7 @@ def look_into(witness_log: WitnessLog, failpoint: Failpoint, url: str = "") -> N
         witness_log.note("ready")  # what the code declares is in the store: that comes before
         return Engine(*args, failpoint=failpoint, **options)
 
-    _swap(wiring, "SqliteStore", partial(SqliteStore, failpoint=failpoint))
+    _swap(sqlite, "SqliteStore", partial(sqlite.SqliteStore, failpoint=failpoint))
     if is_server(url):
         from foliot.stores import postgres  # noqa: PLC0415 - its driver may not be there
 

@@ -2,10 +2,10 @@
 
 - **The database decides.** Each verb is one short transaction. It locks the states of the jobs that it is
   about, reads their records afresh, decides in this process, and writes all rows of a kind with one
-  statement. Claims skip what others have locked (`run`); everybody else waits in the order of job numbers.
+  statement. Claims skip what others have locked (`batch`); everybody else waits in the order of job numbers.
 - **Time is the server's** (`clock_timestamp()`), for leases and burials. A claim holds its node's row, and
-  whoever buries a node must have that row alone: what a node claims is never missed by its burial (`life`).
-- **Rows are those of the store on SQLite**, and the book that notes them is the same (`book`): what is due
+  whoever buries a node must have that row alone: a burial misses nothing that a node claims (`session`).
+- **Rows are those of the store on SQLite**, and what notes them is the same (`stores.sql`): what is due
   is found by one small index, and nothing that a run writes grows with history.
 - **Nothing is kept in a session**: settings, the schema's name and the time limits hold for one
   transaction, and no statement is prepared by name. A pooler such as pgbouncer may give each transaction
@@ -16,6 +16,22 @@
 The driver is psycopg 3, in threads: see docs/adr/0012.
 """
 
+from datetime import timedelta
+
+from foliot.protocols import Clock
+from foliot.stores.postgres.address import read_address
+from foliot.stores.postgres.inspection import find_flaws as flaws_of
+from foliot.stores.postgres.inspection import look_at_schema as schema_of
 from foliot.stores.postgres.store import PostgresStore
 
-__all__ = ["PostgresStore"]
+__all__ = ["PostgresStore", "check_url", "flaws_of", "open_store", "schema_of"]
+
+
+def check_url(url: str) -> None:
+    """InvalidStoreError if a URL cannot be read."""
+    read_address(url)
+
+
+def open_store(url: str, clock: Clock, *, lease: timedelta) -> PostgresStore:
+    """The store in the schema of a URL; time is the server's."""
+    return PostgresStore(url, clock=clock, lease=lease)

@@ -32,6 +32,11 @@ def texts(values: Iterable[str | None]) -> str:
     return "{" + ",".join(["NULL" if v is None else f'"{v.translate(_ESCAPES)}"' for v in wanted]) + "}"
 
 
+def some_bytes(values: Iterable[bytes]) -> str:
+    """Bytes."""
+    return texts(f"\\x{value.hex()}" for value in values)
+
+
 def copy_lines(rows: Sequence[Row]) -> str:
     """Rows as COPY reads them."""
     return "".join(["\t".join([_copied(value) for value in row]) + "\n" for row in rows])

@@ -109,9 +109,9 @@ def _is_of_use(record: logging.LogRecord) -> bool:
 logging.getLogger("psycopg").addFilter(_is_of_use)
 
 
-def connect(address: Address, patience: timedelta) -> Connection:
+def connect(address: Address, deadline: timedelta) -> Connection:
     """A connection without anything of its own: no prepared statement, no setting that stays."""
-    seconds = patience.total_seconds()
+    seconds = deadline.total_seconds()
     connection = Line.connect(
         address.server,
         cursor_factory=LineCursor,
@@ -154,21 +154,21 @@ def begin(  # noqa: PLR0913 - a transaction is all this
     connection: Connection,
     how: str,
     schema: str,
-    patience: timedelta,
+    deadline: timedelta,
     *,
     silence: timedelta | None = None,
     steps: str = "",
 ) -> psycopg.Cursor[tuple[Any, ...]]:
     """Begin a transaction, with everything that holds for it alone; in the same breath, ask for `steps`.
 
-    A statement may take as long as `patience`. Whoever says nothing for as long as `silence` is ended, and
+    A statement may take as long as `deadline`. Whoever says nothing for as long as `silence` is ended, and
     so is whoever waits so long for a lock: others wait for what it has locked.
     """
-    silent = _milliseconds(patience if silence is None else silence)
+    silent = _milliseconds(deadline if silence is None else silence)
     settings = {
         # Said last, temporary tables do not hide ours: a pool may hand out a session in which some are.
         "search_path": f'"{schema}", pg_temp',
-        "statement_timeout": _milliseconds(patience),
+        "statement_timeout": _milliseconds(deadline),
         "lock_timeout": silent,
         "idle_in_transaction_session_timeout": silent,
         "array_nulls": "on",

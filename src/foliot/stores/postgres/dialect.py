@@ -3,72 +3,145 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from functools import lru_cache
+from hashlib import sha256
 from typing import Any
 
 import psycopg
 
 from foliot.stores.postgres import arrays
 from foliot.stores.postgres.connection import Connection
+from foliot.stores.postgres.insert import columns_of, insert_of, rows_of
+from foliot.stores.postgres.notice import send_notice
+from foliot.stores.sql.dialect import SourceStatements
 from foliot.stores.sql.rows import Row
+from foliot.stores.sql.upsert import Upsert
 
 # ruff: noqa: S608 - made of names that are constants of ours
 
-_TEXTS = {"request", "run_key", "last_run"}
 # Each is locked before the next, so that no two calls wait for each other.
 _HOLD = """
     SELECT FROM unnest(%s::bigint[]) AS v (job_no),
     LATERAL (SELECT FROM states AS s WHERE s.job_no = v.job_no FOR UPDATE) AS s
 """
+_TEXTS = {"last_run"}
+# Time as the server has it, or as a test says.
+NOW = "coalesce(%(present)s::bigint, (extract(epoch FROM clock_timestamp()) * 1000000)::bigint)"
 _VALUE = re.compile(r"(?<!:):([a-z]+)\b")  # but no cast
+_INDEX = re.compile(r"\bINDEXED BY \w+")
+# Among a thousand texts, `= ANY` would walk through the whole index.
+_MANY = {
+    "these": "= ANY(CAST(:these AS bigint[]))",
+    "texts": "IN (SELECT unnest(CAST(:texts AS text[])))",
+}
+_ENOUGH_TO_COPY = 100
+_LENIENT = "surrogatepass"  # a program may write half a surrogate pair, and even that comes back
+
+
+# A call that reconciles a source holds its row.
+_SOURCES = SourceStatements(
+    make=("INSERT INTO sources (source) VALUES (:source) ON CONFLICT DO NOTHING",),
+    find="SELECT revision FROM sources WHERE source = :source FOR UPDATE",
+    show="""
+        SELECT o.source, o.revision, o.reconciled_at, o.status, (
+            SELECT count(*) FROM jobs AS j JOIN states AS s ON s.job_no = j.job_no
+            WHERE j.key > o.source || '/' AND j.key < o.source || '0' AND s.removed_at IS NULL
+        )
+        FROM sources AS o ORDER BY o.source
+    """,  # "0" follows "/"
+    note_revision=(
+        "UPDATE sources SET revision = :revision, reconciled_at = :present WHERE source = :source",
+    ),
+    note_status="""
+        INSERT INTO sources (source, status) VALUES (:source, :status)
+        ON CONFLICT (source) DO UPDATE SET status = excluded.status
+    """,
+    forget=("DELETE FROM sources WHERE source = :source",),
+)
 
 
 class PostgresDialect:
-    """Locks what it reads to write; what others have locked is left to them."""
+    """Locks what it reads to write. `test_now` is the time, if a test replaces the server's."""
 
-    lock = "FOR UPDATE OF s SKIP LOCKED"
+    trouble: type[Exception] = psycopg.Error
+    page = 2000
+    has_litter = True
+    policies = Upsert("policies", "digest, text", "DO NOTHING")
+    sources = _SOURCES
+    node_views = """
+        SELECT i.id, n.name, n.queues, n.kinds, n.version, n.skew, n.host, n.process, n.is_draining,
+        n.lease_until, (
+            SELECT count(*) FROM attempts AS a WHERE a.node_no = n.node_no AND a.state IN (1, 2)
+        )
+        FROM nodes AS n JOIN node_names AS i ON i.node_no = n.node_no
+    """
 
-    def __init__(self, connection: Connection) -> None:
+    def __init__(
+        self, connection: Connection, schema: str, test_now: Callable[[], int | None] = lambda: None
+    ) -> None:
         self._connection = connection
-
-    def using(self, index: str) -> str:  # noqa: ARG002 - the server finds it by the same condition
-        return ""
+        self._schema = schema
+        self._test_now = test_now
 
     def run(self, sql: str, **values: object) -> psycopg.Cursor[tuple[Any, ...]]:
+        if ":present" in sql:
+            values["present"] = self._test_now()
         return self._connection.execute(_translated(sql), values, binary=True)
 
-    def hold(self, jobs: Sequence[int]) -> None:
-        self._connection.execute(_HOLD, (arrays.numbers(jobs),))
+    def among(
+        self, sql: str, these: Collection[int] | Collection[str], **values: object
+    ) -> psycopg.Cursor[tuple[Any, ...]]:
+        asked, mark = _for_many(sql)
+        write: Any = arrays.numbers if mark == "these" else arrays.texts
+        return self.run(asked, **{mark: write(these)}, **values)
 
     def run_rows(self, sql: str, columns: str, rows: Sequence[Row], **values: int | None) -> list[Row]:
         if not rows:
             return []
-        names = columns.split(", ")
-        given = {f"v{place}": made for place, made in enumerate(_columns(names, rows))}
+        given = {f"v{n}": _array(name)(column) for n, (name, column) in enumerate(_columns(columns, rows))}
         cursor = self._connection.execute(_about(sql, columns, tuple(values)), given | values, binary=True)
         return cursor.fetchall() if cursor.description else []
 
-    def select_among(self, sql: str, these: Iterable[int], **values: object) -> list[Row]:
-        asked = sql.replace(":these", "(SELECT unnest(CAST(:these AS bigint[])))")
-        return self.run(asked, these=arrays.numbers(these), **values).fetchall()
+    def hold(self, jobs: Sequence[int]) -> None:
+        self._connection.execute(_HOLD, (arrays.numbers(jobs),))
+
+    def upsert(self, what: Upsert, rows: Sequence[Row]) -> None:
+        if rows:
+            insert_of(what).execute(self._connection, rows)
+
+    def add(self, what: Upsert, rows: Sequence[Row]) -> None:
+        is_in_pipeline = self._connection.info.pipeline_status != psycopg.pq.PipelineStatus.OFF
+        if is_in_pipeline or len(rows) < _ENOUGH_TO_COPY:
+            self.upsert(what, rows)
+            return
+        with self._connection.cursor().copy(insert_of(what).copy) as stream:
+            stream.write(arrays.copy_lines(rows))
 
     def delete(self, table: str, key: str, rows: Sequence[Row]) -> None:
         if rows:
-            self._connection.execute(_delete(table, key), _columns(key.split(", "), rows))
+            self._connection.execute(_delete(table, key), columns_of(table, key.split(", "), rows))
 
     def set_column(self, table: str, column: str, key: str, rows: Sequence[Row]) -> None:
         if rows:
             names = [column, *key.split(", ")]
-            self._connection.execute(_set(table, column, key), _columns(names, rows))
+            self._connection.execute(_set(table, column, key), columns_of(table, names, rows))
 
+    def new_numbers(self, count: int) -> Iterator[int]:
+        found = self.run("SELECT nextval('job_numbers') FROM generate_series(1, :count)", count=count)
+        return (number for (number,) in found.fetchall())
 
-def _columns(names: Sequence[str], rows: Sequence[Row]) -> list[str]:
-    columns = zip(*rows, strict=True)
-    return [
-        (arrays.texts if name in _TEXTS else arrays.numbers)(column)
-        for name, column in zip(names, columns, strict=True)
-    ]
+    def policy_row(self, text: str) -> Row:
+        return sha256(text.encode()).hexdigest(), text
+
+    def output_text(self, text: str) -> object:
+        return text.encode(errors=_LENIENT)
+
+    def read_output(self, stored: object) -> str:
+        return bytes(stored).decode(errors=_LENIENT)  # type: ignore[call-overload,no-any-return]  # a column of bytes
+
+    def send_hint(self) -> None:
+        send_notice(self._connection, self._schema)
 
 
 @lru_cache
@@ -82,29 +155,39 @@ def _about(sql: str, columns: str, shared: tuple[str, ...]) -> str:
     return f"WITH {', '.join(tables)} {sql}"
 
 
+def _columns(columns: str, rows: Sequence[Row]) -> Iterator[tuple[str, tuple[Any, ...]]]:
+    return zip(columns.split(", "), zip(*rows, strict=True), strict=True)
+
+
+def _array(name: str) -> Callable[[Sequence[Any]], str]:
+    return arrays.texts if name in _TEXTS else arrays.numbers
+
+
 def _type(name: str) -> str:
     return "text" if name in _TEXTS else "bigint"
 
 
 @lru_cache
 def _translated(sql: str) -> str:
-    return _VALUE.sub(r"%(\1)s", sql.replace("%", "%%"))
+    text = _INDEX.sub("", sql.replace("%", "%%")).replace("instr(", "strpos(")
+    return _VALUE.sub(r"%(\1)s", text.replace(":present", "\0")).replace("\0", NOW)
+
+
+@lru_cache
+def _for_many(sql: str) -> tuple[str, str]:
+    mark = next(mark for mark in _MANY if f"IN :{mark}" in sql)
+    return sql.replace(f"IN :{mark}", _MANY[mark]), mark
 
 
 @lru_cache
 def _delete(table: str, key: str) -> str:
-    return f"DELETE FROM {table} AS t USING {_rows(key.split(', '))} WHERE {_is(key)}"
+    return f"DELETE FROM {table} AS t USING {rows_of(table, key.split(', '))} WHERE {_is(key)}"
 
 
 @lru_cache
 def _set(table: str, column: str, key: str) -> str:
-    rows = _rows([column, *key.split(", ")])
+    rows = rows_of(table, [column, *key.split(", ")])
     return f"UPDATE {table} AS t SET {column} = v.{column} FROM {rows} WHERE {_is(key)}"
-
-
-def _rows(names: Sequence[str]) -> str:
-    places = ", ".join(f"%s::{'text' if name in _TEXTS else 'bigint'}[]" for name in names)
-    return f"unnest({places}) AS v ({', '.join(names)})"
 
 
 def _is(key: str) -> str:

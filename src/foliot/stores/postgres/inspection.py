@@ -12,7 +12,7 @@ from foliot.stores.postgres.address import Address, read_address
 from foliot.stores.postgres.connection import READ, Connection, begin, connect, translated
 from foliot.stores.postgres.migration import schema_in
 
-_PATIENCE = timedelta(seconds=5)
+_DEADLINE = timedelta(seconds=5)
 _TIME_TO_CHECK = timedelta(minutes=10)
 _CHECKS = {
     "{} job(s) have no state": """
@@ -36,7 +36,7 @@ def knock(url: str) -> None:
     """Whether a server lets us in, with or without a schema of ours. StoreUnavailableError if it does not."""
     address = read_address(url)
     try:
-        connect(address, _PATIENCE).close()
+        connect(address, _DEADLINE).close()
     except psycopg.Error as error:
         raise translated("open", error) from None
 
@@ -45,8 +45,8 @@ def look_at_schema(url: str) -> Schema:
     """How far a schema is. StoreUnavailableError if there is no answer, StoreError if it is not ours."""
     address = read_address(url)
     try:
-        with connect(address, _PATIENCE) as connection:
-            schema = schema_in(connection, address.schema, _PATIENCE)
+        with connect(address, _DEADLINE) as connection:
+            schema = schema_in(connection, address.schema, _DEADLINE)
     except psycopg.Error as error:
         raise translated("open", error) from None
     if schema.found == 0:
@@ -59,7 +59,7 @@ def find_flaws(url: str) -> tuple[str, ...]:
     """What is wrong with the tables, after reading them."""
     address = read_address(url)
     try:
-        with connect(address, _PATIENCE) as connection:
+        with connect(address, _DEADLINE) as connection:
             return _flaws(connection, address)
     except psycopg.Error as error:
         raise translated("check", error) from None

@@ -34,12 +34,12 @@ def steps() -> list[Step]:
 
 
 def migrate(
-    connection: Connection, schema: str, patience: timedelta, failpoint: Callable[[str], None]
+    connection: Connection, schema: str, deadline: timedelta, failpoint: Callable[[str], None]
 ) -> None:
     """Take the steps that the schema has not taken yet; StoreError if it is newer than this program."""
-    if not missing_steps(connection, schema, patience):
+    if not missing_steps(connection, schema, deadline):
         return
-    begin(connection, WRITE, schema, patience)
+    begin(connection, WRITE, schema, deadline)
     try:
         connection.execute("SELECT pg_advisory_xact_lock(%s)", (_lock_number(schema),))
         connection.execute(f'CREATE SCHEMA IF NOT EXISTS "{schema}"')
@@ -61,15 +61,15 @@ def migrate(
     failpoint("migrate:after_commit")
 
 
-def missing_steps(connection: Connection, schema: str, patience: timedelta) -> list[Step]:
+def missing_steps(connection: Connection, schema: str, deadline: timedelta) -> list[Step]:
     """The steps that the schema has not taken yet; StoreError if it is not ours, or newer than this."""
-    found = schema_in(connection, schema, patience).found
+    found = schema_in(connection, schema, deadline).found
     return [step for step in steps() if step.number > found]
 
 
-def schema_in(connection: Connection, schema: str, patience: timedelta) -> Schema:
+def schema_in(connection: Connection, schema: str, deadline: timedelta) -> Schema:
     """How far a schema is; nothing is changed. StoreError if it is not ours, or newer than this program."""
-    begin(connection, READ, schema, patience)
+    begin(connection, READ, schema, deadline)
     try:
         taken = _taken(connection, schema)
         _missing(taken, schema)

@@ -20,7 +20,6 @@ import psycopg
 from foliot.errors import StoreUnavailableError
 from foliot.stores import call_thread
 from foliot.stores.call_thread import CallThread, unwritable
-from foliot.stores.postgres.book import Desk
 from foliot.stores.postgres.connection import (
     THREADS,
     WRITE,
@@ -31,6 +30,7 @@ from foliot.stores.postgres.connection import (
     translated,
 )
 from foliot.stores.postgres.migration import refuse_newer, telling_steps
+from foliot.stores.postgres.session import PostgresSession
 
 Answer = TypeVar("Answer")
 Failpoint = Callable[[str], None]
@@ -54,11 +54,13 @@ class Manner(Enum):
 class Call(call_thread.Call):
     """Something to be done, by when, and who waits for it."""
 
-    __slots__ = ("is_given_up", "manner", "patience")
+    __slots__ = ("deadline", "is_given_up", "manner")
 
-    def __init__(self, verb: str, work: Callable[[Desk], Any], patience: timedelta, manner: Manner) -> None:
+    def __init__(
+        self, verb: str, work: Callable[[PostgresSession], Any], deadline: timedelta, manner: Manner
+    ) -> None:
         super().__init__(verb, work)
-        self.patience = patience
+        self.deadline = deadline
         self.manner = manner
         self.is_given_up = False
 
@@ -67,7 +69,7 @@ class Worker(CallThread[Call]):
     """Does the calls that are put to it, in their order, each in a transaction of its own.
 
     `begin_with` is how a transaction begins; `silence`, for how long one may say nothing to the server;
-    `equip` makes a desk with a connection; `rests`: without work for a while, it lets go of its connection.
+    `equip` makes a session with a connection; `rests`: without work for a while, it closes its connection.
     """
 
     def __init__(  # noqa: PLR0913 - all that its calls share
@@ -77,7 +79,7 @@ class Worker(CallThread[Call]):
         *,
         schema: str,
         silence: timedelta,
-        equip: Callable[[], Desk],
+        equip: Callable[[], PostgresSession],
         failpoint: Failpoint,
         rests: bool = False,
     ) -> None:
@@ -88,45 +90,45 @@ class Worker(CallThread[Call]):
         self._silence = silence
         self._equip = equip
         self._failpoint = failpoint
-        self._desk: Desk | None = None
+        self._session: PostgresSession | None = None
 
     # -- on the event loop -------------------------------------------------------------------------
 
     async def call(
         self,
         verb: str,
-        work: Callable[[Desk], Answer],
-        patience: timedelta,
+        work: Callable[[PostgresSession], Answer],
+        deadline: timedelta,
         manner: Manner = Manner.PIPELINED,
     ) -> Answer:
         """Have something done in time. Whoever stops waiting undoes nothing that is under way."""
         self.check(verb)
         if self.ident is None:
             self.start()
-        call = Call(verb, work, patience, manner)
+        call = Call(verb, work, deadline, manner)
         self.put(call)
         try:
-            async with asyncio.timeout(patience.total_seconds()):
+            async with asyncio.timeout(deadline.total_seconds()):
                 answer: Answer = await call.future
         except TimeoutError:
             self._give_up(call)
-            words = f"the server did not answer within {patience.total_seconds():g} s"
+            words = f"the server did not answer within {deadline.total_seconds():g} s"
             raise StoreUnavailableError(verb, words) from None
         return answer
 
     def _give_up(self, call: Call) -> None:
         call.is_given_up = True
-        desk = self._desk
-        if call in self._under_way and desk is not None:
-            cut(desk.connection)
+        session = self._session
+        if call in self._under_way and session is not None:
+            cut(session.connection)
 
-    def end(self, patience: timedelta) -> None:
+    def end(self, deadline: timedelta) -> None:
         """Wait for the thread, and not for ever."""
         if self.ident is None:
             return
-        self.join(patience.total_seconds())
-        if self.is_alive() and self._desk is not None:
-            cut(self._desk.connection)
+        self.join(deadline.total_seconds())
+        if self.is_alive() and self._session is not None:
+            cut(self._session.connection)
 
     # -- in the thread -----------------------------------------------------------------------------
 
@@ -143,10 +145,10 @@ class Worker(CallThread[Call]):
         try:
             return self._calls.get(timeout=self._rests_after)
         except Empty:
-            desk, self._desk = self._desk, None
-            if desk is not None:
+            session, self._session = self._session, None
+            if session is not None:
                 with suppress(psycopg.Error, OSError):  # it is given up either way
-                    desk.connection.close()
+                    session.connection.close()
             return self._calls.get()
 
     def _let_go(self) -> None:
@@ -169,23 +171,23 @@ class Worker(CallThread[Call]):
         raise AssertionError  # the last try returns
 
     def _transact(self, call: Call) -> Any:
-        desk = self._at_work()
+        session = self._at_work()
         if call.is_given_up:  # while the connection was being made
             raise StoreUnavailableError(call.verb, "it was given up")
-        connection = desk.connection
+        connection = session.connection
         if call.manner is Manner.ALONE:
-            return call.work(desk)
+            return call.work(session)
         with connection.pipeline() if call.manner is Manner.PIPELINED else nullcontext():
             begun = begin(
                 connection,
                 self._begin_with,
                 self._schema,
-                call.patience,
+                call.deadline,
                 silence=self._silence,
                 steps=telling_steps(self._schema),
             )
             try:
-                answer = call.work(desk)
+                answer = call.work(session)
             except psycopg.ProgrammingError:  # perhaps the tables are no longer as they were
                 refuse_newer(_newest(begun))
                 raise
@@ -197,33 +199,33 @@ class Worker(CallThread[Call]):
             self._failpoint(f"{call.verb}:after_commit")
         return answer
 
-    def _at_work(self) -> Desk:
-        if self._desk is not None and is_stale(self._desk.connection):
+    def _at_work(self) -> PostgresSession:
+        if self._session is not None and is_stale(self._session.connection):
             self._drop()
-        if self._desk is None:
-            self._desk = self._equip()
-        return self._desk
+        if self._session is None:
+            self._session = self._equip()
+        return self._session
 
     def _undo(self) -> None:
-        """End a transaction that is still open; what the desk remembers may never have been written."""
-        if self._desk is None:
+        """End a transaction that is still open; what the session remembers may never have been written."""
+        if self._session is None:
             return
-        connection = self._desk.connection
+        connection = self._session.connection
         try:
             if connection.info.transaction_status != psycopg.pq.TransactionStatus.IDLE:
                 connection.execute("ROLLBACK")
-            self._desk.forget()
+            self._session.forget()
         except psycopg.Error:
             self._drop()
         if connection.closed:
             self._drop()
 
     def _drop(self) -> None:
-        desk, self._desk = self._desk, None
-        if desk is not None:
-            desk.forget()  # the next server that answers may be another
+        session, self._session = self._session, None
+        if session is not None:
+            session.forget()  # the next server that answers may be another
             with suppress(psycopg.Error, OSError):  # it is given up either way
-                desk.connection.close()
+                session.connection.close()
 
 
 def _newest(begun: psycopg.Cursor[tuple[Any, ...]]) -> int:

@@ -1,13 +1,18 @@
-"""What the stores on SQL databases share: the same rows, the same book, the same claim.
+"""The store on a SQL database. SQLite and PostgreSQL are two dialects of it.
 
-- **Rows** are the same in each database (`rows`, `codes`, `definition`, `put`): instants are whole
-  microseconds, words of the model are small numbers, and jobs share their frames.
-- **The book** of one call (`book`, `entry`) reads records, asks, and notes the rows that an answer
-  writes; `quick` notes those of a run that goes well. The book of a dialect finds, locks and writes them.
-- **The verbs**, as far as they need no SQL: a claim (`claim`, `sweep`), endings and losses (`ending`),
-  commands and revisions (`declare`), retention (`prune`), what is shown (`answer`), history (`history`).
-- **`dialect`** is what all of this needs of a database: how a statement is written and carried out.
+- **`store`** has every verb once, and says which *lane* does it. `session` is what a connection works with.
+- **`dialect`** is what all of this needs of a database: how a statement is written and carried out, how many
+  rows are written at once, what time it is, where tables differ. No module here knows a driver.
+- **Rows** are the same in each database (`rows`, `codes`, `definition`, `upsert`): instants are whole
+  microseconds, words of the model are small numbers, and jobs share their frames. Texts that many rows share
+  have numbers (`interned`).
+- **A batch** (`batch`, `entry`) is the work of one call: it reads records, asks, and notes the rows that an
+  answer writes; `quick` notes those of a run that goes well.
+- **Verbs by subject**: claims, ends and losses (`runs`, `claim`, `claim_cursor`), nodes (`node_rows`),
+  sources (`source_rows`), commands and revisions (`declare`), questions (`queries`, `answer`).
+- **History** is found by links (`history_links`, `history_queries`) and forgotten when that is worth a look
+  (`prune`, `look`, `cut`, `erasure`).
 
-A dialect keeps to itself what is its own: statements and their placeholders, locks, how many rows travel at
-once, who lives and what time it is, and how a transaction begins and ends. No module here knows a driver.
+A dialect keeps to itself what is its own: connections and threads, how a transaction begins and ends, locks,
+deadlines, proofs of death, hints, and the steps of its schema. See docs/adr/0019.
 """

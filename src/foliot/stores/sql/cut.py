@@ -60,7 +60,7 @@ class Rest(NamedTuple):
 
 def behind(dialect: Dialect, cuts: Mapping[int, Cut], most: int) -> dict[int, Rest]:
     """What is behind the cuts of jobs, where all of it may go; of no job, if it is more than so much."""
-    rows = dialect.select_among(BEHIND_CUTS, cuts, most=most + 1)
+    rows = dialect.among(BEHIND_CUTS, cuts.keys(), most=most + 1).fetchall()
     if len(rows) > most:
         return {}
     found: dict[int, list[Row]] = {}

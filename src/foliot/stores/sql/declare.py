@@ -1,64 +1,74 @@
-"""What people and sources ask for: commands, and the pages of a revision."""
+"""What people and sources ask for: commands, and revisions of a source, all or nothing."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Sequence
+from typing import NamedTuple
 
-from foliot.errors import CommandRefusedError, JobNotFoundError
+from foliot.errors import CommandRefusedError, JobNotFoundError, StaleRevisionError
 from foliot.model.attempt import Attempt, AttemptState
 from foliot.model.decision import Decision, Event
 from foliot.model.job import Job
 from foliot.model.state import Record, State
 from foliot.protocols import Changes, DecideCommand, DecideDeclared, DecideRemoved
-from foliot.stores.sql import history
-from foliot.stores.sql.book import Book
-from foliot.stores.sql.codes import whole
+from foliot.stores.sql import history_links, source_rows
+from foliot.stores.sql.batch import NO_STATE, WriteBatch
+from foliot.stores.sql.codes import UNREADABLE, whole
 from foliot.stores.sql.dialect import Dialect
-from foliot.stores.sql.entry import Entry
-from foliot.stores.sql.rows import request_text
-
-NewNumbers = Callable[[int], Iterator[int]]
+from foliot.stores.sql.entry import STATE, Entry
+from foliot.stores.sql.rows import Row, read_attempt, read_state, request_text
+from foliot.stores.sql.session import Session
 
 OCCURRENCES = """
     SELECT scheduled_for, number FROM attempts
     WHERE job_no = :job AND scheduled_for IN :these AND request = '' AND state = 3
 """
 REQUEST = """
-    SELECT 1 FROM attempts AS a {request}
+    SELECT 1 FROM attempts AS a INDEXED BY attempts_request
     WHERE a.job_no = :job AND a.request = :request AND a.number = :number AND a.request > '' AND a.state = 3
 """
 
 
-def update(book: Book, job: str, decide: DecideCommand) -> tuple[State, Decision]:
-    """Do to one job what a person asked for; its state before that, and what was decided."""
-    entry = book.by_key((job,)).get(job)
+class Step(NamedTuple):
+    """From which revision of a source to which."""
+
+    source: str
+    base: str | None
+    revision: str
+
+
+def update(session: Session, job: str, decide: DecideCommand) -> Decision:
+    """Do to one job what a person asked for."""
+    batch = session.batch()
+    entry = batch.by_key((job,)).get(job)
     if entry is None or entry.record is None or entry.damage is not None:
         raise JobNotFoundError(job)
     record = entry.record
-    decision = decide(record)
-    _refuse_what_has_run(book.dialect, entry, [a for a in decision.attempts if a.is_open])
-    book.note(entry, record, decision)
-    book.flush()
-    return record.state, decision
+    decision = session.asking(decide)(record)
+    _refuse_what_has_run(session.dialect, entry, [a for a in decision.attempts if a.is_open])
+    batch.note(entry, record, decision)
+    batch.flush()
+    if _is_news(record.state, decision):
+        session.dialect.send_hint()
+    return decision
 
 
 def _refuse_what_has_run(dialect: Dialect, entry: Entry, opened: Sequence[Attempt]) -> None:
     """A request that has been served is not served again, and neither is an attempt."""
     occurrences = {(whole(a.scheduled_for), a.number): a for a in opened if a.request is None}
     instants = {at for at, _ in occurrences}
-    ran = dialect.select_among(OCCURRENCES, instants, job=entry.job_no) if instants else []
+    ran = dialect.among(OCCURRENCES, instants, job=entry.job_no).fetchall() if instants else []
     again = [occurrences[tuple(key)] for key in ran if tuple(key) in occurrences]
-    asked = REQUEST.format(request=dialect.using("attempts_request"))
     for a in opened:
         if a.request is not None:
             request = request_text(a.request)
-            if dialect.run(asked, job=entry.job_no, request=request, number=a.number).fetchall():
+            if dialect.run(REQUEST, job=entry.job_no, request=request, number=a.number).fetchall():
                 again.append(a)
     if again:
         raise CommandRefusedError(entry.key, f"{again[0].run_key} has run already")
 
 
-def is_news(before: State | None, decision: Decision) -> bool:
+def _is_news(before: State | None, decision: Decision) -> bool:
     """Whether somebody should look sooner than they meant to."""
     was, wake_at = before.wake_at if before else None, decision.state.wake_at
     if wake_at is not None and (was is None or wake_at < was):
@@ -66,32 +76,60 @@ def is_news(before: State | None, decision: Decision) -> bool:
     return any(attempt.state is AttemptState.CANCELLING for attempt in decision.attempts)
 
 
-class Reconciler:
-    """One revision under way. `has_news`: somebody should look sooner than they meant to."""
+def prepare(session: Session, changes: Changes) -> None:
+    """Write the texts that the jobs of a revision share, in a transaction of its own.
 
-    def __init__(self, book: Book, new_numbers: NewNumbers, page: int) -> None:
-        self._book = book
-        self._new_numbers = new_numbers
-        self._page = page
+    Two sources may share some: a call that adds one would else wait until the other's revision is written.
+    """
+    policies = {session.writer.texts(job).policy for job in changes.declared}
+    session.interned.add(policies, {(job.queue, job.action.kind) for job in changes.declared})
+
+
+def reconcile(
+    session: Session, step: Step, changes: Changes, declared: DecideDeclared, removed: DecideRemoved
+) -> tuple[Event, ...]:
+    """Make the store agree with a source."""
+    source, base, wanted = step
+    found = source_rows.revision_alone(session, source)
+    if found == wanted:
+        return ()
+    if found != base:
+        raise StaleRevisionError(source, base, found)
+    gone = [f"{source}/{name}" for name in changes.removed]
+    session.lock_jobs([*(job.key for job in changes.declared), *gone])
+    reconciler = _Reconciler(session)
+    reconciler.reconcile(changes.declared, gone, session.asking(declared), session.asking(removed))
+    source_rows.note_revision(session, source, wanted)
+    if reconciler.has_news:
+        session.dialect.send_hint()
+    return tuple(reconciler.events)
+
+
+class _Reconciler:
+    """One revision under way. `has_news`: nodes should look sooner than they meant to."""
+
+    def __init__(self, session: Session) -> None:
+        self._batch = session.batch()
+        self._dialect = session.dialect
         self.events: list[Event] = []
         self.has_news = False
 
     def reconcile(
-        self, source: str, changes: Changes, declared: DecideDeclared, removed: DecideRemoved
+        self, jobs: Sequence[Job], gone: Sequence[str], declared: DecideDeclared, removed: DecideRemoved
     ) -> None:
         """Pages of jobs, so that memory does not grow with them."""
-        size = self._page
-        for start in range(0, len(changes.declared), size):
-            self._declare(changes.declared[start : start + size], declared)
-        for start in range(0, len(changes.removed), size):
-            self._remove([f"{source}/{name}" for name in changes.removed[start : start + size]], removed)
+        size = self._dialect.page
+        for start in range(0, len(jobs), size):
+            self._declare(jobs[start : start + size], declared)
+        for start in range(0, len(gone), size):
+            self._remove(gone[start : start + size], removed)
 
     def _declare(self, jobs: Sequence[Job], decide: DecideDeclared) -> None:
         keys = {job.key for job in jobs}
-        entries = self._book.by_key(keys)
+        entries = self._batch.by_key(keys)
         new = keys - entries.keys()
-        numbers = self._new_numbers(len(new))
-        history.clear_outputs(self._book.dialect, new)
+        numbers = self._dialect.new_numbers(len(new))
+        history_links.clear_outputs(self._dialect, new)
         for job in jobs:
             entry = entries.get(job.key)
             if entry is not None:
@@ -99,30 +137,61 @@ class Reconciler:
                 continue
             decision = decide(job, None)
             if not decision.remove:
-                entries[job.key] = self._book.add(job, next(numbers), decision)
+                entries[job.key] = self._batch.add(job, next(numbers), decision)
             self._tell(None, decision)
-        self._book.flush()
+        self._batch.flush()
 
     def _declare_again(self, job: Job, entry: Entry, decide: DecideDeclared) -> None:
-        record = entry.record or self._book.salvage(entry, job)
+        record = entry.record or _salvage(self._batch, entry, job)
         decision = decide(job, record)
-        if record is None:
-            self._book.begin_anew(entry, job, decision)
-        else:
-            self._book.redefine(entry, job, record, decision)
+        # A job of which not even the state could be read is as if it were new.
+        self._batch.redefine(entry, job, record or Record(job, NO_STATE), decision)
         self._tell(record, decision)
 
     def _remove(self, keys: Sequence[str], decide: DecideRemoved) -> None:
-        for entry in self._book.by_key(keys).values():
+        for entry in self._batch.by_key(keys).values():
             record = entry.record
             if record is None:
-                self._book.remove(entry)  # nobody can say what it was
+                self._batch.remove(entry)  # nobody can say what it was
                 continue
             decision = decide(record)
-            self._book.redefine(entry, record.job, record, decision)
+            self._batch.redefine(entry, record.job, record, decision)
             self._tell(record, decision)
-        self._book.flush()
+        self._batch.flush()
 
     def _tell(self, record: Record | None, decision: Decision) -> None:
-        self.has_news = self.has_news or is_news(record.state if record else None, decision)
+        self.has_news = self.has_news or _is_news(record.state if record else None, decision)
         self.events += decision.events
+
+
+def _salvage(batch: WriteBatch, entry: Entry, job: Job) -> Record | None:
+    """What can be read of a damaged job, as if it had been the job that is declared now.
+
+    Open attempts that cannot be read are dropped: no node could ever end them.
+    """
+    good = [row for row in entry.open_rows if _is_readable(batch, entry, row)]
+    bad = [row for row in entry.open_rows if row not in good]
+    if bad:
+        _forget_attempts(batch.dialect, entry, bad)
+    entry.open_rows = good
+    entry.mend_counts()
+    try:
+        state = read_state(entry.row[STATE:])
+        return Record(job, state, batch.open_attempts(entry) if good else ())
+    except UNREADABLE:
+        return None
+
+
+def _forget_attempts(dialect: Dialect, entry: Entry, rows: list[Row]) -> None:
+    walked = history_links.walk(dialect, entry.job_no, entry.newest, history_links.ALL)
+    gone = [history_links.Past(row[4], row[5], row[1], row[3], None, None, 0, None) for row in rows]
+    entry.newest = history_links.forget(dialect, entry.job_no, walked, gone)
+    dialect.set_column("states", "newest_at", "job_no", [(entry.newest, entry.job_no)])
+
+
+def _is_readable(batch: WriteBatch, entry: Entry, row: Row) -> bool:
+    try:
+        read_attempt(row, entry.key, batch.interned)
+    except UNREADABLE:
+        return False
+    return True

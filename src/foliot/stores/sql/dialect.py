@@ -1,39 +1,71 @@
-"""How the statements that stores share reach a database: the only difference between two dialects of SQL."""
+"""How the statements that stores share reach a database: the only difference between two dialects of SQL.
+
+A shared statement uses words of both databases. Each dialect translates or drops what its own does not know:
+
+    :name               a value
+    :present            the present time of the store, in microseconds: that of a server, or of a clock
+    IN :these           many numbers, given to `among`; IN :texts: many texts
+    INDEXED BY name     the index to use. SQLite is told; PostgreSQL finds it by the same condition
+    FOR UPDATE, ...     which rows are locked. PostgreSQL does it; on SQLite one call writes at a time
+    CROSS JOIN          SQLite joins in the order that is written; to PostgreSQL it is any join
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from typing import Protocol
+from collections.abc import Collection, Iterator, Sequence
+from typing import NamedTuple, Protocol
 
 from foliot.stores.sql.rows import Row
+from foliot.stores.sql.upsert import Upsert
 
 
 class Answer(Protocol):
     """The rows of a question. A server may still be at work on them until they are fetched."""
+
+    def fetchone(self) -> Row | None:
+        """The next row."""
+        ...
 
     def fetchall(self) -> list[Row]:
         """All rows."""
         ...
 
 
-class Dialect(Protocol):
-    """Carries out statements in the transaction of a call. `:name` marks a value in a statement.
+class SourceStatements(NamedTuple):
+    """How a database keeps its sources.
 
-    `lock` is what a select ends with, so that no other call writes to the states that it finds.
+    `find` selects the revision of a source that is known, and locks it; `make`: so that there is one to lock.
     """
 
-    lock: str
+    make: tuple[str, ...]
+    find: str
+    show: str
+    note_revision: tuple[str, ...]
+    note_status: str
+    forget: tuple[str, ...]
 
-    def using(self, index: str) -> str:
-        """What follows a table's name, so that this index is used."""
-        ...
+
+class Dialect(Protocol):
+    """Carries out statements in the transaction of a call. Where tables differ, it knows its own.
+
+    `trouble` is what the driver raises. `page`: so many jobs of a revision are decided about together.
+    `has_litter`: rows that were claimed stay in the way of the next claim for a while. `policies` is how the
+    text of a policy is kept, under a key. `node_views` selects nodes as they are shown, with their numbers.
+    """
+
+    trouble: type[Exception]
+    page: int
+    has_litter: bool
+    policies: Upsert
+    node_views: str
+    sources: SourceStatements
 
     def run(self, sql: str, **values: object) -> Answer:
         """Carry out one statement."""
         ...
 
-    def hold(self, jobs: Sequence[int]) -> None:
-        """Let no other call write to the states of these jobs until this one is over; they are in order."""
+    def among(self, sql: str, these: Collection[int] | Collection[str], **values: object) -> Answer:
+        """Carry out a statement about many numbers or texts: `IN :these`, or `IN :texts`."""
         ...
 
     def run_rows(self, sql: str, columns: str, rows: Sequence[Row], **values: int | None) -> list[Row]:
@@ -43,8 +75,16 @@ class Dialect(Protocol):
         """
         ...
 
-    def select_among(self, sql: str, these: Iterable[int], **values: object) -> list[Row]:
-        """Ask about many numbers; `IN :these` marks them in the statement."""
+    def hold(self, jobs: Sequence[int]) -> None:
+        """Let no other call write to the states of these jobs until this one is over; they are in order."""
+        ...
+
+    def upsert(self, what: Upsert, rows: Sequence[Row]) -> None:
+        """Insert rows or, where their keys are there, change them; of several of one key the last counts."""
+        ...
+
+    def add(self, what: Upsert, rows: Sequence[Row]) -> None:
+        """Insert rows that are new, in the quickest way."""
         ...
 
     def delete(self, table: str, key: str, rows: Sequence[Row]) -> None:
@@ -53,4 +93,24 @@ class Dialect(Protocol):
 
     def set_column(self, table: str, column: str, key: str, rows: Sequence[Row]) -> None:
         """Write one column of many rows; each row is the value, and the key."""
+        ...
+
+    def new_numbers(self, count: int) -> Iterator[int]:
+        """So many numbers for jobs; none is ever used again."""
+        ...
+
+    def policy_row(self, text: str) -> Row:
+        """The columns of `policies` for a text; the first is the key."""
+        ...
+
+    def output_text(self, text: str) -> object:
+        """An output as it is stored: a program may write what is no text."""
+        ...
+
+    def read_output(self, stored: object) -> str:
+        """An output as it was written."""
+        ...
+
+    def send_hint(self) -> None:
+        """Tell other nodes, after the commit, to look sooner than they meant to."""
         ...

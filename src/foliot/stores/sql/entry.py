@@ -1,35 +1,39 @@
-"""One job within a call: its row, its open attempts, and its record; and the texts that rows share."""
+"""One job within a call: its row, its open attempts, and its record."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Protocol
+from collections.abc import Iterable, Sequence
 
 from foliot.errors import DamagedRecordError
+from foliot.model.attempt import Attempt
 from foliot.model.damage import Damage, Flaw
-from foliot.model.state import Record
-from foliot.stores.sql.rows import ABSURD, Names, Row
-from foliot.stores.sql.sweep import Place
+from foliot.model.policy import Keep
+from foliot.model.state import Record, Skip
+from foliot.stores.sql.claim_cursor import Place
+from foliot.stores.sql.codes import DAY, micros
+from foliot.stores.sql.rows import ABSURD, ATTEMPT_COLUMNS, STATE_COLUMNS, Row
+
+# ruff: noqa: S608 - made of constants only
+
+STATE_OF_ENTRY = "s.lane_no, s.newest_at, s.opened, s.skipped, s.look_at, s.damage, " + ", ".join(
+    f"s.{name}" for name in STATE_COLUMNS.split(", ")
+)
+ENTRY = f"s.job_no, j.key, j.frame, j.data, j.policy_no, {STATE_OF_ENTRY}"
+ENTRIES = f"SELECT {ENTRY} FROM jobs AS j CROSS JOIN states AS s WHERE s.job_no = j.job_no"
+BY_KEY = f"{ENTRIES} AND j.key IN :texts"
+BY_NUMBER = f"{ENTRIES} AND j.job_no IN :these"
+_OPEN = f"SELECT {', '.join(f'a.{name}' for name in ATTEMPT_COLUMNS.split(', '))}, a.ordinal"
+OPEN_BY_KEY = f"""
+    {_OPEN} FROM jobs AS j CROSS JOIN attempts AS a INDEXED BY attempts_open
+    WHERE j.key IN :texts AND a.job_no = j.job_no AND a.state < 3
+"""
+OPEN_BY_NUMBER = f"""
+    {_OPEN} FROM attempts AS a INDEXED BY attempts_open WHERE a.state < 3 AND a.job_no IN :these
+"""
 
 # Where an entry's row has what; the state's columns are the last.
 LANE, NEWEST, OPENED, SKIPPED, LOOK_AT, DAMAGE, STATE = 5, 6, 7, 8, 9, 10, 11
 WAKE_AT, REMOVED_AT = STATE + 2, STATE + 6
-
-
-class Shelf(Names, Protocol):
-    """Texts that many rows share, under small numbers."""
-
-    def policy(self, number: int) -> str:
-        """The text of a policy; LookupError if there is none."""
-        ...
-
-    def policy_number(self, text: str) -> int:
-        """The number of a policy's text, which is written if it is new."""
-        ...
-
-    def lane_number(self, queue: str, kind: str) -> int:
-        """The number of a lane, which is written if it is new."""
-        ...
 
 
 class Entry:
@@ -70,6 +74,17 @@ class Entry:
             self.check_counts()
         except DamagedRecordError:
             self.opened, self.skipped, self.look_at = 0, 0, 0
+
+    def age(self, keep: Keep, attempts: Iterable[Attempt], skips: Iterable[Skip]) -> None:
+        """Note when the oldest attempt or skip will be too old to be kept."""
+        if keep.days is None:
+            return
+        ends = [micros(attempt.finished_at or attempt.claimed_at) for attempt in attempts]
+        ends += [micros(skip.last) for skip in skips]
+        known = [at + keep.days * DAY for at in ends if at is not None]
+        if self.look_at is not None:
+            known.append(self.look_at)
+        self.look_at = min(known, default=None)
 
     @property
     def is_unknown_here(self) -> bool:

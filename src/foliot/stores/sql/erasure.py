@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from foliot.stores.retention import NEVER
-from foliot.stores.sql import history
+from foliot.stores.sql import history_links
 from foliot.stores.sql.dialect import Dialect
 from foliot.stores.sql.look import Counted
 from foliot.stores.sql.rows import Row
@@ -28,7 +28,7 @@ class Erasure:
         self.room -= len(keys)
         self._attempts += keys
         if has_outputs:
-            self._outputs += history.output_keys(job.key, gone)
+            self._outputs += history_links.output_keys(job.key, gone)
 
     def skips(self, job: Counted, gone: list[Row]) -> None:
         """Delete skips of a job: as many as there is room for."""
@@ -54,8 +54,8 @@ class Erasure:
     def write(self, dialect: Dialect) -> None:
         """Write all of it."""
         dialect.delete("outputs", "run_key, number", self._outputs)
-        history.delete(dialect, self._attempts)
+        history_links.delete(dialect, self._attempts)
         dialect.delete("skips", "job_no, first_at, last_at", self._skips)
-        dialect.set_column("attempts", "previous_at", history.KEY, self._ends)
+        dialect.set_column("attempts", "previous_at", history_links.KEY, self._ends)
         for column, rows in self._states.items():
             dialect.set_column("states", column, "job_no", rows)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Sequence
+from itertools import chain
 
 from foliot.errors import DamagedRecordError
 from foliot.model.damage import Flaw
@@ -18,18 +19,11 @@ _NUMBERS = ("job_no", "node_no", "exit_code")
 
 def find_flaw(state: Row, attempts: Sequence[Row], error: Exception) -> DamagedRecordError:
     """The first field of a state, or of one of its open attempts, that cannot be right."""
-    flaws = _flaws(STATE_COLUMNS, state)
+    flaws: Iterator[DamagedRecordError] = _flaws(STATE_COLUMNS, state)
     for row in attempts:
-        flaws = _both(flaws, _flaws(ATTEMPT_COLUMNS, row))
+        flaws = chain(flaws, _flaws(ATTEMPT_COLUMNS, row))
     unknown = DamagedRecordError("state", None, f"cannot be read: {error}", flaw=Flaw.STRUCTURE)
     return next(flaws, unknown)
-
-
-def _both(
-    first: Iterator[DamagedRecordError], then: Iterator[DamagedRecordError]
-) -> Iterator[DamagedRecordError]:
-    yield from first
-    yield from then
 
 
 def _flaws(columns: str, row: Row) -> Iterator[DamagedRecordError]:

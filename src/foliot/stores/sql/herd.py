@@ -41,7 +41,8 @@ from foliot.stores.sql.codes import (
 )
 from foliot.stores.sql.definition import Mould, Reader
 from foliot.stores.sql.dialect import Dialect
-from foliot.stores.sql.entry import LOOK_AT, NEWEST, OPENED, STATE, Shelf
+from foliot.stores.sql.entry import LOOK_AT, NEWEST, OPENED, STATE
+from foliot.stores.sql.interned import Interned
 from foliot.stores.sql.rows import ABSURD, Row
 
 # ruff: noqa: S608 - made of constants only
@@ -101,9 +102,9 @@ class Herd(NamedTuple):
 class Herds:
     """The herds that a connection has met. They are kept for as long as the same planner decides."""
 
-    def __init__(self, reader: Reader, shelf: Shelf) -> None:
+    def __init__(self, reader: Reader, interned: Interned) -> None:
         self._reader = reader
-        self._shelf = shelf
+        self._interned = interned
         self._decide: DecidesAlike | None = None
         self._known: dict[Row, Herd | None] = {}
 
@@ -124,7 +125,7 @@ class Herds:
 
     def _read(self, frame: str, policy_no: int, at: int) -> Herd | None:
         try:
-            mould = self._reader.mould(frame, self._shelf.policy(policy_no))
+            mould = self._reader.mould(frame, self._interned.policy(policy_no))
             first = an_instant(at)
         except (DamagedRecordError, *UNREADABLE):
             return None

@@ -6,9 +6,9 @@ from typing import NamedTuple
 
 from foliot.model.policy import Keep
 from foliot.stores.retention import NEVER, superfluous
-from foliot.stores.sql import history
+from foliot.stores.sql import history_links
 from foliot.stores.sql.dialect import Dialect
-from foliot.stores.sql.history import Past, Walked
+from foliot.stores.sql.history_links import Past, Walked
 
 MOST_WALKED = 20_000  # attempts that a look reads, beyond those that are kept
 ENDED, SUCCEEDED = 3, 1  # see codes
@@ -38,9 +38,9 @@ class Look:
         self.keep = keep
         self.since = since
         most = min(keep.last or 0, NEVER) + MOST_WALKED
-        self._walk = history.Walk(dialect, job.number, job.newest_at, most)
+        self._walk = history_links.Walk(dialect, job.number, job.newest_at, most)
         self._skips = dialect.run(SKIPS, job=job.number, most=most)
-        self._outputs = history.ask_for_outputs(dialect, job.key)
+        self._outputs = history_links.ask_for_outputs(dialect, job.key)
 
     def end(self) -> None:
         """Take the answers."""

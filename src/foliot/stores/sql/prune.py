@@ -21,15 +21,16 @@ from foliot.model.policy import Keep
 from foliot.model.policy_codec import read_policy
 from foliot.protocols import Pruned
 from foliot.stores.retention import NEVER, SLACK, early, next_look, superfluous_skips
-from foliot.stores.sql import cut, history
+from foliot.stores.sql import cut, history_links
 from foliot.stores.sql.codes import DAY, UNREADABLE, whole
 from foliot.stores.sql.cut import Cut, Rest
 from foliot.stores.sql.dialect import Dialect
-from foliot.stores.sql.entry import Shelf
 from foliot.stores.sql.erasure import Erasure
-from foliot.stores.sql.history import Past
+from foliot.stores.sql.history_links import Past
+from foliot.stores.sql.interned import Interned
 from foliot.stores.sql.look import ENDED, Counted, Look, is_linked_through
 from foliot.stores.sql.rows import ABSURD, Row
+from foliot.stores.sql.session import Session
 
 _NEIGHBOURS = 256
 _TOGETHER = 8  # looks whose answers are awaited together, where they are short
@@ -38,12 +39,12 @@ _MOST_READ = 40_000  # attempts that a call reads: others wait for it
 _SOON = 600_000_000  # microseconds: an open attempt may have ended by then, and be superfluous
 
 RIPE = """
-    SELECT s.job_no FROM states AS s {ripe} WHERE s.trim_at <= s.opened + s.skipped
-    ORDER BY s.job_no LIMIT 1 {lock}
+    SELECT s.job_no FROM states AS s INDEXED BY states_ripe WHERE s.trim_at <= s.opened + s.skipped
+    ORDER BY s.job_no LIMIT 1 FOR UPDATE OF s SKIP LOCKED
 """
 OLD = """
-    SELECT s.job_no FROM states AS s {old} WHERE s.look_at <= :now AND s.look_at IS NOT NULL
-    ORDER BY s.look_at LIMIT 1 {lock}
+    SELECT s.job_no FROM states AS s INDEXED BY states_old WHERE s.look_at <= :now AND s.look_at IS NOT NULL
+    ORDER BY s.look_at LIMIT 1 FOR UPDATE OF s SKIP LOCKED
 """
 NEIGHBOURS = """
     SELECT s.job_no, s.opened + s.skipped - s.trim_at, s.look_at, j.policy_no
@@ -52,7 +53,8 @@ NEIGHBOURS = """
 """
 THESE = """
     SELECT s.job_no, j.key, j.policy_no, s.newest_at, s.opened, s.skipped, s.trim_at, s.look_at, s.cut_at
-    FROM states AS s JOIN jobs AS j ON j.job_no = s.job_no WHERE s.job_no IN :these ORDER BY s.job_no {lock}
+    FROM states AS s JOIN jobs AS j ON j.job_no = s.job_no WHERE s.job_no IN :these ORDER BY s.job_no
+    FOR UPDATE OF s SKIP LOCKED
 """
 # The oldest of a history that is too long to be read: what is older than that is read, of all jobs. They are
 # where the links end, but for backfills: its job may then no longer find one of those, until it goes, too.
@@ -68,12 +70,21 @@ OLDEST = """
 """
 
 
+def prune(session: Session, now: datetime, limit: int) -> Pruned:
+    """Forget history beyond what each job's policy keeps."""
+    pruner = Pruner(session.dialect, session.interned, now, limit)
+    pruned = pruner.prune()
+    for key in pruner.looked_at:
+        session.kept.pop(key, None)
+    return pruned
+
+
 class Pruner:
     """One call to forget: at most `limit` attempts and skips. `looked_at`: the keys of jobs it changed."""
 
-    def __init__(self, dialect: Dialect, shelf: Shelf, now: datetime, limit: int) -> None:
+    def __init__(self, dialect: Dialect, interned: Interned, now: datetime, limit: int) -> None:
         self._dialect = dialect
-        self._shelf = shelf
+        self._interned = interned
         self._now = whole(now)
         self._limit = limit
         self._to_read = _MOST_READ
@@ -84,7 +95,7 @@ class Pruner:
         """Forget what is due to be forgotten; `more`: it is worth calling again."""
         if self._limit < 1:
             return Pruned()
-        removed = history.forget_removed(self._dialect, self._limit)
+        removed = history_links.forget_removed(self._dialect, self._limit)
         if removed:
             return Pruned(removed, more=True)
         first = self._first()
@@ -117,7 +128,7 @@ class Pruner:
                 cuts[number] = place
         rests = cut.behind(self._dialect, cuts, self._erasure.room) if cuts else {}
         done = [job for job in jobs if job.number in rests]
-        asked = [history.ask_for_outputs(self._dialect, job.key) for job in done]
+        asked = [history_links.ask_for_outputs(self._dialect, job.key) for job in done]
         for job, outputs in zip(done, asked, strict=True):
             self._erasure.attempts(job, rests[job.number].behind, has_outputs=bool(outputs.fetchall()))
             self._cut_off(job, rests[job.number], cuts[job.number])
@@ -126,7 +137,7 @@ class Pruner:
 
     def _cut_of(self, job: Counted) -> Cut | None:
         """Where a job's history may be cut, if it may be."""
-        keep = keep_of(self._shelf, job.policy_no)
+        keep = keep_of(self._interned, job.policy_no)
         if keep is None or keep.last is None or keep.problems_only:
             return None
         if job.cut_at is None or not (_is_count(job.opened) and _is_count(job.trim_at)):
@@ -165,9 +176,7 @@ class Pruner:
 
     def _first(self) -> int | None:
         dialect = self._dialect
-        ripe = RIPE.format(ripe=dialect.using("states_ripe"), lock=dialect.lock)
-        old = OLD.format(old=dialect.using("states_old"), lock=dialect.lock)
-        found = dialect.run(ripe).fetchall() or dialect.run(old, now=self._now).fetchall()
+        found = dialect.run(RIPE).fetchall() or dialect.run(OLD, now=self._now).fetchall()
         return found[0][0] if found else None
 
     def _worth_a_look(self, first: int) -> list[int]:
@@ -186,7 +195,7 @@ class Pruner:
     def _surplus_of(self, row: Row) -> int:
         """About how much a look at a job would forget; nothing, if it is not worth it."""
         _, over, look_at, policy_no = row
-        keep = keep_of(self._shelf, policy_no)
+        keep = keep_of(self._interned, policy_no)
         if keep is None:
             return 0
         if over >= -early(keep):
@@ -194,8 +203,7 @@ class Pruner:
         return int(isinstance(look_at, int) and look_at <= self._now)
 
     def _locked(self, numbers: list[int]) -> list[Counted]:
-        asked = THESE.format(lock=self._dialect.lock)
-        return list(map(Counted._make, self._dialect.select_among(asked, numbers)))
+        return list(map(Counted._make, self._dialect.among(THESE, numbers).fetchall()))
 
     # -- one job -----------------------------------------------------------------------------------
 
@@ -205,7 +213,7 @@ class Pruner:
             for column in ("opened", "skipped"):
                 self._dialect.set_column("states", column, "job_no", [(0, job.number)])
             job = job._replace(opened=0, skipped=0)
-        keep = keep_of(self._shelf, job.policy_no)
+        keep = keep_of(self._interned, job.policy_no)
         if keep is None or (keep.last is None and keep.days is None and not keep.problems_only):
             keeps_all = keep is not None
             self._set_next(job, NEVER, None if keeps_all else self._now + DAY)  # another node may read it
@@ -237,7 +245,7 @@ class Pruner:
         self._erasure.skips(job, skips)
         newest = job.newest_at
         if walked.is_parted or (gone and (is_cut or is_linked_through(walked, gone, job.newest_at))):
-            newest = history.link_what_is_left(self._dialect, job.number, walked, gone)
+            newest = history_links.link_what_is_left(self._dialect, job.number, walked, gone)
             if newest != job.newest_at:
                 self._dialect.set_column("states", "newest_at", "job_no", [(newest, job.number)])
         if is_all:
@@ -275,9 +283,9 @@ def _is_count(value: object) -> bool:
     return type(value) is int and 0 <= value < ABSURD
 
 
-def keep_of(shelf: Shelf, policy_no: int) -> Keep | None:
+def keep_of(interned: Interned, policy_no: int) -> Keep | None:
     """What a policy keeps; None if it cannot be read."""
     try:
-        return read_policy(shelf.policy(policy_no))[0].keep
+        return read_policy(interned.policy(policy_no))[0].keep
     except (DamagedRecordError, *UNREADABLE):
         return None

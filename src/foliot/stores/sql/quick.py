@@ -1,7 +1,7 @@
 """The rows of a run that goes well, noted the quick way: few values are bound, the rest is in the statement.
 
 An occurrence starts with nothing open, or the only open attempt succeeds and leaves the state alone: that
-is nearly all a store ever writes. Each function recognises its case, or answers False, and then the book
+is nearly all a store ever writes. Each function recognises its case, or answers False, and then the batch
 notes the rows at length. Both ways leave the same rows; the contract and the machine run through both.
 """
 
@@ -17,14 +17,16 @@ from foliot.stores.sql.rows import new, request_text
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from foliot.stores.sql.book import Book
+    from foliot.stores.sql.batch import WriteBatch
     from foliot.stores.sql.entry import Entry
 
 _RUNNING, _ENDED = AttemptState.RUNNING, AttemptState.ENDED
 _SCHEDULE, _SUCCEEDED = Trigger.SCHEDULE, Outcome.SUCCEEDED
 
 
-def note_start(book: Book, entry: Entry, record: Record, attempts: tuple[Attempt, ...], state: State) -> bool:
+def note_start(
+    batch: WriteBatch, entry: Entry, record: Record, attempts: tuple[Attempt, ...], state: State
+) -> bool:
     """The first attempt at the newest occurrence: a new row, and a state that has moved on."""
     (
         _, number, trigger, attempt_state, scheduled_for, _, covers_from, _, node, token,
@@ -48,28 +50,30 @@ def note_start(book: Book, entry: Entry, record: Record, attempts: tuple[Attempt
     if at is None or (newest is not None and at <= newest):
         return False
     claim_no = None
-    if book.claim_no is not None and token == state.token:
-        claim_no, book.claim_no = book.claim_no, book.claim_no + 1
+    if batch.claim_no is not None and token == state.token:
+        claim_no, batch.claim_no = batch.claim_no, batch.claim_no + 1
     entry.newest, entry.ordinal = at, 0
     entry.opened = opened = entry.opened + 1
     look_at, claimed = entry.look_at, micros(claimed_at)
     if look_at is None and claimed is not None and (days := record.job.policy.keep.days) is not None:
         entry.look_at = look_at = claimed + days * DAY
-    book.starts.append(
-        (at, entry.job_no, newest, opened, claim_no, book.shelf.node_number(node), token, claimed,
+    batch.starts.append(
+        (at, entry.job_no, newest, opened, claim_no, batch.interned.node_number(node), token, claimed,
          micros(deadline_at), reason)
     )  # fmt: skip
-    book.moves.append(
+    batch.moves.append(
         (entry.job_no, state.token, micros(wake_at), micros(served_until), micros(next_at),
          state.fired_count, micros(state.last_attempt_at), state.last_run, at,
          opened, look_at)
     )  # fmt: skip
-    book.kept.pop(entry.key, None)
+    batch.kept.pop(entry.key, None)
     entry.record = new(Record, (record.job, state, attempts))
     return True
 
 
-def note_end(book: Book, entry: Entry, record: Record, attempts: tuple[Attempt, ...], state: State) -> bool:
+def note_end(
+    batch: WriteBatch, entry: Entry, record: Record, attempts: tuple[Attempt, ...], state: State
+) -> bool:
     """The only open attempt has succeeded, and the state stays as it is: one row changes."""
     attempt = attempts[0]
     if (
@@ -86,11 +90,11 @@ def note_end(book: Book, entry: Entry, record: Record, attempts: tuple[Attempt, 
         return False
     if held.request != attempt.request:
         return False
-    book.ends.append(
+    batch.ends.append(
         (micros(attempt.scheduled_for), entry.job_no, request_text(attempt.request), attempt.number,
          _number_of(attempt.started_at), _number_of(attempt.finished_at))
     )  # fmt: skip
-    book.kept.pop(entry.key, None)
+    batch.kept.pop(entry.key, None)
     entry.record = new(Record, (record.job, state, ()))
     return True
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from foliot.model.attempt import Attempt
 from foliot.model.json_text import clean_text
@@ -25,21 +25,11 @@ from foliot.stores.sql.codes import (
     micros,
 )
 
+if TYPE_CHECKING:
+    from foliot.stores.sql.interned import Interned
+
 Row = tuple[Any, ...]
 new = tuple.__new__  # with all fields in their order, in half the time that a call of the class takes
-
-
-class Names(Protocol):
-    """Names of nodes, under small numbers."""
-
-    def node(self, number: int | None) -> str | None:
-        """The id of a node; LookupError if there is none."""
-        ...
-
-    def node_number(self, id_: str | None) -> int | None:
-        """The number of a node's id, which is written if it is new."""
-        ...
-
 
 STATE_COLUMNS = (
     "token, created_at, wake_at, served_until, next_at, paused_at, removed_at, "
@@ -77,7 +67,7 @@ def state_row(state: State) -> Row:
     )  # fmt: skip
 
 
-def read_attempt(row: Row, key: str, names: Names) -> Attempt:
+def read_attempt(row: Row, key: str, names: Interned) -> Attempt:
     """An attempt of a job, of its columns."""
     number, request, token, exit_code = row[1], row[5], row[9], row[19]
     if type(number) is not int or type(token) is not int or type(request) is not str:
@@ -104,7 +94,7 @@ def attempt_key(attempt: Attempt, job_no: int) -> Row:
     return micros(attempt[4]), job_no, request_text(attempt[5]), attempt[1]
 
 
-def attempt_row(attempt: Attempt, names: Names) -> Row:
+def attempt_row(attempt: Attempt, names: Interned) -> Row:
     """What may change of an attempt, in the order of the columns after its key."""
     (
         _, _, trigger, state, _, _, covers_from, wake_at, node, token,
@@ -119,7 +109,7 @@ def attempt_row(attempt: Attempt, names: Names) -> Row:
     )  # fmt: skip
 
 
-def read_those_that_can_be(rows: Iterable[Row], names: Names) -> Iterator[tuple[Row, Attempt]]:
+def read_those_that_can_be(rows: Iterable[Row], names: Interned) -> Iterator[tuple[Row, Attempt]]:
     """Attempts of rows that end with a job's key; those that cannot be read are left to whoever claims."""
     for row in rows:
         with suppress(*UNREADABLE):

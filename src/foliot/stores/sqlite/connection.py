@@ -33,7 +33,7 @@ class Connection(sqlite3.Connection):
 
 
 def connect(
-    path: Path, patience: timedelta, synchronous: Synchronous, known: FileId | None = None
+    path: Path, busy_for: timedelta, synchronous: Synchronous, known: FileId | None = None
 ) -> Connection:
     """A connection that commits when it is told to, and waits so long for other processes.
 
@@ -44,7 +44,7 @@ def connect(
         raise gone("connect", path) if before is None else replaced("connect", path)
     connection = sqlite3.connect(
         path if known is None else f"{path.as_uri()}?mode=rw",
-        timeout=patience.total_seconds(), isolation_level=None, cached_statements=256,
+        timeout=busy_for.total_seconds(), isolation_level=None, cached_statements=256,
         check_same_thread=False, factory=Connection, uri=known is not None,
     )  # fmt: skip
     try:

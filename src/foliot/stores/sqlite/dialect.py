@@ -2,50 +2,134 @@
 
 from __future__ import annotations
 
+import re
 import sqlite3
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from functools import lru_cache
 from itertools import chain
 
+from foliot.model.json_text import clean_text
+from foliot.protocols import Clock
+from foliot.stores.sql.codes import whole
+from foliot.stores.sql.dialect import SourceStatements
 from foliot.stores.sql.rows import Row
+from foliot.stores.sql.upsert import Upsert
+from foliot.stores.sqlite.insert import insert_of
 
-_MOST_AT_ONCE = 500  # numbers in one question
-_SIZES = (500, 100, 20, 5, 1)  # rows of one statement: few sizes, so that few statements are compiled
+# ruff: noqa: S608 - made of names that are constants of ours
+
+_LOCKS = re.compile(r"\bFOR (NO KEY UPDATE|UPDATE|KEY SHARE)( OF \w+)?( SKIP LOCKED)?")
+_MANY = re.compile(r":(these|texts)\b")
+_SIZES = (1, 8, 64, 400)  # of the lists that statements are compiled for
+_PORTIONS = (500, 100, 20, 5, 1)  # rows of one statement
+_NAMES = [f"p{number}" for number in range(_SIZES[-1])]
+
+
+class _Rows(list[Row]):
+    """Rows that were fetched."""
+
+    def fetchone(self) -> Row | None:
+        return self[0] if self else None
+
+    def fetchall(self) -> list[Row]:
+        return self
+
+
+# A source is in `sources` since its first revision; what else is known of it is in `source_notes`.
+_SOURCES = SourceStatements(
+    make=(),
+    find="""
+        SELECT s.revision
+        FROM (
+            SELECT source FROM sources WHERE source = :source
+            UNION SELECT source FROM source_notes WHERE source = :source
+        ) AS known LEFT JOIN sources AS s ON s.source = known.source
+    """,
+    show="""
+        SELECT names.source, s.revision,
+        CASE WHEN n.revision = s.revision THEN n.reconciled_at END, n.status, (
+            SELECT count(*) FROM jobs AS j CROSS JOIN states AS t ON t.job_no = j.job_no
+            WHERE j.key > names.source || '/' AND j.key < names.source || '0' AND t.removed_at IS NULL
+        )
+        FROM (SELECT source FROM sources UNION SELECT source FROM source_notes) AS names
+        LEFT JOIN sources AS s ON s.source = names.source
+        LEFT JOIN source_notes AS n ON n.source = names.source
+        ORDER BY names.source
+    """,  # "0" follows "/"
+    note_revision=(
+        "INSERT OR REPLACE INTO sources (source, revision) VALUES (:source, :revision)",
+        """
+        INSERT INTO source_notes (source, revision, reconciled_at) VALUES (:source, :revision, :present)
+        ON CONFLICT (source)
+        DO UPDATE SET revision = excluded.revision, reconciled_at = excluded.reconciled_at
+        """,
+    ),
+    note_status="""
+        INSERT INTO source_notes (source, status) VALUES (:source, :status)
+        ON CONFLICT (source) DO UPDATE SET status = excluded.status
+    """,
+    forget=(
+        "DELETE FROM sources WHERE source = :source",
+        "DELETE FROM source_notes WHERE source = :source",
+    ),
+)
 
 
 class SqliteDialect:
-    """One writes at a time, so nothing need be locked."""
+    """One call writes at a time, so nothing need be locked."""
 
-    lock = ""
+    trouble: type[Exception] = sqlite3.Error
+    page = 400
+    has_litter = False
+    policies = Upsert("policies", "text", "DO NOTHING")
+    sources = _SOURCES
+    node_views = """
+        SELECT i.id, n.name, n.queues, n.kinds, n.version, o.skew, o.host, o.process, o.is_draining,
+        n.lease_until, (
+            SELECT count(*) FROM attempts AS a INDEXED BY attempts_held
+            WHERE a.node_no = n.node_no AND a.state IN (1, 2)
+        )
+        FROM nodes AS n JOIN node_names AS i ON i.node_no = n.node_no
+        LEFT JOIN node_notes AS o ON o.node_no = n.node_no
+    """
 
-    def __init__(self, connection: sqlite3.Connection) -> None:
+    def __init__(self, connection: sqlite3.Connection, clock: Clock) -> None:
         self._connection = connection
-
-    def using(self, index: str) -> str:
-        return f"INDEXED BY {index}"
+        self._clock = clock
 
     def run(self, sql: str, **values: object) -> sqlite3.Cursor:
-        return self._connection.execute(sql, values)
+        if ":present" in sql:
+            values["present"] = whole(self._clock.now())
+        return self._connection.execute(_translated(sql), values)
 
-    def hold(self, jobs: Sequence[int]) -> None:
-        """One writes at a time."""
+    def among(self, sql: str, these: Collection[int] | Collection[str], **values: object) -> _Rows:
+        wanted: list[object] = list(these)
+        found = _Rows()
+        for start in range(0, len(wanted), _SIZES[-1]):
+            chunk = wanted[start : start + _SIZES[-1]]
+            size = next(size for size in _SIZES if size >= len(chunk))
+            chunk += chunk[-1:] * (size - len(chunk))  # one value again and again changes nothing
+            found += self.run(_for_many(sql, size), **values, **dict(zip(_NAMES, chunk, strict=False)))
+        return found
 
     def run_rows(self, sql: str, columns: str, rows: Sequence[Row], **values: int | None) -> list[Row]:
         found: list[Row] = []
         start = 0
         while start < len(rows):
-            size = next(size for size in _SIZES if size <= len(rows) - start)
+            size = next(size for size in _PORTIONS if size <= len(rows) - start)
             bound = [*chain.from_iterable(rows[start : start + size]), *values.values()]
-            found += self._connection.execute(_about(sql, columns, size, tuple(values)), bound).fetchall()
+            found += self._connection.execute(_about(sql, columns, size, tuple(values)), bound)
             start += size
         return found
 
-    def select_among(self, sql: str, these: Iterable[int], **values: object) -> list[Row]:
-        wanted, found = list(these), []
-        for start in range(0, len(wanted), _MOST_AT_ONCE):
-            numbers = ", ".join(map(str, wanted[start : start + _MOST_AT_ONCE]))
-            found += self._connection.execute(sql.replace(":these", f"({numbers})"), values).fetchall()
-        return found
+    def hold(self, jobs: Sequence[int]) -> None:
+        """One call writes at a time."""
+
+    def upsert(self, what: Upsert, rows: Sequence[Row]) -> None:
+        if rows:
+            insert_of(what).execute(self._connection, rows)
+
+    add = upsert
 
     def delete(self, table: str, key: str, rows: Sequence[Row]) -> None:
         self._connection.executemany(_delete(table, key), rows)
@@ -53,8 +137,34 @@ class SqliteDialect:
     def set_column(self, table: str, column: str, key: str, rows: Sequence[Row]) -> None:
         self._connection.executemany(_set(table, column, key), rows)
 
+    def new_numbers(self, count: int) -> Iterator[int]:
+        if not count:
+            return iter(())
+        (last,) = self._connection.execute("SELECT value FROM counters WHERE name = 'job'").fetchone()
+        self._connection.execute("UPDATE counters SET value = ? WHERE name = 'job'", (last + count,))
+        return iter(range(last + 1, last + count + 1))
 
-# ruff: noqa: S608 - made of names that are constants of ours
+    def policy_row(self, text: str) -> Row:
+        return (text,)
+
+    def output_text(self, text: str) -> object:
+        return clean_text(text)
+
+    def read_output(self, stored: object) -> str:
+        return str(stored)
+
+    def send_hint(self) -> None:
+        """Nodes on the same file see by themselves what was written: see `SqliteStore.changed`."""
+
+
+@lru_cache
+def _translated(sql: str) -> str:
+    return _LOCKS.sub("", sql)
+
+
+@lru_cache
+def _for_many(sql: str, count: int) -> str:
+    return _MANY.sub(f"({', '.join(f':{name}' for name in _NAMES[:count])})", sql)
 
 
 @lru_cache

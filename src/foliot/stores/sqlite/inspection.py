@@ -17,7 +17,7 @@ from foliot.stores.sqlite.bad_text import read_text
 from foliot.stores.sqlite.connection import translated
 from foliot.stores.sqlite.migration import missing_steps, steps
 
-_PATIENCE = 5  # seconds
+_BUSY_FOR = 5  # seconds
 _MOST_FLAWS = 20
 
 
@@ -43,7 +43,7 @@ def _opened(verb: str, path: Path) -> Iterator[sqlite3.Connection]:
         raise StoreUnavailableError(verb, f"there is no file {path}", hint=hint)
     try:
         uri = f"{path.absolute().as_uri()}?mode=ro"
-        with closing(sqlite3.connect(uri, timeout=_PATIENCE, uri=True)) as connection:
+        with closing(sqlite3.connect(uri, timeout=_BUSY_FOR, uri=True)) as connection:
             connection.text_factory = read_text
             yield connection
     except (sqlite3.Error, UnicodeDecodeError, OSError) as error:

@@ -11,15 +11,17 @@ import sqlite3
 from collections.abc import Callable
 from contextlib import suppress
 from queue import Empty
-from typing import Any, Generic, NamedTuple, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, ParamSpec, TypeVar
 
 from foliot.errors import StoreError
 from foliot.stores.call_thread import Call, CallThread
-from foliot.stores.sqlite.bad_text import is_bad_text, read_text
-from foliot.stores.sqlite.connection import Connection, is_passing, translated
+from foliot.stores.sqlite.bad_text import is_bad_text
+from foliot.stores.sqlite.connection import is_passing, translated
 from foliot.stores.sqlite.migration import check_schema
 
-Desk = TypeVar("Desk")
+if TYPE_CHECKING:
+    from foliot.stores.sqlite.session import SqliteSession
+
 Answer = TypeVar("Answer")
 Facts = ParamSpec("Facts")
 Failpoint = Callable[[str], None]
@@ -54,25 +56,21 @@ class Outcome(NamedTuple):
     error: BaseException | None = None
 
 
-class Worker(CallThread[Call], Generic[Desk]):
+class Worker(CallThread[Call]):
     """Does the calls that are put to it, in their order, each in a transaction for reading.
 
-    `equip` makes of a fresh connection what the calls get to work with.
+    `equip` makes a session with a fresh connection, which reads bad text or does not: see `bad_text`.
     """
 
     begin = "BEGIN"
 
-    def __init__(
-        self, name: str, connect: Callable[[], Connection], equip: Callable[[Connection], Desk]
-    ) -> None:
+    def __init__(self, name: str, equip: Callable[[bool], SqliteSession]) -> None:
         super().__init__(name)
-        self._connect = connect
         self._equip = equip
-        self._connection: Connection | None = None
-        self._desk: Desk | None = None
+        self._session: SqliteSession | None = None
         self._has_bad_text = False
 
-    def call(self, verb: str, work: Callable[[Desk], Answer]) -> asyncio.Future[Answer]:
+    def call(self, verb: str, work: Callable[[SqliteSession], Answer]) -> asyncio.Future[Answer]:
         """Have something done; the future is of the running loop. Whoever stops waiting undoes nothing."""
         self.check(verb)
         call = Call(verb, work)
@@ -104,79 +102,61 @@ class Worker(CallThread[Call], Generic[Desk]):
             self._undo()
             if not is_bad_text(error) or self._has_bad_text:
                 return self._fail(calls, error)
-        self._has_bad_text = True  # from now on such a text is read as what it is: see `bad_text`
-        self._drop_connection()
+        self._has_bad_text = True  # from now on such a text is read as what it is
+        self._drop()
         return self._do(calls)
 
     def _transact(self, calls: list[Call]) -> list[Outcome]:
         try:
-            connection, desk = self._at_work()
+            if self._session is None:
+                self._session = self._equip(self._has_bad_text)
+            session, connection = self._session, self._session.connection
             connection.execute(self.begin)
             check_schema(connection)
             connection.files.check(calls[0].verb)
-            return self._do_together(calls, desk)
+            return self._do_together(calls, session)
         finally:
             self._undo()
 
-    def _do_together(self, calls: list[Call], desk: Desk) -> list[Outcome]:
-        outcomes = [_attempted(call, desk) for call in calls]
-        self._execute("COMMIT")
+    def _do_together(self, calls: list[Call], session: SqliteSession) -> list[Outcome]:
+        outcomes = [_attempted(call, session) for call in calls]
+        session.connection.execute("COMMIT")
         return outcomes
 
-    # -- the connection ----------------------------------------------------------------------------
-
-    def _at_work(self) -> tuple[Connection, Desk]:
-        if self._connection is None:
-            self._connection = self._connect()
-        if self._desk is None:
-            if self._has_bad_text:
-                self._connection.text_factory = read_text
-            self._desk = self._equip(self._connection)
-        return self._connection, self._desk
-
-    def _execute(self, statement: str) -> None:
-        if self._connection is not None:
-            self._connection.execute(statement)
-
     def _undo(self) -> None:
-        """End a transaction that is still open. What the desk remembers may never have been written."""
+        """End a transaction that is still open. What the session remembers may never have been written."""
+        session = self._session
         try:
-            if self._connection is not None and self._connection.in_transaction:
-                self._desk = None
-                self._connection.execute("ROLLBACK")
+            if session is not None and session.connection.in_transaction:
+                session.forget()
+                session.connection.execute("ROLLBACK")
         except Exception:  # noqa: BLE001 - a fresh connection knows of no transaction
-            self._drop_connection()
+            self._drop()
 
     def _fail(self, calls: list[Call], error: BaseException) -> list[Outcome]:
         """None of it took effect. After a trouble with the file itself, a fresh connection is better."""
-        self._desk = None
+        if self._session is not None:
+            self._session.forget()
         if isinstance(error, sqlite3.Error) and not is_passing(error):
-            self._drop_connection()
+            self._drop()
         return [Outcome(error=translated(call.verb, error)) for call in calls]
 
-    def _drop_connection(self) -> None:
-        connection, self._connection, self._desk = self._connection, None, None
-        if connection is not None:
+    def _drop(self) -> None:
+        session, self._session = self._session, None
+        if session is not None:
             with suppress(sqlite3.Error):  # it is given up either way
-                connection.close()
+                session.connection.close()
 
-    def _let_go(self) -> None:
-        self._drop_connection()
+    _let_go = _drop
 
 
-class Writer(Worker[Desk]):
+class Writer(Worker):
     """Does the calls that wait in one transaction for writing."""
 
     begin = "BEGIN IMMEDIATE"
 
-    def __init__(
-        self,
-        name: str,
-        connect: Callable[[], Connection],
-        equip: Callable[[Connection], Desk],
-        failpoint: Failpoint,
-    ) -> None:
-        super().__init__(name, connect, equip)
+    def __init__(self, name: str, equip: Callable[[bool], SqliteSession], failpoint: Failpoint) -> None:
+        super().__init__(name, equip)
         self._failpoint = failpoint
 
     def _take(self) -> list[Call]:
@@ -192,35 +172,34 @@ class Writer(Worker[Desk]):
             pass
         return calls
 
-    def _do_together(self, calls: list[Call], desk: Desk) -> list[Outcome]:
+    def _do_together(self, calls: list[Call], session: SqliteSession) -> list[Outcome]:
         if len(calls) == 1:
-            outcomes = [_attempted(calls[0], desk)]
+            outcomes = [_attempted(calls[0], session)]
             if outcomes[0].error is not None:
                 return outcomes  # the transaction is undone as a whole
         else:
-            outcomes = [self._apart(call) for call in calls]
+            outcomes = [self._apart(call, session) for call in calls]
         for call in calls:
             self._failpoint(f"{call.verb}:before_commit")
-        self._execute("COMMIT")
+        session.connection.execute("COMMIT")
         for call in calls:
             self._failpoint(f"{call.verb}:after_commit")
         return outcomes
 
-    def _apart(self, call: Call) -> Outcome:
+    def _apart(self, call: Call, session: SqliteSession) -> Outcome:
         """One of several in a transaction: if it fails, the others' work stays."""
-        self._execute("SAVEPOINT one")
-        _, desk = self._at_work()
-        outcome = _attempted(call, desk)
+        session.connection.execute("SAVEPOINT one")
+        outcome = _attempted(call, session)
         if outcome.error is not None:
-            self._execute("ROLLBACK TO one")
-            self._desk = None
-        self._execute("RELEASE one")
+            session.connection.execute("ROLLBACK TO one")
+            session.forget()
+        session.connection.execute("RELEASE one")
         return outcome
 
 
-def _attempted(call: Call, desk: object) -> Outcome:
+def _attempted(call: Call, session: SqliteSession) -> Outcome:
     try:
-        return Outcome(call.work(desk))
+        return Outcome(call.work(session))
     except sqlite3.Error:
         raise
     except CallersError as error:

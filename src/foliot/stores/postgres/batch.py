@@ -1,0 +1,115 @@
+"""The batch of one call, on PostgreSQL: jobs are locked before they are read."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Sequence
+from typing import TYPE_CHECKING
+
+from foliot.stores.postgres import arrays, statement
+from foliot.stores.sql.batch import MOST_STRAY_ROUNDS, STRAY, WriteBatch
+from foliot.stores.sql.claim_cursor import FIRST, Place
+from foliot.stores.sql.entry import Entry
+from foliot.stores.sql.rows import Row
+
+if TYPE_CHECKING:
+    from foliot.stores.postgres.session import PostgresSession
+
+_LOCKED_WAKE = 10  # where a locked state has it
+
+
+class PostgresBatch(WriteBatch):
+    """`locks`: no other call writes to the jobs that were read."""
+
+    stride = 250  # the server writes what it gets while this side goes on deciding
+
+    def __init__(self, session: PostgresSession, *, locks: bool) -> None:
+        super().__init__(session)
+        self._connection = session.connection
+        self._cache = session.cache
+        self._locks = locks
+
+    # -- what is due -------------------------------------------------------------------------------
+
+    def due(self, lanes: Sequence[int], now: int, count: int, after: Place) -> list[Entry]:
+        entries: list[Entry] = []
+        for _ in range(MOST_STRAY_ROUNDS):
+            spread = {lanes[0]: count} if len(lanes) == 1 else self._spread(lanes, now, count, after)
+            states = self._locked(spread, now, after)
+            entries = self._unread(self._defined(states), self._open_of(states)) if states else []
+            if len(entries) == len(states):
+                break
+            self._set_aside({state[0] for state in states} - {entry.job_no for entry in entries}, STRAY)
+        return entries
+
+    def wait_for_others(self, lanes: Sequence[int], now: int) -> bool:
+        """By time, not for their locks: one that is kept for long must not keep this node from all else."""
+        if not self._spread(lanes, now, 1, FIRST):
+            return False
+        self._connection.execute(statement.A_MOMENT)
+        return True
+
+    def _spread(self, lanes: Sequence[int], now: int, count: int, after: Place) -> dict[int, int]:
+        values = (arrays.numbers(lanes), now, *after, count, count)
+        return dict(self._connection.execute(statement.SPREAD, values, binary=True).fetchall())
+
+    def _locked(self, spread: dict[int, int], now: int, after: Place) -> list[Row]:
+        """The states of so many due jobs of each lane, locked, in the order of their times."""
+        if not spread:
+            return []
+        values = (arrays.numbers(spread.keys()), arrays.numbers(spread.values()), now, *after)
+        states = self._connection.execute(statement.LOCK_DUE, values, binary=True).fetchall()
+        if len(spread) > 1:
+            states.sort(key=lambda state: Place(state[_LOCKED_WAKE], state[0]))
+        return states
+
+    def _defined(self, states: list[Row]) -> list[Row]:
+        """The rows of jobs whose states were locked, with their definitions as they are now."""
+        known = {row[0]: self._cache.definition(row[0], row[1]) for row in states}
+        unknown = {row[0]: row[1] for row in states if known[row[0]] is None}
+        if unknown:
+            values = (arrays.numbers(unknown),)
+            for row in self._connection.execute(statement.DEFINITIONS, values, binary=True):
+                known[row[0]] = row
+                self._cache.keep_definition(unknown[row[0]], row)
+        return [definition + state[2:] for state in states if (definition := known[state[0]]) is not None]
+
+    # -- what is asked for -------------------------------------------------------------------------
+
+    def by_key(self, keys: Iterable[str]) -> dict[str, Entry]:
+        wanted = dict.fromkeys(keys)  # none twice
+        if not self._locks:
+            return super().by_key(wanted)
+        values = (arrays.texts(wanted),)
+        locked = self._connection.execute(statement.LOCK_BY_KEY, values, binary=True)
+        found = super().by_key(wanted)
+        ours = {number for (number,) in locked.fetchall()}
+        # One that was declared between the two is not locked. It was not there when this was asked.
+        return {key: entry for key, entry in found.items() if entry.job_no in ours}
+
+    def by_number(self, numbers: Collection[int]) -> dict[int, Entry]:
+        if self._locks:
+            self._connection.execute(statement.LOCK_BY_NUMBER, (arrays.numbers(numbers),))
+        return super().by_number(numbers)
+
+    def recalled(self, keys: set[str]) -> dict[str, Entry]:
+        claimed = self._cache.take_claimed(keys)
+        if claimed and len(claimed) == len(keys) and self._are_unchanged(claimed.values()):
+            return {key: entry for key, (_, entry) in claimed.items()}
+        return self.by_key(keys)
+
+    def _are_unchanged(self, claimed: Collection[tuple[str, Entry]]) -> bool:
+        """Lock jobs, and see whether their rows bear the marks of their claims, and no others.
+
+        Nobody but its claim can mark an attempt so: if as many are open as there were, they are the same.
+        """
+        marks = sorted((entry.job_no, xmin) for xmin, entry in claimed)  # the order that all lock in
+        numbers, marked = zip(*marks, strict=True)
+        values = arrays.numbers(numbers), arrays.texts(marked)
+        states = self._connection.execute(statement.LOCK_MARKED, values, binary=True)
+        attempts = self._connection.execute(statement.OPEN_MARKED, values, binary=True)
+        opened = sum(len(entry.record.attempts) for _, entry in claimed if entry.record is not None)
+        return states.fetchone() == (len(claimed),) and attempts.fetchone() == (opened, opened)
+
+    def _change_definition(self, job_no: int, definition: Row) -> None:
+        super()._change_definition(job_no, definition)
+        self._connection.execute(statement.COUNT_DEFINITION, (job_no,))  # see `claim_cache`

@@ -1,0 +1,153 @@
+"""What a connection to the server works with: the cache of the store, and the locks on nodes.
+
+Whoever claims or finishes for a node holds its row with others (FOR KEY SHARE); a heartbeat changes the row
+beside them; whoever buries the node must have it alone (FOR UPDATE). So at a burial nothing of the node
+is under way. A node that hangs in the middle is ended by the server, when its transaction has idled for
+too long, or by whoever would bury it; until then its row is skipped, and it is buried the next time.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Collection, Iterable, Mapping
+from datetime import datetime, timedelta
+
+from foliot.errors import NodeBuriedError
+from foliot.model.state import Node
+from foliot.protocols import Clock
+from foliot.stores.postgres import arrays, statement
+from foliot.stores.postgres.batch import PostgresBatch
+from foliot.stores.postgres.claim_cache import ClaimCache
+from foliot.stores.postgres.connection import Connection
+from foliot.stores.postgres.dialect import PostgresDialect
+from foliot.stores.sql.claim import Asked
+from foliot.stores.sql.codes import whole
+from foliot.stores.sql.definition import Reader, Writer
+from foliot.stores.sql.entry import Entry
+from foliot.stores.sql.interned import lanes_of
+from foliot.stores.sql.session import Answer, ClaimStart, Facts, Session
+
+# ruff: noqa: S608 - made of constants only
+
+# An id that is known belongs to a life that has begun: it changes, or it has ended, and begins no more.
+_BEGIN_LIFE = """
+    WITH new AS (INSERT INTO node_names (id) VALUES (:id) ON CONFLICT DO NOTHING RETURNING node_no)
+    INSERT INTO nodes (node_no, name, queues, kinds, version, skew, lease_until, is_buried)
+    SELECT node_no, '', '[]', NULL, '', 0, 0, false FROM new
+"""
+_CHANGE_LIFE = """
+    UPDATE nodes
+    SET name = :name, queues = :queues, kinds = :kinds, version = :version, skew = :skew, host = :host,
+    process = :process, is_draining = :draining
+    WHERE node_no = (SELECT node_no FROM node_names WHERE id = :id) AND NOT is_buried
+"""
+_OVER = "NOT is_buried AND lease_until < least(:present, :now)"
+EXPIRED = f"SELECT node_no FROM nodes WHERE {_OVER} ORDER BY node_no FOR UPDATE SKIP LOCKED"
+OVERDUE = f"SELECT count(*) FROM nodes WHERE {_OVER}"
+# In a pipeline no time limit of the server runs between two statements (see LineCursor): whoever fell silent
+# there is ended by those who would bury it. Only COPY may take its time.
+END_SILENT = """
+    SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+    WHERE datname = current_database() AND usename = current_user
+        AND application_name = current_setting('application_name')  -- of this schema
+        AND state = 'active' AND wait_event = 'ClientRead' AND query NOT LIKE 'COPY%'
+        AND query_start < clock_timestamp()
+            - 2 * current_setting('idle_in_transaction_session_timeout')::interval
+"""
+
+
+class PostgresSession(Session):
+    """`cache` is shared by all connections of a store."""
+
+    def __init__(  # noqa: PLR0913 - all that calls share
+        self,
+        connection: Connection,
+        schema: str,
+        cache: ClaimCache,
+        clock: Clock,
+        *,
+        lease: timedelta,
+        silence: timedelta,
+        test_now: Callable[[], int | None] = lambda: None,
+    ) -> None:
+        dialect = PostgresDialect(connection, schema, test_now)
+        self.connection = connection
+        self.cache = cache
+        super().__init__(dialect, (Reader(), Writer()), clock, lease, is_careful=False)
+        self._silence = silence
+        self._test_now = test_now
+
+    def forget(self) -> None:
+        super().forget()
+        self.cache.forget()
+
+    def asking(self, ask: Callable[Facts, Answer]) -> Callable[Facts, Answer]:
+        """Before it is asked, the server hears a word if it has heard none for a while.
+
+        Otherwise the server would end the transaction.
+        """
+        clock, spoken_at = self.clock, self.clock.monotonic()
+
+        def asked(*facts: Facts.args, **more: Facts.kwargs) -> Answer:
+            nonlocal spoken_at
+            if clock.monotonic() - spoken_at > self._silence.total_seconds():
+                self.connection.execute("SELECT 1")
+                spoken_at = clock.monotonic()
+            return ask(*facts, **more)
+
+        return asked
+
+    def batch(self, *, locks: bool = True) -> PostgresBatch:
+        return PostgresBatch(self, locks=locks)
+
+    def lock_jobs(self, keys: Collection[str]) -> None:
+        self.connection.execute(statement.LOCK_BY_KEY, (arrays.texts(keys),))
+
+    # -- claims ------------------------------------------------------------------------------------
+
+    def begin_claim(self, asked: Asked) -> ClaimStart:
+        values = {
+            "present": self._test_now(),
+            "claim": asked.claim_id,
+            "queues": arrays.texts(asked.room),
+            "node": asked.node,
+        }
+        row = self.connection.execute(statement.BEGIN_CLAIM, values, binary=True).fetchone()
+        if row is None:
+            raise NodeBuriedError(asked.node)
+        node_no, until, kinds, now, claim_no, xmin, before, lanes = row
+        self.interned.know_node(node_no, asked.node)
+        can_do = None if kinds is None else frozenset(json.loads(kinds))
+        return ClaimStart(node_no, until, now, claim_no, before, lanes_of(lanes or (), can_do), xmin)
+
+    def keep_claimed(self, start: ClaimStart, entries: Mapping[str, Entry]) -> None:
+        self.cache.keep_claimed(start.xmin, entries)
+
+    # -- nodes -------------------------------------------------------------------------------------
+
+    def write_node(self, node: Node) -> None:
+        self.dialect.run(_BEGIN_LIFE, id=node.id)
+        self.dialect.run(
+            _CHANGE_LIFE,
+            id=node.id,
+            name=node.name,
+            queues=json.dumps(node.queues),
+            kinds=None if node.kinds is None else json.dumps(node.kinds),
+            version=node.version,
+            skew=node.skew // timedelta(microseconds=1),
+            host=node.host,
+            process=node.process,
+            draining=node.is_draining,
+        )
+
+    def find_dead(self, now: datetime) -> Collection[int]:
+        """By the server's time and by `now`; a node that another call holds is dead the next time."""
+        found = self.dialect.run(EXPIRED, now=whole(now))
+        overdue = self.dialect.run(OVERDUE, now=whole(now)).fetchone() or (0,)
+        expired = [number for (number,) in found.fetchall()]
+        if overdue[0] > len(expired):
+            self.connection.execute(END_SILENT)
+        return expired
+
+    def forget_nodes(self, ids: Iterable[str]) -> None:
+        """Nothing is kept of them."""

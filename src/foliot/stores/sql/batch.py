@@ -1,0 +1,392 @@
+"""The batch of one call: which jobs it looked at, what was decided, and what is to be written.
+
+A job's record is read into an entry; a decision changes the entry and notes the rows; `flush` writes
+them, each kind at once. All of it is inside of one transaction. What is due is found by the batch of each
+dialect: one locks the rows that it finds, the other need not.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Collection, Iterable, Sequence
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+from foliot.errors import DamagedRecordError
+from foliot.model.attempt import Attempt, AttemptState
+from foliot.model.damage import Damage, Flaw, damage_of
+from foliot.model.decision import Decision
+from foliot.model.job import Job
+from foliot.model.json_text import clean_text
+from foliot.model.policy import Keep
+from foliot.model.state import Record, State
+from foliot.stores.retention import first_look
+from foliot.stores.sql import history_links, quick, upsert
+from foliot.stores.sql.claim_cursor import Place
+from foliot.stores.sql.codes import EPOCH, UNREADABLE, micros, whole
+from foliot.stores.sql.entry import (
+    BY_KEY,
+    BY_NUMBER,
+    LANE,
+    NEWEST,
+    OPEN_BY_KEY,
+    OPEN_BY_NUMBER,
+    STATE,
+    Entry,
+)
+from foliot.stores.sql.flaw import find_flaw
+from foliot.stores.sql.rows import (
+    ORDINAL,
+    Row,
+    attempt_key,
+    attempt_row,
+    new,
+    read_attempt,
+    read_state,
+    state_row,
+)
+
+if TYPE_CHECKING:
+    from foliot.stores.sql.session import Session
+
+ATTEMPT = """
+    SELECT 1 FROM attempts
+    WHERE scheduled_for = :at AND job_no = :job AND request = :request AND number = :number
+"""
+SET_ASIDE = "UPDATE states SET damage = :damage WHERE job_no IN :these"
+_CHANGE_JOB = "UPDATE jobs SET frame = :frame, data = :data, policy_no = :policy WHERE job_no = :job"
+_CHANGE_LANE = "UPDATE states SET lane_no = :lane, damage = NULL WHERE job_no = :job"
+
+# Of a state whose job is not there. As long as it was due it would be in the way of all behind it.
+STRAY = str(Damage("its definition is missing", Flaw.MISSING))
+MOST_STRAY_ROUNDS = 9  # the rest is for the next claim: what was set aside so far is to be committed
+
+NO_STATE = State(0, EPOCH)  # of a job that is new: any other is written
+_ENDED, _RUNNING = AttemptState.ENDED, AttemptState.RUNNING
+
+
+class WriteBatch(ABC):
+    """Reads, asks, and writes, for one call.
+
+    `kept` are entries that may be used by later calls: whatever writes to a job takes its entry out.
+    `stride`: after so many decisions it is worth writing, while more are made. `is_careful`: the last try
+    failed, perhaps by a state that does not know its newest attempt; so each start is looked up before it is
+    noted.
+    """
+
+    stride = 10_000
+
+    def __init__(self, session: Session) -> None:
+        self.dialect = session.dialect
+        self.interned = session.interned
+        self.kept = session.kept
+        self.claim_no: int | None = None
+        self.told = session.told
+        self.is_careful = False
+        self._decisions = 0
+        self._reader = session.reader
+        self._writer = session.writer
+        self._jobs: list[Row] = []
+        self._new_states: list[Row] = []
+        self._attempts: list[Row] = []
+        self._states: list[Row] = []
+        self._skips: list[Row] = []
+        self.starts: list[Row] = []  # these three are filled by `quick`
+        self.moves: list[Row] = []
+        self.ends: list[Row] = []
+
+    # -- what the dialect brings -------------------------------------------------------------------
+
+    @abstractmethod
+    def due(self, lanes: Sequence[int], now: int, count: int, after: Place) -> list[Entry]:
+        """The jobs of some lanes that have been due for longest, after a place; nobody else has them.
+
+        They are not read yet.
+        """
+
+    @abstractmethod
+    def wait_for_others(self, lanes: Sequence[int], now: int) -> bool:
+        """Whether others have something at hand that is due; if so, they were given a moment."""
+
+    @abstractmethod
+    def recalled(self, keys: set[str]) -> dict[str, Entry]:
+        """Jobs by their keys; a record that was claimed here, and not written since, is not read again."""
+
+    # -- finding -----------------------------------------------------------------------------------
+
+    def by_key(self, keys: Iterable[str]) -> dict[str, Entry]:
+        """Jobs by their keys, those that are there."""
+        wanted = dict.fromkeys(keys)
+        rows = self.dialect.among(BY_KEY, wanted.keys())
+        open_rows = self.dialect.among(OPEN_BY_KEY, wanted.keys())  # both questions travel together
+        return {entry.key: entry for entry in self._together(rows.fetchall(), open_rows.fetchall())}
+
+    def by_number(self, numbers: Collection[int]) -> dict[int, Entry]:
+        """Jobs by their numbers, those that are there."""
+        rows = self.dialect.among(BY_NUMBER, numbers)
+        open_rows = self.dialect.among(OPEN_BY_NUMBER, numbers)
+        return {entry.job_no: entry for entry in self._together(rows.fetchall(), open_rows.fetchall())}
+
+    def entries(self, rows: list[Row]) -> list[Entry]:
+        """The entries of rows, with the open attempts of their jobs."""
+        return self._together(rows, self._open_of(rows))
+
+    def _open_of(self, rows: Iterable[Row]) -> list[Row]:
+        return self.dialect.among(OPEN_BY_NUMBER, [row[0] for row in rows]).fetchall()
+
+    # -- writing -----------------------------------------------------------------------------------
+
+    def flush(self) -> None:
+        """Write what was noted."""
+        for rows, what in ((self._jobs, upsert.ADD_JOB), (self._new_states, upsert.PUT_STATE)):
+            if rows:
+                self.dialect.add(what, rows)
+                rows.clear()
+        for rows, what in (
+            (self.starts, upsert.START),
+            (self.moves, upsert.MOVE),
+            (self.ends, upsert.END),
+            (self._attempts, upsert.PUT_ATTEMPT),
+            (self._states, upsert.PUT_STATE),
+            (self._skips, upsert.PUT_SKIP),
+        ):
+            if rows:
+                self.dialect.upsert(what, rows)
+                rows.clear()
+
+    def set_aside(self, entry: Entry, damage: Damage) -> None:
+        """Take a job out of service; it is shown with its damage until it is declared anew."""
+        entry.damage = damage
+        self.kept.pop(entry.key, None)
+        self._set_aside([entry.job_no], str(damage).replace("\0", "?"))
+
+    def set_aside_unreadable(self, numbers: Collection[int]) -> None:
+        """Take jobs out of service, if they cannot be read."""
+        for entry in self.by_number(numbers).values():
+            if entry.record is None and entry.damage is not None and not entry.is_unknown_here:
+                self.set_aside(entry, entry.damage)
+
+    def _set_aside(self, numbers: Collection[int], damage: str) -> None:
+        self.dialect.among(SET_ASIDE, numbers, damage=damage)
+
+    def _change_definition(self, job_no: int, definition: Row) -> None:
+        """Write the frame, the data and the policy's number of a job."""
+        frame, data, policy = definition
+        self.dialect.run(_CHANGE_JOB, frame=frame, data=data, policy=policy, job=job_no)
+
+    def remove(self, entry: Entry) -> None:
+        """Forget a job altogether, with its history_links."""
+        self.flush()
+        for table in ("states", "jobs"):
+            self.dialect.delete(table, "job_no", [(entry.job_no,)])
+        history_links.leave(self.dialect, entry.job_no, entry.key, entry.newest)
+        self.kept.pop(entry.key, None)
+        entry.record, entry.damage = None, None
+
+    # -- reading -----------------------------------------------------------------------------------
+
+    def _unread(self, rows: Iterable[Row], open_rows: Iterable[Row]) -> list[Entry]:
+        """The entries of rows, with the open attempts of their jobs; their records are not there yet."""
+        by_job: dict[int, list[Row]] = {}
+        for row in open_rows:
+            by_job.setdefault(row[0], []).append(row)
+        return [Entry(row, by_job.get(row[0], ())) for row in rows]
+
+    def _together(self, rows: Iterable[Row], open_rows: Iterable[Row]) -> list[Entry]:
+        """The same, with their records."""
+        entries = self._unread(rows, open_rows)
+        for entry in entries:
+            self.read(entry)
+        return entries
+
+    def read(self, entry: Entry) -> None:
+        """Make the record of an entry, or know its damage."""
+        row, open_rows = entry.row, entry.open_rows
+        try:
+            entry.check_counts()
+            job = self._reader.job(row[1], row[2], row[3], self.interned.policy(row[4]))
+            state = read_state(row[STATE:])
+            attempts = self.open_attempts(entry) if open_rows else ()
+        except DamagedRecordError as error:
+            entry.damage = damage_of(error)
+        except UNREADABLE as error:
+            entry.damage = damage_of(find_flaw(row[STATE:], open_rows, error))
+        else:
+            entry.record = new(Record, (job, state, attempts))
+
+    def open_attempts(self, entry: Entry) -> tuple[Attempt, ...]:
+        """In the order they were opened."""
+        rows = sorted(entry.open_rows, key=lambda row: row[ORDINAL])
+        entry.ordinal = rows[-1][ORDINAL]
+        return tuple([read_attempt(row, entry.key, self.interned) for row in rows])
+
+    # -- deciding ----------------------------------------------------------------------------------
+
+    def decide(self, entry: Entry, decide: Callable[..., Decision], *facts: object) -> Decision | None:
+        """Ask about a record and some facts, and note the answer.
+
+        A job that cannot be read or decided about is set aside.
+        """
+        record = entry.record
+        if record is None:
+            self.set_aside(entry, entry.damage or Damage("it cannot be read"))
+            return None
+        try:
+            decision = decide(record, *facts)
+            self.note(entry, record, decision)
+        except self.dialect.trouble:
+            raise
+        except Exception as error:  # noqa: BLE001 - one bad job must not stop all good ones (rule 6)
+            self.set_aside(entry, damage_of(error))
+            return None
+        self._decisions += 1
+        if self._decisions % self.stride == 0:
+            self.flush()
+        return decision
+
+    def has_run(self, entry: Entry, attempt: Attempt) -> bool:
+        """Whether there is an attempt of that name already."""
+        return self._has_attempt(attempt_key(attempt, entry.job_no))
+
+    def _has_attempt(self, key: Row) -> bool:
+        at, job_no, request, number = key
+        found = self.dialect.run(ATTEMPT, at=at, job=job_no, request=request, number=number)
+        return found.fetchone() is not None
+
+    def note(self, entry: Entry, record: Record, decision: Decision) -> None:
+        """Take a decision over into the entry, and note the rows that it writes."""
+        state, attempts, skips, _, is_removed, kept = decision
+        if is_removed:
+            self.remove(entry)
+            return
+        if self.is_careful and attempts:
+            self._refuse_what_has_started(entry, record, attempts)
+        if kept is None and not skips and len(attempts) == 1:
+            note = quick.note_end if record.attempts else quick.note_start
+            if note(self, entry, record, attempts, state):
+                return
+        job, before, open_ones = record
+        if kept is not None:
+            self.define(entry, job := kept)
+        self.kept.pop(entry.key, None)
+        # All rows are made before one is noted: a decision that cannot be written leaves none behind.
+        opened = entry.opened
+        rows: list[Row] = []
+        newest = entry.newest
+        relinked: tuple[int | None] | None = None
+        if attempts:
+            open_ones, rows, relinked = self._attempt_rows(entry, record, attempts)
+        skip_rows = [
+            (entry.job_no, micros(skip.first), micros(skip.last), clean_text(skip.reason)) for skip in skips
+        ]
+        entry.skipped += len(skips)
+        entry.age(job.policy.keep, attempts, skips)
+        if state is not before or entry.opened != opened:
+            self._states.append(self._state_row(entry, state, job.policy.keep))
+        if relinked is not None and newest is not None:
+            history_links.relink(self.dialect, entry.job_no, newest, *relinked)
+        self._attempts += rows
+        self._skips += skip_rows
+        entry.record = Record(job, state, open_ones)
+
+    def _state_row(self, entry: Entry, state: State, keep: Keep) -> Row:
+        counts = entry.newest, entry.opened, entry.skipped, entry.look_at
+        return (*state_row(state), *counts, entry.job_no, entry.row[LANE], first_look(keep))
+
+    def _refuse_what_has_started(self, entry: Entry, record: Record, attempts: tuple[Attempt, ...]) -> None:
+        """An occurrence that has run is not run again because its state has forgotten it."""
+        known = {_name(attempt) for attempt in record.attempts}
+        for attempt in attempts:
+            key = attempt_key(attempt, entry.job_no)
+            is_unknown = entry.newest is None or key[0] > entry.newest
+            is_new = attempt.state is _RUNNING and _name(attempt) not in known
+            if is_unknown and is_new and self._has_attempt(key):
+                reason = f"there is an attempt at {attempt.run_key} of which it does not know"
+                raise DamagedRecordError("newest_at", entry.newest, reason)
+
+    def _attempt_rows(
+        self, entry: Entry, record: Record, attempts: tuple[Attempt, ...]
+    ) -> tuple[tuple[Attempt, ...], list[Row], tuple[int | None] | None]:
+        """The attempts that are open after a decision, and the rows of those that it opens or changes.
+
+        And what the newest instant of before is to be linked to, if that changes.
+        """
+        newest = entry.newest
+        current = {_name(attempt): attempt for attempt in record.attempts}
+        links = self._links(entry, [a for a in attempts if _name(a) not in current])
+        relinked = (links.pop(newest),) if newest is not None and newest in links else None
+        rows, token, started = [], record.state.token, 0
+        for attempt in attempts:
+            name, key, claim_no = _name(attempt), attempt_key(attempt, entry.job_no), None
+            if self.claim_no is not None and attempt.state is _RUNNING and attempt.token > token:
+                claim_no, started = self.claim_no + attempt.token - token - 1, started + 1
+            # Of one that is there, order, link and number stay as they are.
+            place: tuple[int, int | None, int] = (0, None, 0)
+            if name not in current:
+                entry.ordinal += 1
+                entry.opened += 1
+                place = entry.ordinal, links.pop(key[0], None), entry.opened
+            rows.append((*key, *place, claim_no, *attempt_row(attempt, self.interned)))
+            current[name] = attempt
+        if self.claim_no is not None:
+            self.claim_no += started
+        return tuple([a for a in current.values() if a.state is not _ENDED]), rows, relinked
+
+    def _links(self, entry: Entry, new: list[Attempt]) -> dict[int, int | None]:
+        """What attempts are to carry, so that they are found again: see `history_links`."""
+        links: dict[int, int | None] = {}
+        past: set[int] = set()
+        for at in (whole(attempt.scheduled_for) for attempt in new):
+            if entry.newest is None or at > entry.newest:
+                links[at], entry.newest = entry.newest, at
+            elif at != entry.newest and at not in links:
+                past.add(at)
+        if past and entry.newest is not None:
+            self.flush()  # they may be of a job that was decided about before, in the same call
+            is_new = entry.newest in links
+            links |= history_links.links_of_the_past(
+                self.dialect, entry.job_no, entry.newest, past, links.get(entry.newest), is_new=is_new
+            )
+        return links
+
+    # -- definitions -------------------------------------------------------------------------------
+
+    def add(self, job: Job, job_no: int, decision: Decision) -> Entry:
+        """A job that is new."""
+        frame, data, policy = self._writer.texts(job)
+        definition = (job_no, job.key, frame, data, self.interned.policy_number(policy))
+        lane = self.interned.lane_number(job.queue, job.action.kind)
+        entry = Entry((*definition, lane, None, 0, 0, None, None), ())
+        self._jobs.append(definition)
+        noted = len(self._states)
+        self.note(entry, Record(job, NO_STATE), decision)
+        self._new_states += self._states[noted:]
+        del self._states[noted:]
+        return entry
+
+    def redefine(self, entry: Entry, job: Job, record: Record, decision: Decision) -> None:
+        """A job that is there already is declared, and its damage is over."""
+        if decision.job is None:
+            self.define(entry, job)
+        self.note(entry, record._replace(job=job), decision)
+
+    def define(self, entry: Entry, job: Job) -> None:
+        """Write the definition of a job if it differs from what is there, or was damaged."""
+        frame, data, policy = self._writer.texts(job)
+        definition = (frame, data, self.interned.policy_number(policy))
+        lane = self.interned.lane_number(job.queue, job.action.kind)
+        if definition != entry.row[2:5]:
+            self.flush()  # it may have been added in the same breath
+            self._change_definition(entry.job_no, definition)
+        if definition[2] != entry.row[4] or entry.damage is not None:  # perhaps it keeps less than before
+            self.dialect.set_column("states", "trim_at", "job_no", [(0, entry.job_no)])
+        if lane != entry.row[LANE] or entry.damage is not None:
+            self.flush()
+            self.dialect.run(_CHANGE_LANE, lane=lane, job=entry.job_no)
+        entry.row = (*entry.row[:2], *definition, lane, *entry.row[NEWEST:])
+        entry.damage = None
+
+
+def _name(attempt: Attempt) -> tuple[datetime, str | None, int]:
+    """What names an attempt within its job."""
+    return attempt.scheduled_for, attempt.request, attempt.number

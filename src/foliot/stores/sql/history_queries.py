@@ -1,0 +1,115 @@
+"""Questions about the history of jobs, found by its links: see `history_links`.
+
+Links lead down in time, but for a few that lead up again. So a history is some *parts* that lead down; their
+heads are known (`attempts_rise`), and the newest runs are found by reading all parts side by side.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator
+from heapq import merge
+from itertools import groupby
+
+from foliot.stores.sql.dialect import Dialect
+from foliot.stores.sql.entry import Entry
+from foliot.stores.sql.rows import ATTEMPT_COLUMNS, Row
+
+# ruff: noqa: S608 - made of constants only
+
+# So many instants are looked through for the success that ended last; if there is none, the next behind them
+# counts. What was opened last comes first: only one that ran beside so many others is overlooked.
+NEAR = 32
+# No further: of a job that has failed so often since, nobody knows. A list of jobs must not wait for it.
+FAR = 20_000
+_MOST_AT_FIRST, _MOST_AT_ONCE = 1000, 10_000  # instants of a part
+_NUMBER = "a.finished_at <= 9223372036854775807"  # what is damaged is beyond all numbers
+
+_COLUMNS = f"{', '.join(f'a.{name}' for name in ATTEMPT_COLUMNS.split(', '))}, a.previous_at"
+# Each part, from its head on, as far as it leads down, and no further than is asked for.
+_PARTS = f"""
+    parts (head, at, depth) AS (
+        SELECT h.at, h.at, 1 FROM heads AS h
+        UNION
+        SELECT p.head, a.previous_at, p.depth + 1 FROM parts AS p CROSS JOIN attempts AS a
+        WHERE a.scheduled_for = p.at AND a.job_no = :job AND a.previous_at < p.at AND p.depth < :most
+    )
+    SELECT p.head, {_COLUMNS} FROM parts AS p CROSS JOIN attempts AS a
+    WHERE a.scheduled_for = p.at AND a.job_no = :job
+"""
+ALL_PARTS = f"""
+    WITH RECURSIVE heads (at) AS (
+        SELECT newest_at FROM states WHERE job_no = :job AND newest_at IS NOT NULL
+        UNION ALL
+        SELECT previous_at FROM attempts INDEXED BY attempts_rise
+        WHERE job_no = :job AND previous_at > scheduled_for
+    ), {_PARTS}
+"""
+ONE_PART = f"WITH RECURSIVE heads (at) AS (SELECT CAST(:head AS bigint)), {_PARTS}"
+SUCCESS_NEAR = f"""
+    WITH RECURSIVE instants (job_no, at, depth) AS (
+        SELECT s.job_no, s.newest_at, 1 FROM states AS s WHERE s.job_no IN :these AND s.newest_at IS NOT NULL
+        UNION
+        SELECT i.job_no, a.previous_at, i.depth + 1 FROM instants AS i CROSS JOIN attempts AS a
+        WHERE a.scheduled_for = i.at AND a.job_no = i.job_no AND a.previous_at IS NOT NULL AND i.depth < :most
+    )
+    SELECT i.job_no, max(i.depth), max(CASE WHEN a.outcome = 1 AND {_NUMBER} THEN a.finished_at END)
+    FROM instants AS i CROSS JOIN attempts AS a WHERE a.scheduled_for = i.at AND a.job_no = i.job_no
+    GROUP BY i.job_no
+"""
+SUCCESS_FAR = f"""
+    WITH RECURSIVE instants (at) AS (
+        SELECT CAST(:newest AS bigint)
+        UNION
+        SELECT a.previous_at FROM instants AS i CROSS JOIN attempts AS a
+        WHERE a.scheduled_for = i.at AND a.job_no = :job AND a.previous_at IS NOT NULL
+    )
+    SELECT a.finished_at FROM (SELECT at FROM instants LIMIT :most) AS i CROSS JOIN attempts AS a
+    WHERE a.scheduled_for = i.at AND a.job_no = :job AND a.outcome = 1 AND {_NUMBER} LIMIT 1
+"""
+
+
+def newest_first(dialect: Dialect, job_no: int, most: int) -> Iterator[Row]:
+    """The rows of a job by their instants, the newest first; so many are fetched at first, and then more."""
+    most = min(most, _MOST_AT_FIRST)
+    parts: dict[int, list[Row]] = {}
+    for head, *row in dialect.run(ALL_PARTS, job=job_no, most=most).fetchall():
+        parts.setdefault(head, []).append(tuple(row))
+    rest = (_part(dialect, job_no, rows, most) for rows in parts.values())
+    # Of two parts one may lead into the other: a link to an instant that was forgotten, and came again.
+    for _, rows in groupby(merge(*rest, key=_instant, reverse=True), key=_instant):
+        yield from dict.fromkeys(rows)
+
+
+def _part(dialect: Dialect, job_no: int, rows: list[Row], most: int) -> Iterator[Row]:
+    while rows:
+        rows.sort(key=_instant, reverse=True)
+        yield from rows
+        last = _instant(rows[-1])
+        link = max((row[-1] for row in rows if row[4] == last and row[-1] is not None), default=last)
+        if link >= last:  # it leads up, or nowhere: the part ends
+            return
+        most = min(2 * most, _MOST_AT_ONCE)
+        found = dialect.run(ONE_PART, job=job_no, head=link, most=most).fetchall()
+        rows = [tuple(row) for _, *row in found]
+
+
+def _instant(row: Row) -> int:
+    at: int = row[4]
+    return at
+
+
+def last_successes(dialect: Dialect, entries: Collection[Entry]) -> Iterable[int | None]:
+    """When each of some jobs last succeeded, as far as their histories go back."""
+    newest = {entry.job_no: entry.newest for entry in entries if entry.newest is not None}
+    found: dict[int, int | None] = {}
+    asked = {}
+    for job_no, depth, at in dialect.among(SUCCESS_NEAR, newest.keys(), most=NEAR).fetchall():
+        found[job_no] = at
+        if at is None and depth >= NEAR:
+            asked[job_no] = dialect.run(SUCCESS_FAR, job=job_no, newest=newest[job_no], most=FAR)
+    found |= {job_no: _first(answer.fetchone()) for job_no, answer in asked.items()}
+    return [found.get(entry.job_no) for entry in entries]
+
+
+def _first(row: Row | None) -> int | None:
+    return None if row is None else row[0]

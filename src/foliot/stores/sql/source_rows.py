@@ -1,0 +1,69 @@
+"""Where jobs come from: the revision of each source, when it was reached, and how the source fares."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from foliot.model.json_text import clean_text
+from foliot.model.view import SourceView
+from foliot.stores.sql.codes import UNREADABLE, instant
+from foliot.stores.sql.session import Session
+
+
+def revision(session: Session, source: str) -> str | None:
+    """The revision that a source was last reconciled to."""
+    asked = session.dialect.run("SELECT revision FROM sources WHERE source = :source", source=source)
+    row = asked.fetchone()
+    return None if row is None else row[0]
+
+
+def revision_alone(session: Session, source: str) -> str | None:
+    """The same; no other call reconciles that source until this transaction has ended."""
+    dialect, tables = session.dialect, session.dialect.sources
+    while True:
+        for sql in tables.make:
+            dialect.run(sql, source=source)
+        row = dialect.run(tables.find, source=source).fetchone()
+        if row is not None:
+            found: str | None = row[0]
+            return found
+        if not tables.make:  # otherwise it was forgotten between the two statements
+            return None
+
+
+def note_revision(session: Session, source: str, revision: str) -> None:
+    """The store agrees with a source at a revision, since now."""
+    for sql in session.dialect.sources.note_revision:
+        session.dialect.run(sql, source=source, revision=revision)
+
+
+def write_source_status(session: Session, source: str, status: str) -> None:
+    """Keep how a source fares."""
+    session.dialect.run(session.dialect.sources.note_status, source=source, status=clean_text(status))
+
+
+def forget_source(session: Session, source: str, revision: str | None) -> bool:
+    """Forget a source, if it is at that revision still."""
+    row = session.dialect.run(session.dialect.sources.find, source=source).fetchone()
+    if row is None or row[0] != revision:
+        return False
+    for sql in session.dialect.sources.forget:
+        session.dialect.run(sql, source=source)
+    return True
+
+
+def sources(session: Session) -> tuple[SourceView, ...]:
+    """What is known of each source."""
+    rows = session.dialect.run(session.dialect.sources.show).fetchall()
+    return tuple(
+        SourceView(source, revision, count, _reconciled_at(at), status)
+        for source, revision, at, status, count in rows
+    )
+
+
+def _reconciled_at(at: int | None) -> datetime | None:
+    """When a source was reconciled; none, if that cannot be read: the next time writes it anew."""
+    try:
+        return instant(at)
+    except UNREADABLE:
+        return None

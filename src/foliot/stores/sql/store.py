@@ -1,0 +1,169 @@
+"""The store on a SQL database: every verb once, each handed to the lane that does it.
+
+    verb ──▶ lane ──▶ a worker: a thread with a connection ──▶ session ──▶ dialect ──▶ database
+
+A *lane* says what a call must not wait behind. Which worker serves a lane is the dialect's matter: SQLite has
+one writer and two readers, PostgreSQL has a connection for each lane. Most verbs are one function that works
+in one transaction, and a line here; the contract of each is told by the protocols.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Collection, Coroutine, Iterable, Mapping, Sequence
+from contextlib import suppress
+from datetime import datetime
+from enum import Enum, auto
+from typing import Any, Concatenate, Generic, ParamSpec, Self, TypeVar
+
+from foliot.errors import StoreUnavailableError
+from foliot.model.decision import Event
+from foliot.model.view import Overview
+from foliot.protocols import (
+    Changes,
+    Claimed,
+    DecideDeclared,
+    DecideDue,
+    DecideRemoved,
+    JobQuery,
+    JobView,
+)
+from foliot.stores.sql import declare, node_rows, prune, queries, runs, source_rows
+from foliot.stores.sql.answer import Woken
+from foliot.stores.sql.claim import Asked
+from foliot.stores.sql.session import Session
+
+Answer = TypeVar("Answer")
+Facts = ParamSpec("Facts")
+SomeSession = TypeVar("SomeSession", bound=Session)
+
+
+class Lane(Enum):
+    """What a call is part of. Calls of one lane go one after the other.
+
+    PULSE: heartbeats. GLANCE: what the engine asks before it waits. READER: long lists and other questions.
+    """
+
+    CLAIMS = auto()
+    ENDS = auto()
+    PULSE = auto()
+    GLANCE = auto()
+    PEOPLE = auto()
+    UPKEEP = auto()
+    READER = auto()
+
+
+def verb(
+    lane: Lane, work: Callable[Concatenate[SomeSession, Facts], Answer]
+) -> Callable[Concatenate[Any, Facts], Coroutine[Any, Any, Answer]]:
+    """A verb that is one function, of the same name, in one transaction."""
+
+    async def asked(store: SqlStore[SomeSession], /, *facts: Facts.args, **more: Facts.kwargs) -> Answer:
+        return await store._call(lane, work.__name__, lambda session: work(session, *facts, **more))  # noqa: SLF001 - it is a method
+
+    return asked
+
+
+class SqlStore(ABC, Generic[SomeSession]):
+    """The verbs. A dialect's store opens and closes, and carries out calls."""
+
+    @abstractmethod
+    async def _call(
+        self, lane: Lane, verb: str, work: Callable[[SomeSession], Answer], changes: int | None = None
+    ) -> Answer:
+        """Have something done in one transaction. `changes`: of so many jobs, by a source."""
+
+    @abstractmethod
+    async def open(self) -> None:
+        """Create or migrate the database; StoreError if it is not ours, or too new."""
+
+    @abstractmethod
+    async def close(self) -> None:
+        """Do what was asked for, and let go of the database."""
+
+    async def __aenter__(self) -> Self:
+        await self.open()
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.close()
+
+    join = verb(Lane.PULSE, node_rows.join)
+    renew = verb(Lane.PULSE, node_rows.renew)
+    leave = verb(Lane.PULSE, node_rows.leave)
+    held = verb(Lane.GLANCE, node_rows.held)
+    nodes = verb(Lane.READER, node_rows.nodes)
+
+    _claim = verb(Lane.CLAIMS, runs.claim)
+    finish = verb(Lane.ENDS, runs.finish)
+    recover = verb(Lane.ENDS, runs.recover)
+    write_outputs = verb(Lane.ENDS, queries.write_outputs)
+    prune = verb(Lane.UPKEEP, prune.prune)
+
+    update = verb(Lane.PEOPLE, declare.update)
+    revision = verb(Lane.GLANCE, source_rows.revision)
+    sources = verb(Lane.READER, source_rows.sources)
+    write_source_status = verb(Lane.PEOPLE, source_rows.write_source_status)
+    forget_source = verb(Lane.PEOPLE, source_rows.forget_source)
+
+    runs = verb(Lane.READER, queries.runs)
+    skips = verb(Lane.READER, queries.skips)
+    output = verb(Lane.READER, queries.output)
+
+    async def claim(
+        self, node: str, now: datetime, room: Mapping[str, int], decide: DecideDue, claim_id: str
+    ) -> Claimed:
+        return await self._claim(Asked(node, now, room, decide, claim_id))
+
+    async def reconcile(  # noqa: PLR0913 - see the protocol
+        self,
+        source: str,
+        base: str | None,
+        revision: str,
+        changes: Changes,
+        *,
+        declared: DecideDeclared,
+        removed: DecideRemoved,
+    ) -> tuple[Event, ...]:
+        def work(session: SomeSession) -> tuple[Event, ...]:
+            step = declare.Step(source, base, revision)
+            return declare.reconcile(session, step, changes, declared, removed)
+
+        return await self._call(Lane.UPKEEP, "reconcile", work, len(changes.declared) + len(changes.removed))
+
+    async def next_wake(self, queues: Iterable[str], kinds: Collection[str] | None = None) -> datetime | None:
+        asked = set(queues)
+        while True:
+            woken = await self._call(Lane.GLANCE, "next_wake", lambda s: self._next_wake(s, asked, kinds))
+            if not woken.damaged:
+                return woken.at
+            await self._set_aside(woken.damaged)
+
+    def _next_wake(
+        self, session: SomeSession, queues: Collection[str], kinds: Collection[str] | None
+    ) -> Woken:
+        return queries.next_wake(session, queues, kinds)
+
+    async def backlog(
+        self, queues: Iterable[str], now: datetime, kinds: Collection[str] | None = None
+    ) -> int:
+        asked = set(queues)
+        return await self._call(Lane.READER, "backlog", lambda s: queries.backlog(s, asked, now, kinds))
+
+    async def jobs(self, query: JobQuery) -> tuple[JobView, ...]:
+        shown = await self._call(Lane.READER, "jobs", lambda s: queries.jobs(s, query))
+        if shown.damaged:
+            with suppress(StoreUnavailableError):  # what was asked for has been read
+                await self._set_aside(shown.damaged)
+        return shown.views
+
+    async def overview(self) -> Overview:
+        while True:
+            overview, damaged = await self._call(Lane.READER, "overview", queries.overview)
+            if not damaged:
+                return overview
+            await self._set_aside(damaged)
+
+    async def _set_aside(self, numbers: Sequence[int]) -> None:
+        """Jobs that a question could not read are set aside, if they still cannot be read."""
+        await self._call(Lane.PEOPLE, "set_aside", lambda s: s.batch().set_aside_unreadable(numbers))

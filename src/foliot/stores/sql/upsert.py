@@ -1,0 +1,95 @@
+"""What is inserted or changed, in which columns. Each dialect makes its statements of these."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from foliot.model.attempt import AttemptState, Outcome, Trigger
+from foliot.stores.sql.codes import OUTCOME_CODES, STATE_CODES, TRIGGER_CODES
+from foliot.stores.sql.rows import STATE_COLUMNS
+
+_CHANGING = (
+    "trigger, state, covers_from, wake_at, node_no, token, claimed_at, deadline_at, started_at, finished_at, "
+    "outcome, error, reason, retries, losses, exit_code"
+)
+_MOVED = (
+    "token, wake_at, served_until, next_at, fired_count, last_attempt_at, last_run, "
+    "newest_at, opened, look_at"
+)  # fmt: skip
+_COUNTS = "newest_at, opened, skipped, look_at"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Upsert:
+    """Rows to be inserted or, where the key is there, to be changed.
+
+    `constants` are values that are the same for all rows. `key` is which of the columns name a row, if
+    several of the same row may come at once.
+    """
+
+    table: str
+    columns: str
+    on_conflict: str = ""
+    constants: str = ""
+    key: slice | None = None
+
+
+def _excluded(columns: str) -> str:
+    return ", ".join(f"{name} = excluded.{name}" for name in columns.split(", "))
+
+
+PUT_ATTEMPT = Upsert(
+    "attempts",
+    f"scheduled_for, job_no, request, number, ordinal, previous_at, seq, claim_no, {_CHANGING}",
+    f"""(scheduled_for, job_no, request, number) DO UPDATE SET
+        claim_no = coalesce(excluded.claim_no, attempts.claim_no), {_excluded(_CHANGING)}""",
+    key=slice(4),
+)
+PUT_STATE = Upsert(
+    "states",
+    f"{STATE_COLUMNS}, {_COUNTS}, job_no, lane_no, trim_at",
+    f"(job_no) DO UPDATE SET {_excluded(STATE_COLUMNS)}, {_excluded(_COUNTS)}",
+    key=slice(16, 17),
+)
+PUT_SKIP = Upsert(
+    "skips",
+    "job_no, first_at, last_at, reason",
+    "(job_no, first_at, last_at) DO UPDATE SET reason = excluded.reason",
+    key=slice(3),
+)
+ADD_JOB = Upsert("jobs", "job_no, key, frame, data, policy_no")
+
+# The usual: an occurrence starts, its job moves on, its attempt succeeds. See `quick`.
+START = Upsert(
+    "attempts",
+    "scheduled_for, job_no, previous_at, seq, claim_no, node_no, token, claimed_at, deadline_at, reason",
+    constants=f"request = '', number = 1, ordinal = 0, trigger = {TRIGGER_CODES[Trigger.SCHEDULE]}, "
+    f"state = {STATE_CODES[AttemptState.RUNNING]}, retries = 0, losses = 0",
+)
+MOVE = Upsert(
+    "states",
+    f"job_no, {_MOVED}",
+    f"(job_no) DO UPDATE SET {_excluded(_MOVED)}",
+    constants="lane_no = 0, created_at = 0, failures_in_row = 0",  # never used: the row is there
+    key=slice(1),
+)
+END = Upsert(
+    "attempts",
+    "scheduled_for, job_no, request, number, started_at, finished_at",
+    f"""(scheduled_for, job_no, request, number) DO UPDATE SET
+        state = {STATE_CODES[AttemptState.ENDED]}, outcome = {OUTCOME_CODES[Outcome.SUCCEEDED]},
+        started_at = excluded.started_at, finished_at = excluded.finished_at""",
+    # As above: the row is there.
+    constants="ordinal = 0, trigger = 0, state = 0, token = 0, reason = '', retries = 0, losses = 0",
+    key=slice(4),
+)
+
+# What many rows share. An output is replaced: an attempt that runs writes more and more.
+ADD_LANE = Upsert("lanes", "queue, kind", "DO NOTHING")
+ADD_NODE_NAME = Upsert("node_names", "id", "DO NOTHING")
+PUT_OUTPUT = Upsert(
+    "outputs",
+    "run_key, number, job, text, dropped",
+    f"(run_key, number) DO UPDATE SET {_excluded('job, text, dropped')}",
+    key=slice(2),
+)
