@@ -260,8 +260,12 @@ def bury_the_living(_: pytest.MonkeyPatch) -> MakeStore:
     return lambda clock: Impatient(clock, lease=LEASE)
 
 
-def bury_by_the_stores_clock_alone(_: pytest.MonkeyPatch) -> MakeStore:
-    """A lease that the store's clock has jumped over is over, though its node has missed no heartbeat."""
+def bury_by_the_stores_clock_alone(monkeypatch: pytest.MonkeyPatch) -> MakeStore:
+    """A lease that the store's clock has jumped over is over, though its node has missed no heartbeat.
+
+    A node that waits until others had time to renew hides it: it does not wait here.
+    """
+    monkeypatch.setattr(StoreClock, "is_steady", lambda *_: True)
 
     class Credulous(MemoryStore):
         async def recover(self, limit: int, now: datetime, decide: DecideLost) -> Recovered:
