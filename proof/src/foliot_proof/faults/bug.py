@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -57,7 +58,9 @@ def ignore_the_fence() -> None:
 
     _break(runs, "part_held", part_held)
     _break(engine, "plan_ended", end_any)
-    _break(node_rows, "HOLD", node_rows.HOLD.replace("AND NOT n.is_buried", ""))
+    for name in ("LIVING", "HOLD", "_RENEW"):
+        _break(node_rows, name, re.sub(r"AND NOT (n\.)?is_buried", "", getattr(node_rows, name)))
+    _break(node_rows, "_FORGOTTEN", f"{node_rows._FORGOTTEN} AND 1 = 0")  # noqa: SLF001 - a bug breaks in
 
 
 def drop_the_lost() -> None:
