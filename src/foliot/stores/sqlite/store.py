@@ -29,7 +29,7 @@ from foliot.stores.sqlite.session import SqliteSession
 from foliot.stores.sqlite.worker import CallersError, Worker, Writer
 
 _LONGEST_BUSY = timedelta(seconds=5)
-_OLDEST = (3, 24, 0)  # the first that can insert or update in one statement
+_OLDEST = (3, 33, 0)  # the first that can update many rows from others in one statement
 _MOST_CANCELS = 1000  # of more, the next heartbeat tells
 # A request is compared, and never shown: its bytes will do. Of very many, those of the newest nodes.
 CANCELS = """
@@ -82,7 +82,7 @@ class SqliteStore(SqlStore[SqliteSession]):
         if str(path) in ("", ":memory:") or sqlite3.sqlite_version_info < _OLDEST:
             raise StoreError(
                 f"SQLite {sqlite3.sqlite_version} cannot keep a store in {str(path)!r}",
-                hint="use MemoryStore for a store in memory; a file needs SQLite 3.24 or newer",
+                hint="use MemoryStore for a store in memory; a file needs SQLite 3.33 or newer",
             )
         self._path = Path(path).absolute()
         self._clock = clock
