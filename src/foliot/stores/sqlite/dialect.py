@@ -20,9 +20,9 @@ from foliot.stores.sqlite.insert import insert_of
 
 _LOCKS = re.compile(r"\bFOR (NO KEY UPDATE|UPDATE|KEY SHARE)( OF \w+)?( SKIP LOCKED)?")
 _MANY = re.compile(r":(these|texts)\b")
+_VALUE = re.compile(r":([a-z]+)\b")
 _SIZES = (1, 8, 64, 400)  # of the lists that statements are compiled for
 _PORTIONS = (500, 100, 20, 5, 1)  # rows of one statement
-_NAMES = [f"p{number}" for number in range(_SIZES[-1])]
 
 
 class _Rows(list[Row]):
@@ -109,7 +109,9 @@ class SqliteDialect:
             chunk = wanted[start : start + _SIZES[-1]]
             size = next(size for size in _SIZES if size >= len(chunk))
             chunk += chunk[-1:] * (size - len(chunk))  # one value again and again changes nothing
-            found += self.run(_for_many(sql, size), **values, **dict(zip(_NAMES, chunk, strict=False)))
+            text, before, after = _for_many(sql, size)
+            bound = [*(values[name] for name in before), *chunk, *(values[name] for name in after)]
+            found += self._connection.execute(text, bound)
         return found
 
     def run_rows(self, sql: str, columns: str, rows: Sequence[Row], **values: int | None) -> list[Row]:
@@ -163,8 +165,14 @@ def _translated(sql: str) -> str:
 
 
 @lru_cache
-def _for_many(sql: str, count: int) -> str:
-    return _MANY.sub(f"({', '.join(f':{name}' for name in _NAMES[:count])})", sql)
+def _for_many(sql: str, count: int) -> tuple[str, list[str], list[str]]:
+    """The statement with places for so many values, and the names of the values before and after those.
+
+    By places, not by names: to find a name SQLite looks through all of them.
+    """
+    before, _, after = _MANY.split(_translated(sql))
+    text = f"{before}({', '.join('?' * count)}){after}"
+    return _VALUE.sub("?", text), _VALUE.findall(before), _VALUE.findall(after)
 
 
 @lru_cache
