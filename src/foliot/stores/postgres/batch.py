@@ -91,25 +91,6 @@ class PostgresBatch(WriteBatch):
             self._connection.execute(statement.LOCK_BY_NUMBER, (arrays.numbers(numbers),))
         return super().by_number(numbers)
 
-    def recalled(self, keys: set[str]) -> dict[str, Entry]:
-        claimed = self._cache.take_claimed(keys)
-        if claimed and len(claimed) == len(keys) and self._are_unchanged(claimed.values()):
-            return {key: entry for key, (_, entry) in claimed.items()}
-        return self.by_key(keys)
-
-    def _are_unchanged(self, claimed: Collection[tuple[str, Entry]]) -> bool:
-        """Lock jobs, and see whether their rows bear the marks of their claims, and no others.
-
-        Nobody but its claim can mark an attempt so: if as many are open as there were, they are the same.
-        """
-        marks = sorted((entry.job_no, xmin) for xmin, entry in claimed)  # the order that all lock in
-        numbers, marked = zip(*marks, strict=True)
-        values = arrays.numbers(numbers), arrays.texts(marked)
-        states = self._connection.execute(statement.LOCK_MARKED, values, binary=True)
-        attempts = self._connection.execute(statement.OPEN_MARKED, values, binary=True)
-        opened = sum(len(entry.record.attempts) for _, entry in claimed if entry.record is not None)
-        return states.fetchone() == (len(claimed),) and attempts.fetchone() == (opened, opened)
-
     def _change_definition(self, job_no: int, definition: Row) -> None:
         super()._change_definition(job_no, definition)
-        self._connection.execute(statement.COUNT_DEFINITION, (job_no,))  # see `claim_cache`
+        self._connection.execute(statement.COUNT_DEFINITION, (job_no,))  # see `definition_cache`

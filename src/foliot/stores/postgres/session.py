@@ -9,7 +9,7 @@ too long, or by whoever would bury it; until then its row is skipped, and it is 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable
 from datetime import datetime, timedelta
 
 from foliot.errors import NodeBuriedError
@@ -17,13 +17,12 @@ from foliot.model.state import Node
 from foliot.protocols import Clock
 from foliot.stores.postgres import arrays, statement
 from foliot.stores.postgres.batch import PostgresBatch
-from foliot.stores.postgres.claim_cache import ClaimCache
 from foliot.stores.postgres.connection import Connection
+from foliot.stores.postgres.definition_cache import DefinitionCache
 from foliot.stores.postgres.dialect import PostgresDialect
 from foliot.stores.sql.claim import Asked
 from foliot.stores.sql.codes import whole
 from foliot.stores.sql.definition import Reader, Writer
-from foliot.stores.sql.entry import Entry
 from foliot.stores.sql.interned import lanes_of
 from foliot.stores.sql.session import Answer, ClaimStart, Facts, Session
 
@@ -63,7 +62,7 @@ class PostgresSession(Session):
         self,
         connection: Connection,
         schema: str,
-        cache: ClaimCache,
+        cache: DefinitionCache,
         clock: Clock,
         *,
         lease: timedelta,
@@ -115,13 +114,10 @@ class PostgresSession(Session):
         row = self.connection.execute(statement.BEGIN_CLAIM, values, binary=True).fetchone()
         if row is None:
             raise NodeBuriedError(asked.node)
-        node_no, until, kinds, now, claim_no, xmin, before, lanes = row
+        node_no, until, kinds, now, claim_no, before, lanes = row
         self.interned.know_node(node_no, asked.node)
         can_do = None if kinds is None else frozenset(json.loads(kinds))
-        return ClaimStart(node_no, until, now, claim_no, before, lanes_of(lanes or (), can_do), xmin)
-
-    def keep_claimed(self, start: ClaimStart, entries: Mapping[str, Entry]) -> None:
-        self.cache.keep_claimed(start.xmin, entries)
+        return ClaimStart(node_no, until, now, claim_no, before, lanes_of(lanes or (), can_do))
 
     # -- nodes -------------------------------------------------------------------------------------
 

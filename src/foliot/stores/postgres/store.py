@@ -11,8 +11,8 @@ from foliot.errors import StoreError
 from foliot.model.decision import Event
 from foliot.protocols import Changes, Clock, DecideDeclared, DecideRemoved, Traits
 from foliot.stores.postgres.address import read_address
-from foliot.stores.postgres.claim_cache import ClaimCache
 from foliot.stores.postgres.connection import READ, WRITE, Connection, connect
+from foliot.stores.postgres.definition_cache import DefinitionCache
 from foliot.stores.postgres.migration import migrate
 from foliot.stores.postgres.notice import Listener
 from foliot.stores.postgres.session import PostgresSession
@@ -52,7 +52,7 @@ class PostgresStore(SqlStore[PostgresSession]):
         self._time = time
         self._failpoint = failpoint
         self._deadline = min(_LONGEST_WAIT, lease / 4)
-        self._cache = ClaimCache()
+        self._cache = DefinitionCache()
         # What must not wait for each other has a connection of its own. A claim and a report go side by
         # side, and neither they nor a heartbeat nor a command stand behind a large revision or a long list.
         self._workers = {

@@ -21,7 +21,7 @@ from foliot.model.json_text import clean_text
 from foliot.model.policy import Keep
 from foliot.model.state import Record, State
 from foliot.stores.retention import first_look
-from foliot.stores.sql import history_links, quick, upsert
+from foliot.stores.sql import history_links, upsert
 from foliot.stores.sql.claim_cursor import Place
 from foliot.stores.sql.codes import EPOCH, UNREADABLE, micros, whole
 from foliot.stores.sql.entry import (
@@ -68,7 +68,6 @@ _ENDED, _RUNNING = AttemptState.ENDED, AttemptState.RUNNING
 class WriteBatch(ABC):
     """Reads, asks, and writes, for one call.
 
-    `kept` are entries that may be used by later calls: whatever writes to a job takes its entry out.
     `stride`: after so many decisions it is worth writing, while more are made. `is_careful`: the last try
     failed, perhaps by a state that does not know its newest attempt; so each start is looked up before it is
     noted.
@@ -79,7 +78,6 @@ class WriteBatch(ABC):
     def __init__(self, session: Session) -> None:
         self.dialect = session.dialect
         self.interned = session.interned
-        self.kept = session.kept
         self.claim_no: int | None = None
         self.told = session.told
         self.is_careful = False
@@ -91,9 +89,6 @@ class WriteBatch(ABC):
         self._attempts: list[Row] = []
         self._states: list[Row] = []
         self._skips: list[Row] = []
-        self.starts: list[Row] = []  # these three are filled by `quick`
-        self.moves: list[Row] = []
-        self.ends: list[Row] = []
 
     # -- what the dialect brings -------------------------------------------------------------------
 
@@ -107,10 +102,6 @@ class WriteBatch(ABC):
     @abstractmethod
     def wait_for_others(self, lanes: Sequence[int], now: int) -> bool:
         """Whether others have something at hand that is due; if so, they were given a moment."""
-
-    @abstractmethod
-    def recalled(self, keys: set[str]) -> dict[str, Entry]:
-        """Jobs by their keys; a record that was claimed here, and not written since, is not read again."""
 
     # -- finding -----------------------------------------------------------------------------------
 
@@ -143,9 +134,6 @@ class WriteBatch(ABC):
                 self.dialect.add(what, rows)
                 rows.clear()
         for rows, what in (
-            (self.starts, upsert.START),
-            (self.moves, upsert.MOVE),
-            (self.ends, upsert.END),
             (self._attempts, upsert.PUT_ATTEMPT),
             (self._states, upsert.PUT_STATE),
             (self._skips, upsert.PUT_SKIP),
@@ -157,7 +145,6 @@ class WriteBatch(ABC):
     def set_aside(self, entry: Entry, damage: Damage) -> None:
         """Take a job out of service; it is shown with its damage until it is declared anew."""
         entry.damage = damage
-        self.kept.pop(entry.key, None)
         self._set_aside([entry.job_no], str(damage).replace("\0", "?"))
 
     def set_aside_unreadable(self, numbers: Collection[int]) -> None:
@@ -175,12 +162,11 @@ class WriteBatch(ABC):
         self.dialect.run(_CHANGE_JOB, frame=frame, data=data, policy=policy, job=job_no)
 
     def remove(self, entry: Entry) -> None:
-        """Forget a job altogether, with its history_links."""
+        """Forget a job altogether, with its history."""
         self.flush()
         for table in ("states", "jobs"):
             self.dialect.delete(table, "job_no", [(entry.job_no,)])
         history_links.leave(self.dialect, entry.job_no, entry.key, entry.newest)
-        self.kept.pop(entry.key, None)
         entry.record, entry.damage = None, None
 
     # -- reading -----------------------------------------------------------------------------------
@@ -261,14 +247,9 @@ class WriteBatch(ABC):
             return
         if self.is_careful and attempts:
             self._refuse_what_has_started(entry, record, attempts)
-        if kept is None and not skips and len(attempts) == 1:
-            note = quick.note_end if record.attempts else quick.note_start
-            if note(self, entry, record, attempts, state):
-                return
         job, before, open_ones = record
         if kept is not None:
             self.define(entry, job := kept)
-        self.kept.pop(entry.key, None)
         # All rows are made before one is noted: a decision that cannot be written leaves none behind.
         opened = entry.opened
         rows: list[Row] = []

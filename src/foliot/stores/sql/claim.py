@@ -20,7 +20,6 @@ from foliot.stores.sql.batch import WriteBatch
 from foliot.stores.sql.claim_cursor import FIRST, ClaimCursor
 from foliot.stores.sql.codes import whole
 from foliot.stores.sql.entry import Entry
-from foliot.stores.sql.gc_paused import gc_paused
 from foliot.stores.sql.herd import Herds, HerdStarts
 
 MOST_LOOKS = 2000
@@ -56,7 +55,7 @@ def answer_again(batch: WriteBatch, held: Iterable[tuple[Attempt, int]], claim_n
 
 
 class Claimer:
-    """One claim under way. `held` are the entries of the jobs that it has started something of."""
+    """One claim under way."""
 
     def __init__(  # noqa: PLR0913, PLR0917 - what it works with
         self,
@@ -81,7 +80,6 @@ class Claimer:
         if isinstance(asked.decide, DecidesAlike) and not batch.is_careful:
             herds.use(asked.decide)
             self._herd = HerdStarts(batch.dialect, herds, asked.node, node_no, asked.now)
-        self.held: dict[str, Entry] = {}
 
     def claim(self, lanes: Mapping[str, Sequence[int]]) -> Claimed:
         """Start what is due in the lanes of each queue, as far as there is room."""
@@ -89,12 +87,11 @@ class Claimer:
         first = (self._batch.claim_no or 0) // PLACES % len(queues) if queues else 0
         # Each claim begins with another queue: one that takes all the time must not starve the others.
         asked = {queue: lanes[queue] for queue in queues[first:] + queues[:first]}
-        with gc_paused():
-            self._claim_from_all(asked)
-            if asked and not self._looks and not self._passed:  # others may leave some of what they have
-                together = [lane for queue in asked.values() for lane in queue]
-                if self._batch.wait_for_others(together, whole(self._now)):
-                    self._claim_from_all(asked)
+        self._claim_from_all(asked)
+        if asked and not self._looks and not self._passed:  # others may leave some of what they have
+            together = [lane for queue in asked.values() for lane in queue]
+            if self._batch.wait_for_others(together, whole(self._now)):
+                self._claim_from_all(asked)
         started = self._herd.events() if self._herd is not None else ()
         return Claimed(tuple(self._started), joined(self._events, *started), more=self._is_enough)
 
@@ -163,15 +160,11 @@ class Claimer:
             self._passed.add(entry.job_no)
             return
         self._looks += 1
-        self.held.pop(entry.key, None)  # it may have been looked at before
         if decision is None or record is None:
             self._events.append(set_aside(entry.key, self._now, entry.damage))
             return
         self._events += decision.events
-        started = started_by(decision, record)
-        if started:
-            self._started += (Run(record.job, attempt) for attempt in started)
-            self.held[entry.key] = entry
+        self._started += (Run(record.job, attempt) for attempt in started_by(decision, record))
 
     def _start_with_its_herd(self, starts: HerdStarts, entry: Entry) -> bool:
         place = self._batch.claim_no

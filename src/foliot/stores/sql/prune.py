@@ -74,8 +74,6 @@ def prune(session: Session, now: datetime, limit: int) -> Pruned:
     """Forget history beyond what each job's policy keeps."""
     pruner = Pruner(session.dialect, session.interned, now, limit)
     pruned = pruner.prune()
-    for key in pruner.looked_at:
-        session.kept.pop(key, None)
     return pruned
 
 

@@ -15,7 +15,6 @@ from foliot.stores.sql.batch import WriteBatch
 from foliot.stores.sql.claim import PLACES, Asked, Claimer, answer_again
 from foliot.stores.sql.codes import whole
 from foliot.stores.sql.entry import Entry
-from foliot.stores.sql.gc_paused import gc_paused
 from foliot.stores.sql.herd import end_quietly, ended
 from foliot.stores.sql.rows import Row, request_text
 from foliot.stores.sql.session import Session
@@ -42,7 +41,6 @@ def claim(session: Session, asked: Asked) -> Claimed:
     batch.claim_no, batch.is_careful = start.claim_no * PLACES, session.is_careful
     claimer = Claimer(batch, session.claim_cursor, asked, session.clock, session.herds, start.node_no)
     claimed = claimer.claim(start.lanes)
-    session.keep_claimed(start, claimer.held)
     session.is_careful = False
     if claimed.runs:
         until = start.now + session.lease // timedelta(microseconds=1)
@@ -60,24 +58,23 @@ def finish(
     node_no = session.interned.node_number(node) or 0
     quiet, endings = end_quietly(session.dialect, node_no, endings)
     batch = session.batch()
-    entries = batch.recalled({ending.job for ending in endings})
+    entries = batch.by_key({ending.job for ending in endings})
     check()
     refused: list[Refused] = []
     events: list[Event] = []
-    with gc_paused():
-        for job, reported in by_job(endings).items():
-            entry = entries.get(job)
-            held, others = part_held(None if entry is None else entry.record, reported, node)
-            refused += others
-            if entry is None or not held:
-                continue
-            decision = batch.decide(entry, decide, held, now)
-            if decision is None:
-                refused += (Refused(ending, "the job was set aside") for ending in held)
-                events.append(set_aside(entry.key, now, entry.damage))
-            else:
-                events += decision.events
-        batch.flush()
+    for job, reported in by_job(endings).items():
+        entry = entries.get(job)
+        held, others = part_held(None if entry is None else entry.record, reported, node)
+        refused += others
+        if entry is None or not held:
+            continue
+        decision = batch.decide(entry, decide, held, now)
+        if decision is None:
+            refused += (Refused(ending, "the job was set aside") for ending in held)
+            events.append(set_aside(entry.key, now, entry.damage))
+        else:
+            events += decision.events
+    batch.flush()
     return Finished(in_order(refused, endings), joined(ended(quiet, now), events))
 
 

@@ -14,7 +14,6 @@ from foliot.stores.sql.claim import Asked
 from foliot.stores.sql.claim_cursor import ClaimCursor
 from foliot.stores.sql.definition import Reader, Writer
 from foliot.stores.sql.dialect import Dialect
-from foliot.stores.sql.entry import Entry
 from foliot.stores.sql.herd import Herds
 from foliot.stores.sql.interned import Interned
 
@@ -26,7 +25,7 @@ class ClaimStart(NamedTuple):
     """What a claim begins with: its node, which lives, and the time by which leases are judged.
 
     `claim_no` is the number of this claim, `before` that of the same claim, if it was made before. `lanes`
-    are those of each queue that lead to what the node can do. `xmin` marks the rows that are written now.
+    are those of each queue that lead to what the node can do.
     """
 
     node_no: int
@@ -35,13 +34,11 @@ class ClaimStart(NamedTuple):
     claim_no: int
     before: int | None
     lanes: Mapping[str, Sequence[int]]
-    xmin: str = ""
 
 
 class Session(ABC):
     """The dialect, the shared texts, and how jobs are read and written.
 
-    `kept` are entries of jobs that this connection has claimed and that no other can have written to since.
     `told` are keys of jobs that were passed over, and told of. `is_careful`: see `WriteBatch`.
     `has_bad_text`: a key may be shown as another than the one that it is sorted by.
     """
@@ -63,7 +60,6 @@ class Session(ABC):
         self.lease = lease
         self.interned = Interned(dialect)
         self.herds = Herds(self.reader, self.interned)
-        self.kept: dict[str, Entry] = {}
         self.told: set[str] = set()
         self.claim_cursor = ClaimCursor(clock, has_litter=dialect.has_litter)
         self.is_careful = is_careful
@@ -72,7 +68,6 @@ class Session(ABC):
         """What was learned in a transaction that was undone may never have been written."""
         self.is_careful = True
         self.interned.forget()
-        self.kept.clear()
         self.told.clear()
         self.claim_cursor = ClaimCursor(self.clock, has_litter=self.dialect.has_litter)
 
@@ -87,10 +82,6 @@ class Session(ABC):
     @abstractmethod
     def begin_claim(self, asked: Asked) -> ClaimStart:
         """The node of a claim, which cannot be buried meanwhile; NodeBuriedError if it does not live."""
-
-    @abstractmethod
-    def keep_claimed(self, start: ClaimStart, entries: Mapping[str, Entry]) -> None:
-        """Remember the records of jobs as a claim leaves them: their ends come soon."""
 
     @abstractmethod
     def write_node(self, node: Node) -> None:

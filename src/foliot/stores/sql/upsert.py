@@ -4,18 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from foliot.model.attempt import AttemptState, Outcome, Trigger
-from foliot.stores.sql.codes import OUTCOME_CODES, STATE_CODES, TRIGGER_CODES
 from foliot.stores.sql.rows import STATE_COLUMNS
 
 _CHANGING = (
     "trigger, state, covers_from, wake_at, node_no, token, claimed_at, deadline_at, started_at, finished_at, "
     "outcome, error, reason, retries, losses, exit_code"
 )
-_MOVED = (
-    "token, wake_at, served_until, next_at, fired_count, last_attempt_at, last_run, "
-    "newest_at, opened, look_at"
-)  # fmt: skip
 _COUNTS = "newest_at, opened, skipped, look_at"
 
 
@@ -58,38 +52,3 @@ PUT_SKIP = Upsert(
     key=slice(3),
 )
 ADD_JOB = Upsert("jobs", "job_no, key, frame, data, policy_no")
-
-# The usual: an occurrence starts, its job moves on, its attempt succeeds. See `quick`.
-START = Upsert(
-    "attempts",
-    "scheduled_for, job_no, previous_at, seq, claim_no, node_no, token, claimed_at, deadline_at, reason",
-    constants=f"request = '', number = 1, ordinal = 0, trigger = {TRIGGER_CODES[Trigger.SCHEDULE]}, "
-    f"state = {STATE_CODES[AttemptState.RUNNING]}, retries = 0, losses = 0",
-)
-MOVE = Upsert(
-    "states",
-    f"job_no, {_MOVED}",
-    f"(job_no) DO UPDATE SET {_excluded(_MOVED)}",
-    constants="lane_no = 0, created_at = 0, failures_in_row = 0",  # never used: the row is there
-    key=slice(1),
-)
-END = Upsert(
-    "attempts",
-    "scheduled_for, job_no, request, number, started_at, finished_at",
-    f"""(scheduled_for, job_no, request, number) DO UPDATE SET
-        state = {STATE_CODES[AttemptState.ENDED]}, outcome = {OUTCOME_CODES[Outcome.SUCCEEDED]},
-        started_at = excluded.started_at, finished_at = excluded.finished_at""",
-    # As above: the row is there.
-    constants="ordinal = 0, trigger = 0, state = 0, token = 0, reason = '', retries = 0, losses = 0",
-    key=slice(4),
-)
-
-# What many rows share. An output is replaced: an attempt that runs writes more and more.
-ADD_LANE = Upsert("lanes", "queue, kind", "DO NOTHING")
-ADD_NODE_NAME = Upsert("node_names", "id", "DO NOTHING")
-PUT_OUTPUT = Upsert(
-    "outputs",
-    "run_key, number, job, text, dropped",
-    f"(run_key, number) DO UPDATE SET {_excluded('job, text, dropped')}",
-    key=slice(2),
-)

@@ -52,9 +52,3 @@ class SqliteBatch(WriteBatch):
 
     def wait_for_others(self, lanes: Sequence[int], now: int) -> bool:  # noqa: ARG002 - see the base
         return False  # no other call has any at hand
-
-    def recalled(self, keys: set[str]) -> dict[str, Entry]:
-        self._session.refresh()
-        found = {key: self.kept[key] for key in keys if key in self.kept}
-        missing = keys - found.keys() if len(found) < len(keys) else ()
-        return found | self.by_key(missing) if missing else found

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable
 from datetime import datetime, timedelta
 
 from foliot.errors import NodeBuriedError
@@ -12,7 +12,6 @@ from foliot.protocols import Clock
 from foliot.stores.sql.claim import Asked
 from foliot.stores.sql.codes import UNREADABLE, whole
 from foliot.stores.sql.definition import Reader, Writer
-from foliot.stores.sql.entry import Entry
 from foliot.stores.sql.node_rows import hold
 from foliot.stores.sql.session import Answer, ClaimStart, Facts, Session
 from foliot.stores.sqlite.bad_text import has_bad_text
@@ -23,7 +22,6 @@ from foliot.stores.sqlite.lease_clock import LeaseClock
 from foliot.stores.sqlite.lock_file import Host, LockFiles
 from foliot.stores.sqlite.worker import of_caller
 
-_MOST_KEPT = 8192
 CLAIMED_BEFORE = "SELECT claim_no FROM claims WHERE claim_id = ? AND node_no = ?"
 # No other call writes meanwhile, and a number that was used stays used when its claim is forgotten.
 _NEXT_CLAIM = "SELECT coalesce(max(seq), 0) + 1 FROM sqlite_sequence WHERE name = 'claims'"
@@ -53,14 +51,6 @@ class SqliteSession(Session):
         self.has_bad_text = has_bad_text(connection)
         self._leases = leases
         self._locks = locks
-        self._kept_version = 0
-
-    def refresh(self) -> None:
-        """Forget the entries that were kept if another connection has written to the file meanwhile."""
-        (version,) = self.connection.execute("PRAGMA data_version").fetchone()
-        if version != self._kept_version or len(self.kept) > _MOST_KEPT:
-            self.kept.clear()
-            self._kept_version = version
 
     def asking(self, ask: Callable[Facts, Answer]) -> Callable[Facts, Answer]:
         return of_caller(ask)
@@ -81,7 +71,6 @@ class SqliteSession(Session):
             can_do = None if kinds is None else frozenset(json.loads(kinds))
         except UNREADABLE as error:  # then it is to join anew
             raise NodeBuriedError(asked.node) from error
-        self.refresh()
         (number,) = self.connection.execute(_NEXT_CLAIM).fetchone()
         return ClaimStart(
             node_no,
@@ -91,9 +80,6 @@ class SqliteSession(Session):
             None if asked_before is None else asked_before[0],
             self.interned.lanes(asked.room.keys(), can_do),
         )
-
-    def keep_claimed(self, start: ClaimStart, entries: Mapping[str, Entry]) -> None:  # noqa: ARG002 - see the base
-        self.kept |= entries
 
     # -- nodes -------------------------------------------------------------------------------------
 
