@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from typing import NamedTuple
 
 from foliot.engine.listeners import Complaints
@@ -15,6 +15,7 @@ from foliot.schedules.duration import format_duration
 
 Key = tuple[str, int]
 _SHARED = 0.005  # seconds
+_EARLIEST = datetime.min.replace(tzinfo=UTC)
 
 
 class Report(NamedTuple):
@@ -67,7 +68,8 @@ class Runner:
         self._outputs: list[Output] = []
         self._complaints = Complaints()
         self._under_way: Sequence[Ending] = ()  # reported, and not yet answered
-        self._told, self._told_at = now(), clock.monotonic()  # the time that was last told, and when
+        self._told: datetime | None = None  # the time that was last told, and when that was
+        self._told_at = 0.0
         self.idle = asyncio.Event()  # set while nothing runs
         self.idle.set()
 
@@ -96,21 +98,19 @@ class Runner:
             if a.key not in known
         ]
 
-    def _shared_now(self) -> datetime:
+    def _shared_now(self, not_before: datetime) -> datetime:
         """The store's time, to 5 ms: what starts or ends within that may share one."""
-        at = self._clock.monotonic()
-        if not 0 <= at - self._told_at < _SHARED:
-            self._told, self._told_at = self._now(), at
-        return self._told
+        at, told = self._clock.monotonic(), self._told
+        if told is None or told < not_before or not 0 <= at - self._told_at < _SHARED:
+            told = self._told = self._now()
+            self._told_at = at
+        return told
 
     # -- begin and end -----------------------------------------------------------------------------
 
     def start(self, run: Run) -> None:
         """Let an attempt run that the store has given to this node."""
-        started_at, claimed_at = self._shared_now(), run.claimed_at
-        if claimed_at is not None and started_at < claimed_at:
-            started_at = self._now()
-        life = _Life(self, run, run.key, started_at)
+        life = _Life(self, run, run.key, self._shared_now(run.claimed_at or _EARLIEST))
         self._lives[life.key] = life
         self._busy[run.queue] += 1
         self.idle.clear()
@@ -170,7 +170,9 @@ class Runner:
             outcome = Outcome.SUCCEEDED  # it was asked to end, and was done already
         if outcome is Outcome.TIMED_OUT and error is None and run.timeout is not None:
             error = f"did not end within {format_duration(run.timeout)}"
-        ending = run.ending(outcome, life.started_at, self._shared_now(), error, result.exit_code)
+        ending = run.ending(
+            outcome, life.started_at, self._shared_now(life.started_at), error, result.exit_code
+        )
         if result.output:
             self._outputs.append(
                 Output(ending.job, ending.run_key, ending.number, result.output, result.dropped)
