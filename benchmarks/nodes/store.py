@@ -1,26 +1,26 @@
 """Goal P3 on PostgreSQL: claim and finish through the store, beside a bare loop on `psycopg`; see `batches`.
 
 Both work in the same schema, which is made anew for each: the same rows, freshly written, vacuumed, and a
-checkpoint behind them. The bare loop is written as fast as we know: the store's own statements, arrays as
+checkpoint behind them. The bare loop is written as fast as we know: statements about whole batches, arrays as
 literals, statements that travel together, rows in binary form, plans by index.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from time import perf_counter
 from typing import Any
 
 import psycopg
 
 from benchmarks.fire import store as sqlite
+from benchmarks.fire.bare import END, GIVEN, MOVE, START
 from benchmarks.fire.batches import (
     BARE,
     DUE,
     LEASE,
     NOW,
-    REASON,
     STORE,
     StoreSpeed,
     claim_and_finish,
@@ -32,11 +32,11 @@ from benchmarks.fire.child import OnProgress
 from benchmarks.nodes.effort import Effort
 from foliot.stores.postgres import PostgresStore
 from foliot.stores.postgres.arrays import numbers, texts
-from foliot.stores.postgres.insert import insert_of
-from foliot.stores.sql import upsert
 
 POSTGRES, SQLITE = "PostgreSQL", "SQLite"
 Connection = psycopg.Connection[tuple[Any, ...]]
+
+# ruff: noqa: S608 - made of constants only
 
 _SCHEMA = "bench_store"
 _NODE = 1
@@ -53,8 +53,8 @@ _OPTIONS = " ".join(
     )
 )
 _READ = """
-    SELECT s.job_no, s.token, s.fired_count, s.newest_at, s.served_until, s.next_at, s.last_run, s.created_at,
-        j.key, j.frame, j.data, j.policy_no
+    SELECT s.job_no, j.key, s.token, s.fired_count, s.newest_at, s.served_until, s.next_at, j.frame, j.data,
+        j.policy_no
     FROM states AS s JOIN jobs AS j ON j.job_no = s.job_no
     WHERE s.lane_no = 1 AND s.wake_at <= %s AND s.damage IS NULL ORDER BY s.wake_at, s.job_no LIMIT %s
     FOR UPDATE OF s SKIP LOCKED
@@ -123,47 +123,37 @@ def _bare(url: str, runs: int, batch: int) -> float:
         begin, done, claim_no = perf_counter(), 0, 0
         while done < runs:
             claim_no += 1
-            jobs = _claim(connection, batch, claim_no)
-            _finish(connection, jobs)
-            if not jobs:
+            rows = _claim(connection, batch, claim_no)
+            _finish(connection, rows)
+            if not rows:
                 raise ValueError(f"{done} of {runs} runs, and no more")
-            done += len(jobs)
+            done += len(rows)
         return perf_counter() - begin
 
 
-def _claim(connection: Connection, batch: int, claim_no: int) -> list[int]:
+def _claim(connection: Connection, batch: int, claim_no: int) -> list[Any]:
     with connection.pipeline():
         connection.execute("BEGIN")
         rows = connection.execute(_READ, (NOW, batch), binary=True).fetchall()
-        jobs = [row[0] for row in rows]
-        tokens = numbers(row[1] + 1 for row in rows)
-        started = (
-            _same(DUE, rows), numbers(jobs), numbers(row[3] for row in rows), _same(1, rows),
-            _same(claim_no, rows),
-            _same(_NODE, rows), tokens, _same(NOW, rows), _same(None, rows), texts([REASON] * len(rows)),
-        )  # fmt: skip
-        moved = (
-            numbers(jobs), tokens, _same(None, rows), _same(DUE, rows), _same(None, rows),
-            numbers(row[2] + 1 for row in rows), _same(NOW, rows), texts(run_key(row[8]) for row in rows),
-            _same(DUE, rows), _same(1, rows), _same(NOW, rows),
-        )  # fmt: skip
-        connection.execute(insert_of(upsert.START).sql, started)
-        connection.execute(insert_of(upsert.MOVE).sql, moved)
+        jobs, keys = numbers(row[0] for row in rows), texts(run_key(row[1]) for row in rows)
+        given = (jobs, keys, claim_no, _NODE, NOW, DUE)
+        connection.execute(_about(START, "text"), given)
+        connection.execute(_about(MOVE, "text"), given)
         connection.execute(_REMEMBER, (claim_no, str(claim_no), _NODE, NOW))
         connection.execute("COMMIT")
-    return jobs
+    return rows
 
 
-def _finish(connection: Connection, jobs: list[int]) -> None:
+def _finish(connection: Connection, rows: list[Any]) -> None:
     with connection.pipeline():
         connection.execute("BEGIN")
-        ended = (
-            _same(DUE, jobs), numbers(jobs), texts([""] * len(jobs)), _same(1, jobs), _same(NOW, jobs),
-            _same(NOW, jobs),
-        )  # fmt: skip
-        connection.execute(insert_of(upsert.END).sql, ended)
+        jobs, tokens = numbers(row[0] for row in rows), numbers(row[2] + 1 for row in rows)
+        connection.execute(_about(END, "bigint"), (jobs, tokens, 0, _NODE, NOW, DUE))
         connection.execute("COMMIT")
 
 
-def _same(value: int | None, rows: Iterable[object]) -> str:
-    return numbers(value for _ in rows)
+def _about(sql: str, kind: str) -> bytes:
+    return f"""
+        WITH v (job_no, other) AS (SELECT * FROM unnest(%s::bigint[], %s::{kind}[])),
+        g ({GIVEN}) AS (SELECT %s::bigint, %s::bigint, %s::bigint, %s::bigint) {sql}
+    """.encode()

@@ -17,8 +17,8 @@ from foliot.model.policy import Keep, Policy
 from foliot.protocols import Changes, JobQuery, Output, RunQuery
 from foliot.stores.postgres import PostgresStore
 from foliot.stores.postgres.address import read_address
-from foliot.stores.postgres.claim_cache import ClaimCache
 from foliot.stores.postgres.connection import WRITE, begin, connect
+from foliot.stores.postgres.definition_cache import DefinitionCache
 from foliot.stores.postgres.inspection import find_flaws
 from foliot.stores.postgres.session import PostgresSession
 from foliot.stores.sql import declare, history_links, history_queries, queries
@@ -88,7 +88,7 @@ def at_work(url: str) -> Iterator[PostgresSession]:
     with connect(address, A_WHILE) as connection:
         begin(connection, WRITE, address.schema, A_WHILE)
         yield PostgresSession(
-            connection, address.schema, ClaimCache(), ManualClock(), lease=A_WHILE, silence=A_WHILE
+            connection, address.schema, DefinitionCache(), ManualClock(), lease=A_WHILE, silence=A_WHILE
         )
         connection.execute("ROLLBACK")
 

@@ -14,9 +14,9 @@ import pytest
 from foliot.stores.postgres import PostgresStore, statement
 from foliot.stores.postgres.address import read_address
 from foliot.stores.postgres.connection import WRITE, begin, connect
-from foliot.stores.postgres.dialect import _MANY, _for_many, _translated
+from foliot.stores.postgres.dialect import _MANY, _about, _for_many, _translated
 from foliot.stores.postgres.insert import insert_of
-from foliot.stores.sql import upsert
+from foliot.stores.sql import herd, upsert
 from foliot.stores.sql.claim_cursor import FIRST
 from stores.shared_statements import SHARED, VALUES
 
@@ -24,12 +24,6 @@ HOT: dict[str, tuple[str, Sequence[Any] | dict[str, Any], list[str]]] = {
     "what is due": (statement.LOCK_DUE, ("{1}", "{9}", 0, *FIRST), ["states_due"]),
     "how it is spread": (statement.SPREAD, ("{1,2}", 0, *FIRST, 9, 9), ["states_due"]),
     "jobs to lock by key": (statement.LOCK_BY_KEY, ('{"a"}',), ["jobs_key_key", "states_pkey"]),
-    "what nobody has written since": (statement.LOCK_MARKED, ("{1}", "{1}"), ["states_pkey"]),
-    "open attempts that nobody has written since": (
-        statement.OPEN_MARKED,
-        ("{1}", "{1}"),
-        ["attempts_open"],
-    ),
     "states to lock": (statement.LOCK_BY_NUMBER, ("{1}",), ["states_pkey"]),
     "definitions": (statement.DEFINITIONS, ("{1}",), ["jobs_pkey"]),
     "what a claim begins with": (
@@ -81,8 +75,27 @@ def test_what_dialects_share_finds_its_rows_by_an_index(
 
 
 @pytest.mark.parametrize(
-    "what", [upsert.START, upsert.MOVE, upsert.END, upsert.PUT_ATTEMPT, upsert.PUT_STATE]
+    ("sql", "columns", "shared"),
+    [
+        (herd.START, herd.STARTED, ("now", "node_no")),
+        (herd.MOVE, herd.STARTED, ("now", "node_no")),
+        (herd.QUIET, herd.ENDING, ("node_no",)),
+        (herd.END, herd.ENDING, ()),
+    ],
+    ids=["start", "move", "quiet", "end"],
 )
+def test_herds_are_written_row_by_row_of_the_batch(
+    connection: psycopg.Connection[tuple[Any, ...]], sql: str, columns: str, shared: tuple[str, ...]
+) -> None:
+    values = {f"v{n}": "{1}" for n in range(len(columns.split(", ")))} | dict.fromkeys(shared, "1")
+    plan = [
+        line for (line,) in connection.execute(f"EXPLAIN {_about(sql, columns, shared)}".encode(), values)
+    ]
+    assert [line for line in plan if re.search(r"Seq Scan on (states|attempts)", line)] == [], plan
+    assert any("_pkey" in line for line in plan), plan
+
+
+@pytest.mark.parametrize("what", [upsert.PUT_ATTEMPT, upsert.PUT_STATE])
 def test_rows_are_written_without_looking_for_them(
     connection: psycopg.Connection[tuple[Any, ...]], what: upsert.Upsert
 ) -> None:

@@ -11,8 +11,9 @@ from pathlib import Path
 
 import pytest
 
+from foliot.stores.sql import herd
 from foliot.stores.sqlite import SqliteStore, batch, session, store
-from foliot.stores.sqlite.dialect import _MANY, _for_many, _translated
+from foliot.stores.sqlite.dialect import _MANY, _about, _for_many, _translated
 from foliot.testing.clock import ManualClock
 from stores.shared_statements import SHARED, VALUES
 
@@ -51,6 +52,28 @@ def test_rows_are_found_by_an_index(connection: sqlite3.Connection, name: str) -
         assert any(re.sub(r" (s|j|a|h) ", " ", step).find(index.split(" USING")[-1]) >= 0 for step in plan), (
             plan
         )
+
+
+@pytest.mark.parametrize(
+    ("sql", "columns", "shared"),
+    [
+        (herd.START, herd.STARTED, ("now", "node_no")),
+        (herd.MOVE, herd.STARTED, ("now", "node_no")),
+        (herd.QUIET, herd.ENDING, ("node_no",)),
+        (herd.END, herd.ENDING, ()),
+    ],
+    ids=["start", "move", "quiet", "end"],
+)
+def test_herds_are_written_row_by_row_of_the_batch(
+    connection: sqlite3.Connection, sql: str, columns: str, shared: tuple[str, ...]
+) -> None:
+    text = _about(sql, columns, 2, shared)
+    plan = [row[-1] for row in connection.execute(f"EXPLAIN QUERY PLAN {text}", (1,) * text.count("?"))]
+    scans = [
+        step for step in plan if step.startswith("SCAN") and not re.match(r"SCAN (v|g|\d+ CONSTANT)", step)
+    ]
+    assert scans == [], plan
+    assert any("PRIMARY KEY" in step for step in plan), plan
 
 
 def _is_bounded(step: str) -> bool:

@@ -51,13 +51,10 @@ class Insert:
         self._makers = [kind_of(what.table, name)[1] for name in names]
         self._key = what.key
         self._job = names.index("job_no") if "job_no" in names else None
-        fixed = [pair.split(" = ") for pair in what.constants.split(", ")] if what.constants else []
-        into = ", ".join([*names, *(name for name, _ in fixed)])
-        values = ", ".join([*(f"v.{name}" for name in names), *(value for _, value in fixed)])
+        values = ", ".join(f"v.{name}" for name in names)
         tail = f" ON CONFLICT {what.on_conflict}" if what.on_conflict else ""
-        self.sql = (
-            f"INSERT INTO {what.table} ({into}) SELECT {values} FROM {rows_of(what.table, names)}{tail}"
-        )
+        rows = rows_of(what.table, names)
+        self.sql = f"INSERT INTO {what.table} ({what.columns}) SELECT {values} FROM {rows}{tail}"
         self.copy = f"COPY {what.table} ({what.columns}) FROM STDIN"
 
     def execute(self, connection: Connection, rows: Sequence[Row]) -> None:

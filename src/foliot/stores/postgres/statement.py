@@ -1,4 +1,4 @@
-"""The statements of claims and ends that only PostgreSQL needs: those that lock, and those about `xmin`."""
+"""The statements of claims and ends that only PostgreSQL needs: those that lock."""
 
 from __future__ import annotations
 
@@ -43,23 +43,11 @@ LOCK_BY_KEY = """
 LOCK_BY_NUMBER = """
     SELECT s.job_no FROM states AS s WHERE s.job_no = ANY(%s::bigint[]) ORDER BY s.job_no FOR UPDATE
 """
-# Jobs are locked, in the order in which they are given; how many of them bear their marks.
-LOCK_MARKED = """
-    SELECT count(*) FILTER (WHERE s.xmin = v.mark) FROM unnest(%s::bigint[], %s::xid[]) AS v (job_no, mark),
-    LATERAL (SELECT s.xmin FROM states AS s WHERE s.job_no = v.job_no FOR UPDATE) AS s
-"""
-# How many attempts of some jobs are open, and how many of those bear the marks of their jobs.
-OPEN_MARKED = """
-    SELECT count(*), count(*) FILTER (WHERE a.xmin = v.mark)
-    FROM unnest(%s::bigint[], %s::xid[]) AS v (job_no, mark),
-    LATERAL (SELECT a.xmin FROM attempts AS a WHERE a.job_no = v.job_no AND a.state < 3 OFFSET 0) AS a
-"""
 DEFINITIONS = "SELECT job_no, key, frame, data, policy_no FROM jobs WHERE job_no = ANY(%s::bigint[])"
 COUNT_DEFINITION = "UPDATE states SET defined = defined + 1 WHERE job_no = %s"
-# All that a claim begins with, in one journey; also the `xmin` of the rows that the transaction writes.
+# All that a claim begins with, in one journey.
 BEGIN_CLAIM = f"""
     SELECT n.node_no, n.lease_until, n.kinds, {NOW}, nextval('claim_numbers'),
-        (pg_current_xact_id()::text::bigint & 4294967295)::text,
         (SELECT c.claim_no FROM claims AS c WHERE c.claim_id = %(claim)s AND c.node_no = n.node_no),
         (SELECT json_agg(json_build_array(l.queue, l.kind, l.lane_no)) FROM lanes AS l
             WHERE l.queue = ANY(%(queues)s::text[]))

@@ -7,7 +7,7 @@
   microseconds, words of the model are small numbers, and jobs share their frames. Texts that many rows share
   have numbers (`interned`).
 - **A batch** (`batch`, `entry`) is the work of one call: it reads records, asks, and notes the rows that an
-  answer writes; `quick` notes those of a run that goes well.
+  answer writes.
 - **Verbs by subject**: claims, ends and losses (`runs`, `claim`, `claim_cursor`), nodes (`node_rows`),
   sources (`source_rows`), commands and revisions (`declare`), questions (`queries`, `answer`).
 - **History** is found by links (`history_links`, `history_queries`) and forgotten when that is worth a look

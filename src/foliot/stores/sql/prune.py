@@ -72,13 +72,11 @@ OLDEST = """
 
 def prune(session: Session, now: datetime, limit: int) -> Pruned:
     """Forget history beyond what each job's policy keeps."""
-    pruner = Pruner(session.dialect, session.interned, now, limit)
-    pruned = pruner.prune()
-    return pruned
+    return Pruner(session.dialect, session.interned, now, limit).prune()
 
 
 class Pruner:
-    """One call to forget: at most `limit` attempts and skips. `looked_at`: the keys of jobs it changed."""
+    """One call to forget: at most `limit` attempts and skips."""
 
     def __init__(self, dialect: Dialect, interned: Interned, now: datetime, limit: int) -> None:
         self._dialect = dialect
@@ -87,7 +85,6 @@ class Pruner:
         self._limit = limit
         self._to_read = _MOST_READ
         self._erasure = Erasure(limit)
-        self.looked_at: list[str] = []
 
     def prune(self) -> Pruned:
         """Forget what is due to be forgotten; `more`: it is worth calling again."""
@@ -146,7 +143,6 @@ class Pruner:
         return Cut(job.cut_at, job.opened, keep.last, next_look(keep))
 
     def _cut_off(self, job: Counted, rest: Rest, place: Cut) -> None:
-        self.looked_at.append(job.key)
         self._to_read -= len(rest.behind)
         self._erasure.end_at(rest.cut)
         self._erasure.trim_at(job.number, job.opened + place.next_look)
@@ -206,7 +202,6 @@ class Pruner:
     # -- one job -----------------------------------------------------------------------------------
 
     def _begin(self, job: Counted) -> Look | None:
-        self.looked_at.append(job.key)
         if not _is_count(job.opened) or not _is_count(job.skipped):  # with a count so large it is always due
             for column in ("opened", "skipped"):
                 self._dialect.set_column("states", column, "job_no", [(0, job.number)])

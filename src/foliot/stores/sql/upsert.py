@@ -17,14 +17,12 @@ _COUNTS = "newest_at, opened, skipped, look_at"
 class Upsert:
     """Rows to be inserted or, where the key is there, to be changed.
 
-    `constants` are values that are the same for all rows. `key` is which of the columns name a row, if
-    several of the same row may come at once.
+    `key` is which of the columns name a row, if several of the same row may come at once.
     """
 
     table: str
     columns: str
     on_conflict: str = ""
-    constants: str = ""
     key: slice | None = None
 
 
@@ -52,3 +50,14 @@ PUT_SKIP = Upsert(
     key=slice(3),
 )
 ADD_JOB = Upsert("jobs", "job_no, key, frame, data, policy_no")
+
+
+# What many rows share. An output is replaced: an attempt that runs writes more and more.
+ADD_LANE = Upsert("lanes", "queue, kind", "DO NOTHING")
+ADD_NODE_NAME = Upsert("node_names", "id", "DO NOTHING")
+PUT_OUTPUT = Upsert(
+    "outputs",
+    "run_key, number, job, text, dropped",
+    f"(run_key, number) DO UPDATE SET {_excluded('job, text, dropped')}",
+    key=slice(2),
+)

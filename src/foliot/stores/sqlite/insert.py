@@ -22,10 +22,8 @@ class Insert:
 
     def __init__(self, what: Upsert) -> None:
         bound = what.columns.split(", ")
-        fixed = [pair.split(" = ") for pair in what.constants.split(", ")] if what.constants else []
-        names = ", ".join([*bound, *(name for name, _ in fixed)])
-        self._head = f"INSERT INTO {what.table} ({names}) VALUES "  # noqa: S608 - constants
-        self._places = f"({', '.join(['?'] * len(bound) + [value for _, value in fixed])})"
+        self._head = f"INSERT INTO {what.table} ({what.columns}) VALUES "  # noqa: S608 - constants
+        self._places = f"({', '.join('?' * len(bound))})"
         self._tail = f" ON CONFLICT {what.on_conflict}" if what.on_conflict else ""
         self.rows_at_once = _MOST_VALUES // len(bound)
         self._many = self.sql(self.rows_at_once)
