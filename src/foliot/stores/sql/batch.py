@@ -10,7 +10,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterable, Sequence
 from datetime import datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from foliot.errors import DamagedRecordError
 from foliot.model.attempt import Attempt, AttemptState
@@ -65,6 +65,18 @@ NO_STATE = State(0, EPOCH)  # of a job that is new: any other is written
 _ENDED, _RUNNING = AttemptState.ENDED, AttemptState.RUNNING
 
 
+class _Changed(NamedTuple):
+    """The attempts that are open after a decision, and the rows of those that it starts or changes.
+
+    `link` is what the newest instant of before is to be linked to, if that changes.
+    """
+
+    still_open: tuple[Attempt, ...]
+    starts: Sequence[Row] = ()
+    rows: Sequence[Row] = ()
+    link: tuple[int | None] | None = None
+
+
 class WriteBatch(ABC):
     """Reads, asks, and writes, for one call.
 
@@ -86,6 +98,7 @@ class WriteBatch(ABC):
         self._writer = session.writer
         self._jobs: list[Row] = []
         self._new_states: list[Row] = []
+        self._starts: list[Row] = []
         self._attempts: list[Row] = []
         self._states: list[Row] = []
         self._skips: list[Row] = []
@@ -134,6 +147,7 @@ class WriteBatch(ABC):
                 self.dialect.add(what, rows)
                 rows.clear()
         for rows, what in (
+            (self._starts, upsert.ADD_ATTEMPT),
             (self._attempts, upsert.PUT_ATTEMPT),
             (self._states, upsert.PUT_STATE),
             (self._skips, upsert.PUT_SKIP),
@@ -252,11 +266,10 @@ class WriteBatch(ABC):
             self.define(entry, job := kept)
         # All rows are made before one is noted: a decision that cannot be written leaves none behind.
         opened = entry.opened
-        rows: list[Row] = []
         newest = entry.newest
-        relinked: tuple[int | None] | None = None
+        changed = _Changed(open_ones)
         if attempts:
-            open_ones, rows, relinked = self._attempt_rows(entry, record, attempts)
+            changed = self._attempt_rows(entry, record, attempts)
         skip_rows = [
             (entry.job_no, micros(skip.first), micros(skip.last), clean_text(skip.reason)) for skip in skips
         ]
@@ -264,11 +277,12 @@ class WriteBatch(ABC):
         entry.age(job.policy.keep, attempts, skips)
         if state is not before or entry.opened != opened:
             self._states.append(self._state_row(entry, state, job.policy.keep))
-        if relinked is not None and newest is not None:
-            history_links.relink(self.dialect, entry.job_no, newest, *relinked)
-        self._attempts += rows
+        if changed.link is not None and newest is not None:
+            history_links.relink(self.dialect, entry.job_no, newest, *changed.link)
+        self._starts += changed.starts
+        self._attempts += changed.rows
         self._skips += skip_rows
-        entry.record = Record(job, state, open_ones)
+        entry.record = Record(job, state, changed.still_open)
 
     def _state_row(self, entry: Entry, state: State, keep: Keep) -> Row:
         counts = entry.newest, entry.opened, entry.skipped, entry.look_at
@@ -285,18 +299,13 @@ class WriteBatch(ABC):
                 reason = f"there is an attempt at {attempt.run_key} of which it does not know"
                 raise DamagedRecordError("newest_at", entry.newest, reason)
 
-    def _attempt_rows(
-        self, entry: Entry, record: Record, attempts: tuple[Attempt, ...]
-    ) -> tuple[tuple[Attempt, ...], list[Row], tuple[int | None] | None]:
-        """The attempts that are open after a decision, and the rows of those that it opens or changes.
-
-        And what the newest instant of before is to be linked to, if that changes.
-        """
+    def _attempt_rows(self, entry: Entry, record: Record, attempts: tuple[Attempt, ...]) -> _Changed:
+        """What a decision does to the attempts of a job."""
         newest = entry.newest
         current = {_name(attempt): attempt for attempt in record.attempts}
         links = self._links(entry, [a for a in attempts if _name(a) not in current])
         relinked = (links.pop(newest),) if newest is not None and newest in links else None
-        rows, token, started = [], record.state.token, 0
+        starts, rows, token, started = list[Row](), list[Row](), record.state.token, 0
         for attempt in attempts:
             name, key, claim_no = _name(attempt), attempt_key(attempt, entry.job_no), None
             if self.claim_no is not None and attempt.state is _RUNNING and attempt.token > token:
@@ -307,11 +316,14 @@ class WriteBatch(ABC):
                 entry.ordinal += 1
                 entry.opened += 1
                 place = entry.ordinal, links.pop(key[0], None), entry.opened
-            rows.append((*key, *place, claim_no, *attempt_row(attempt, self.interned)))
+            is_start = name not in current and attempt.state is _RUNNING
+            into = starts if is_start else rows
+            into.append((*key, *place, claim_no, *attempt_row(attempt, self.interned)))
             current[name] = attempt
         if self.claim_no is not None:
             self.claim_no += started
-        return tuple([a for a in current.values() if a.state is not _ENDED]), rows, relinked
+        still_open = tuple([a for a in current.values() if a.state is not _ENDED])
+        return _Changed(still_open, starts, rows, relinked)
 
     def _links(self, entry: Entry, new: list[Attempt]) -> dict[int, int | None]:
         """What attempts are to carry, so that they are found again: see `history_links`."""

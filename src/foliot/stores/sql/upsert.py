@@ -30,9 +30,12 @@ def _excluded(columns: str) -> str:
     return ", ".join(f"{name} = excluded.{name}" for name in columns.split(", "))
 
 
+_ATTEMPT = f"scheduled_for, job_no, request, number, ordinal, previous_at, seq, claim_no, {_CHANGING}"
+# What starts is not there yet. If it is, the state has forgotten it: see `WriteBatch.is_careful`.
+ADD_ATTEMPT = Upsert("attempts", _ATTEMPT)
 PUT_ATTEMPT = Upsert(
     "attempts",
-    f"scheduled_for, job_no, request, number, ordinal, previous_at, seq, claim_no, {_CHANGING}",
+    _ATTEMPT,
     f"""(scheduled_for, job_no, request, number) DO UPDATE SET
         claim_no = coalesce(excluded.claim_no, attempts.claim_no), {_excluded(_CHANGING)}""",
     key=slice(4),
@@ -50,7 +53,6 @@ PUT_SKIP = Upsert(
     key=slice(3),
 )
 ADD_JOB = Upsert("jobs", "job_no, key, frame, data, policy_no")
-
 
 # What many rows share. An output is replaced: an attempt that runs writes more and more.
 ADD_LANE = Upsert("lanes", "queue, kind", "DO NOTHING")
