@@ -25,7 +25,7 @@ _HOLD = """
     SELECT FROM unnest(%s::bigint[]) AS v (job_no),
     LATERAL (SELECT FROM states AS s WHERE s.job_no = v.job_no FOR UPDATE) AS s
 """
-_TEXTS = {"last_run"}
+_TEXTS = {"last_run", "frame"}
 # Time as the server has it, or as a test says.
 NOW = "coalesce(%(present)s::bigint, (extract(epoch FROM clock_timestamp()) * 1000000)::bigint)"
 _VALUE = re.compile(r"(?<!:):([a-z]+)\b")  # but no cast

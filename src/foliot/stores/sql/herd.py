@@ -71,12 +71,17 @@ MOVE = """
         opened = opened + 1, look_at = coalesce(states.look_at, v.look_at)
     FROM v CROSS JOIN g WHERE states.job_no = v.job_no
 """
-ENDING = "at, job_no, token, started, finished, code"
-# Those whose attempts run under this node and token, and of whose jobs nothing was decided since.
+ENDING = "at, job_no, token, started, finished, code, frame"
+# Those whose attempts run under this node and token, and of whose jobs nothing was decided since. A job
+# without another occurrence must have the definition of its run: by another it may have to be removed now.
 QUIET = f"""
     SELECT s.job_no FROM v CROSS JOIN g
     CROSS JOIN states AS s CROSS JOIN attempts AS a
     WHERE s.job_no = v.job_no AND s.token = v.token AND s.damage IS NULL
+    AND (
+        s.next_at IS NOT NULL
+        OR EXISTS (SELECT 1 FROM jobs AS j WHERE j.job_no = v.job_no AND j.frame = v.frame)
+    )
     AND a.scheduled_for = v.at AND a.job_no = v.job_no AND a.request = '' AND a.number = 1
     AND a.state = {_RUNNING} AND a.node_no = g.node_no AND a.token = v.token
 """
@@ -92,6 +97,7 @@ class Herd(NamedTuple):
     """Jobs of one definition that are due for one occurrence, in the numbers and texts of a store."""
 
     mould: Mould
+    frame: str
     alike: Alike
     following: int | None
     until: int
@@ -133,7 +139,9 @@ class Herds:
         if alike is None:
             return None
         suffix = f"@{format_instant(first)}"
-        return Herd(mould, alike, micros(alike.following), whole(alike.until), f"{mould.source}/", suffix)
+        return Herd(
+            mould, frame, alike, micros(alike.following), whole(alike.until), f"{mould.source}/", suffix
+        )
 
 
 class _Start(NamedTuple):
@@ -148,6 +156,14 @@ class _Start(NamedTuple):
     look_at: int | None
 
 
+class Place(NamedTuple):
+    """Where the attempt of a run is; and its definition, if that counts when it ends."""
+
+    at: int
+    job_no: int
+    frame: str | None
+
+
 class HerdRun(Run):
     """A run of a herd. What nobody asks of it is not made."""
 
@@ -157,7 +173,7 @@ class HerdRun(Run):
         self._start = start
         self._action = action
         self._token = token
-        self.place: tuple[int, int] | None = None  # where its attempt is, if its success may end in peace
+        self.place: Place | None = None  # if its success may end in peace
         self.job_key = job_key
         self._key = run_key, 1
 
@@ -243,7 +259,7 @@ class HerdStarts:
         run_key = key + herd.suffix
         run = HerdRun(start, key, run_key, action, token + 1)
         if herd.alike.ends_in_peace and not row[_FAILURES]:
-            run.place = at, row[0]
+            run.place = Place(at, row[0], herd.frame if herd.following is None else None)
         start.runs.append(run)
         self._rows.append((row[0], at, herd.following, run_key, place, start.deadline, start.look_at))
         return run
@@ -295,14 +311,12 @@ def end_quietly(
     dialect: Dialect, node_no: int, endings: Sequence[Ending]
 ) -> tuple[list[Ending], list[Ending]]:
     """Record the successes that change nothing but their attempts: those, and all others."""
-    quiet = {
-        run.place[1]: (run.place[0], ending) for ending in endings if (run := _quiet(ending)) and run.place
-    }
+    quiet = {p.job_no: (p, ending) for ending in endings if (run := _quiet(ending)) and (p := run.place)}
     if not quiet:
         return [], list(endings)
     rows = [
-        (at, job_no, e.token, micros(e.started_at), whole(e.finished_at), e.exit_code)
-        for job_no, (at, e) in sorted(quiet.items())
+        (p.at, p.job_no, e.token, micros(e.started_at), whole(e.finished_at), e.exit_code, p.frame)
+        for _, (p, e) in sorted(quiet.items())
     ]
     dialect.hold([row[1] for row in rows])
     found = {job_no for (job_no,) in dialect.run_rows(QUIET, ENDING, rows, node_no=node_no)}

@@ -9,6 +9,7 @@ decides for each job alone: the memory store does that, so it is the model here.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import timedelta
 from random import Random
 
@@ -180,6 +181,21 @@ class HerdContract(Contract):
         assert (await stage.record(jobs[1].key)).state.paused_at is not None
         again = [run.attempt.job for run in (await stage.claim_whole("a", decide=plan_due)).runs]
         assert sorted(again) == [jobs[0].key, jobs[3].key], "what waited for the end starts"
+
+    @scenario
+    async def test_a_job_that_is_to_remove_itself_now_does_so_when_its_last_run_ends(
+        self, stage: Stage
+    ) -> None:
+        await stage.join("a")
+        jobs = some_jobs(3, schedule=Once(stage.later(MINUTE)))
+        await stage.plan(*jobs)
+        await stage.advance(MINUTE)
+        runs = (await stage.claim_whole("a", decide=plan_due)).runs
+        await stage.plan(replace(jobs[1], auto_remove=True))
+        endings = [run.ending(Outcome.SUCCEEDED, stage.now, stage.now) for run in runs]
+        assert (await stage.store.finish("a", endings, stage.now, plan_ended)).refused == ()
+        states = [(await stage.record(job.key)).state.removed_at for job in jobs]
+        assert states == [None, stage.now, None]
 
     @scenario
     async def test_the_answer_to_a_claim_that_was_asked_again_has_the_same_runs(self, stage: Stage) -> None:
