@@ -133,7 +133,7 @@ class HerdContract(Contract):
 
     @scenario
     async def test_runs_of_a_herd_are_told_like_any_other(self, stage: Stage) -> None:
-        await stage.join("a")
+        await _begin(stage)
         await stage.plan(*some_jobs(5, schedule=Once(stage.later(MINUTE)), policy=Policy(timeout=HOUR)))
         await stage.advance(MINUTE)
         claimed = await stage.claim_whole("a", decide=plan_due)
@@ -150,7 +150,7 @@ class HerdContract(Contract):
 
     @scenario
     async def test_an_end_counts_once(self, stage: Stage) -> None:
-        await stage.join("a")
+        await _begin(stage)
         await stage.plan(*some_jobs(3))
         await stage.advance(HOUR)
         runs = (await stage.claim_whole("a", decide=plan_due)).runs
@@ -164,7 +164,7 @@ class HerdContract(Contract):
     @scenario
     async def test_what_was_decided_meanwhile_is_not_overlooked(self, stage: Stage) -> None:
         """A job whose run is busy past its next occurrence, one that is paused, one that is removed."""
-        await stage.join("a")
+        await _begin(stage)
         jobs = some_jobs(4, policy=Policy(overlap=WAITS, remembers=False))
         await stage.plan(*jobs)
         await stage.advance(HOUR)
@@ -186,7 +186,7 @@ class HerdContract(Contract):
     async def test_a_job_that_is_to_remove_itself_now_does_so_when_its_last_run_ends(
         self, stage: Stage
     ) -> None:
-        await stage.join("a")
+        await _begin(stage)
         jobs = some_jobs(3, schedule=Once(stage.later(MINUTE)))
         await stage.plan(*jobs)
         await stage.advance(MINUTE)
@@ -199,7 +199,7 @@ class HerdContract(Contract):
 
     @scenario
     async def test_the_answer_to_a_claim_that_was_asked_again_has_the_same_runs(self, stage: Stage) -> None:
-        await stage.join("a")
+        await _begin(stage)
         await stage.plan(*some_jobs(3))
         await stage.advance(HOUR)
         first = await stage.claim_whole("a", decide=plan_due, claim_id="c")
@@ -207,6 +207,12 @@ class HerdContract(Contract):
         assert [run.attempt for run in again.runs] == [run.attempt for run in first.runs]
         endings = [run.ending(Outcome.SUCCEEDED, stage.now, stage.now) for run in again.runs]
         assert (await stage.store.finish("a", endings, stage.now, plan_ended)).refused == ()
+
+
+async def _begin(stage: Stage) -> None:
+    """A node joins, and claims in vain: a store may go the careful way in its first claim."""
+    await stage.join("a")
+    assert (await stage.claim_whole("a", decide=plan_due)).runs == ()
 
 
 def _outcome(chance: Random) -> Outcome:
