@@ -316,8 +316,8 @@ class WriteBatch(ABC):
                 entry.ordinal += 1
                 entry.opened += 1
                 place = entry.ordinal, links.pop(key[0], None), entry.opened
-            is_start = name not in current and attempt.state is _RUNNING
-            into = starts if is_start else rows
+            is_latest = newest is None or key[0] > newest
+            into = starts if is_latest and name not in current and attempt.state is _RUNNING else rows
             into.append((*key, *place, claim_no, *attempt_row(attempt, self.interned)))
             current[name] = attempt
         if self.claim_no is not None:
