@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import suppress
 from datetime import datetime, timedelta
 
@@ -139,17 +139,17 @@ def _view(row: Row) -> NodeView:
     return NodeView(node, an_instant(until), count)
 
 
-def bury(session: Session, now: datetime) -> tuple[NodeView, ...]:
-    """Bury the nodes that live no more; those that are buried now, as they were."""
+def bury(session: Session, now: datetime) -> tuple[list[int], tuple[NodeView, ...]]:
+    """Bury the nodes that live no more: their numbers, and how they were."""
     dialect, lease = session.dialect, session.lease
     dialect.run(_CUT_LEASES, length=lease // _MICRO, longest=(lease + CORRECTION) // _MICRO)
     dead = sorted(session.find_dead(now))
     if not dead:
-        return ()
+        return [], ()
     sql = f"{dialect.node_views} WHERE n.node_no IN :these ORDER BY i.id"
     views = tuple(_views_of(dialect.among(sql, dead).fetchall()))
     dialect.among(_BURY, dead)
-    return views
+    return dead, views
 
 
 def dead_holders(session: Session) -> list[int]:
@@ -157,8 +157,13 @@ def dead_holders(session: Session) -> list[int]:
     return [number for (number,) in session.dialect.run(HOLDERS).fetchall()]
 
 
-def forget_dead(session: Session) -> None:
-    """Forget the buried of which nothing is left."""
-    found = session.dialect.run(_FORGOTTEN).fetchall()
+def forget_dead(session: Session, but_for: Collection[int]) -> None:
+    """Forget the buried of which nothing is left, but for some.
+
+    What is kept beside the rows, as a lock file, cannot be undone. So a call does not forget the nodes that it
+    buries, or recovers something of: if its process dies before it commits, the proof of their death is left.
+    """
+    rows = session.dialect.run(_FORGOTTEN).fetchall()
+    found = [(number, id_) for number, id_ in rows if number not in but_for]
     session.dialect.delete("nodes", "node_no", [(number,) for number, _ in found])
     session.forget_nodes([id_ for _, id_ in found])

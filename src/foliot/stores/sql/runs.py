@@ -80,16 +80,16 @@ def finish(
 
 def recover(session: Session, limit: int, now: datetime, decide: DecideLost) -> Recovered:
     """Bury the dead; what they held is lost, at most so much of it."""
-    buried = node_rows.bury(session, now)
-    lost: list[Row] = []
-    for node_no in node_rows.dead_holders(session):
+    dead, buried = node_rows.bury(session, now)
+    holders, lost = node_rows.dead_holders(session), list[Row]()
+    for node_no in holders:
         lost += session.dialect.run(LOST, node=node_no, most=limit + 1 - len(lost)).fetchall()
         if len(lost) > limit:
             break
     batch = session.batch()
     entries = batch.by_number({row[0] for row in lost[:limit]}) if lost else {}
     events = _lose(batch, entries, lost[:limit], now, decide)
-    node_rows.forget_dead(session)
+    node_rows.forget_dead(session, {*dead, *holders})
     return Recovered(events, len(lost) > limit and bool(events), buried)
 
 
