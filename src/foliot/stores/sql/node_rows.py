@@ -161,7 +161,7 @@ def forget_dead(session: Session, but_for: Collection[int]) -> None:
     """Forget the buried of which nothing is left, but for some.
 
     What is kept beside the rows, as a lock file, cannot be undone. So a call does not forget the nodes that
-    it buries, or recovers something of: if its process dies before it commits, the proof of their death is left.
+    it buries, or recovers something of. If its process dies before it commits, proof of their death is left.
     """
     rows = session.dialect.run(_FORGOTTEN).fetchall()
     found = [(number, id_) for number, id_ in rows if number not in but_for]
