@@ -60,9 +60,8 @@ def test_rows_are_found_by_an_index(connection: sqlite3.Connection, name: str) -
         (herd.START, herd.STARTED, ("now", "node_no")),
         (herd.MOVE, herd.STARTED, ("now", "node_no")),
         (herd.QUIET, herd.ENDING, ("node_no",)),
-        (herd.END, herd.ENDING, ()),
     ],
-    ids=["start", "move", "quiet", "end"],
+    ids=["start", "move", "quiet"],
 )
 def test_herds_are_written_row_by_row_of_the_batch(
     connection: sqlite3.Connection, sql: str, columns: str, shared: tuple[str, ...]

@@ -101,7 +101,7 @@ class PostgresDialect:
             return []
         given = {f"v{n}": _array(name)(column) for n, (name, column) in enumerate(_columns(columns, rows))}
         cursor = self._connection.execute(_about(sql, columns, tuple(values)), given | values, binary=True)
-        return cursor.fetchall() if cursor.description else []
+        return cursor.fetchall() if sql.lstrip().startswith("SELECT") else []  # in a pipeline only we know
 
     def hold(self, jobs: Sequence[int]) -> None:
         self._connection.execute(_HOLD, (arrays.numbers(jobs),))

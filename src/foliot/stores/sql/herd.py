@@ -74,22 +74,31 @@ MOVE = """
 ENDING = "at, job_no, token, started, finished, code, frame"
 # Those whose attempts run under this node and token, and of whose jobs nothing was decided since. A job
 # without another occurrence must have the definition of its run: by another it may have to be removed now.
+# Each row is looked up by its key, whatever a planner believes: no other index fits `state + 0`.
 QUIET = f"""
-    SELECT s.job_no FROM v CROSS JOIN g
-    CROSS JOIN states AS s CROSS JOIN attempts AS a
-    WHERE s.job_no = v.job_no AND s.token = v.token AND s.damage IS NULL
-    AND (
-        s.next_at IS NOT NULL
-        OR EXISTS (SELECT 1 FROM jobs AS j WHERE j.job_no = v.job_no AND j.frame = v.frame)
+    SELECT v.job_no FROM v CROSS JOIN g
+    WHERE v.token = (
+        SELECT a.token FROM attempts AS a
+        WHERE a.scheduled_for = v.at AND a.job_no = v.job_no AND a.request = '' AND a.number = 1
+        AND a.state + 0 = {_RUNNING} AND a.node_no + 0 = g.node_no
     )
-    AND a.scheduled_for = v.at AND a.job_no = v.job_no AND a.request = '' AND a.number = 1
-    AND a.state = {_RUNNING} AND a.node_no = g.node_no AND a.token = v.token
+    AND v.token = (
+        SELECT s.token FROM states AS s WHERE s.job_no = v.job_no AND s.damage IS NULL AND (
+            s.next_at IS NOT NULL
+            OR v.frame = (SELECT j.frame FROM jobs AS j WHERE j.job_no = v.job_no)
+        )
+    )
 """
+# An insert that finds its row: that goes by the key, too. Values that are never used are 0, or empty.
 END = f"""
-    UPDATE attempts SET state = {_ENDED}, outcome = {OUTCOME_CODES[Outcome.SUCCEEDED]},
-        started_at = v.started, finished_at = v.finished, exit_code = v.code
-    FROM v WHERE attempts.scheduled_for = v.at AND attempts.job_no = v.job_no AND attempts.request = ''
-    AND attempts.number = 1
+    INSERT INTO attempts (
+        scheduled_for, job_no, request, number, started_at, finished_at, exit_code, ordinal, trigger, state,
+        token, reason, retries, losses
+    )
+    SELECT v.at, v.job_no, '', 1, v.started, v.finished, v.code, 0, 0, 0, 0, '', 0, 0 FROM v WHERE true
+    ON CONFLICT (scheduled_for, job_no, request, number) DO UPDATE SET
+        state = {_ENDED}, outcome = {OUTCOME_CODES[Outcome.SUCCEEDED]}, started_at = excluded.started_at,
+        finished_at = excluded.finished_at, exit_code = excluded.exit_code
 """
 
 

@@ -58,7 +58,7 @@ def finish(
     node_no = session.interned.node_number(node) or 0
     quiet, endings = end_quietly(session.dialect, node_no, endings)
     batch = session.batch()
-    entries = batch.by_key({ending.job for ending in endings})
+    entries = batch.by_key({ending.job for ending in endings}) if endings else {}
     check()
     refused: list[Refused] = []
     events: list[Event] = []
