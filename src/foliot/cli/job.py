@@ -75,7 +75,7 @@ async def list_jobs(  # noqa: PLR0913 - one argument for each option
         if following:
             say("note", f"there are more: --after {following}", sys.stderr)
         if not any(view.until > session.now for view in await session.store.nodes()):
-            say("note", "nobody is there to run them: no node lives", sys.stderr)
+            say("note", "no node is running: they wait until one starts", sys.stderr)
 
 
 @job.command(

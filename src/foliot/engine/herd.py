@@ -13,12 +13,11 @@ from datetime import UTC, datetime, timedelta
 
 from foliot.engine.calendar import next_occurrence
 from foliot.model.alike import Alike
-from foliot.model.attempt import Attempt, AttemptState, Ending, Outcome, Trigger, run_key
+from foliot.model.attempt import Attempt, AttemptState, Ending, Outcome
 from foliot.model.decision import Decision, Event, Happening
 from foliot.model.job import Job
 from foliot.model.state import Record
 
-ON_TIME = "its occurrence has come"
 _LAST = datetime.max.replace(tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
 
@@ -51,16 +50,10 @@ def start_alike(record: Record, alike: Alike, now: datetime, node: str) -> Decis
     """The decision about one member of a herd."""
     job, state, _ = record
     key, token, first = job.key, state.token + 1, alike.first
-    name = run_key(key, first, None)
-    attempt = Attempt(
-        key, 1, Trigger.SCHEDULE, AttemptState.RUNNING, first,
-        node=node, token=token, claimed_at=now,
-        deadline_at=None if alike.timeout is None else now + alike.timeout,
-        reason=ON_TIME,
-    )  # fmt: skip
+    attempt = alike.attempt(key, token, node, now)
     changed = state._replace(
         token=token, wake_at=alike.following, served_until=first, next_at=alike.following,
-        fired_count=state.fired_count + 1, last_attempt_at=now, last_run=name,
+        fired_count=state.fired_count + 1, last_attempt_at=now, last_run=attempt.run_key,
     )  # fmt: skip
     return Decision(changed, (attempt,), events=(started(attempt, now),))
 

@@ -19,9 +19,9 @@ from datetime import datetime
 
 from foliot.engine.calendar import Window, due_window, latest_of, next_occurrence, without
 from foliot.engine.draft import Draft
-from foliot.engine.herd import ON_TIME, end_in_peace, is_plain, plan_alike, start_alike
+from foliot.engine.herd import end_in_peace, is_plain, plan_alike, start_alike
 from foliot.engine.retry import MOST_LOSSES, may_restart, may_retry, retry_at
-from foliot.model.alike import Alike
+from foliot.model.alike import ON_TIME, Alike
 from foliot.model.attempt import Attempt, AttemptState, Ending, Outcome, Trigger
 from foliot.model.decision import Decision, Happening
 from foliot.model.job import Job

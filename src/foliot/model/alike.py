@@ -5,6 +5,10 @@ from __future__ import annotations
 from datetime import datetime, timedelta
 from typing import NamedTuple
 
+from foliot.model.attempt import Attempt, AttemptState, Trigger
+
+ON_TIME = "its occurrence has come"
+
 
 class Alike(NamedTuple):
     """What happens to every plain record of one definition whose next occurrence is `first`.
@@ -19,3 +23,14 @@ class Alike(NamedTuple):
     until: datetime
     timeout: timedelta | None
     ends_in_peace: bool
+
+    def attempt(self, job: str, token: int, node: str, now: datetime) -> Attempt:
+        """The attempt that starts for one member of the herd."""
+        return Attempt(
+            job, 1, Trigger.SCHEDULE, AttemptState.RUNNING, self.first,
+            node=node, token=token, claimed_at=now, deadline_at=self.deadline(now), reason=ON_TIME,
+        )  # fmt: skip
+
+    def deadline(self, now: datetime) -> datetime | None:
+        """When a run that starts now must have ended."""
+        return None if self.timeout is None else now + self.timeout

@@ -14,7 +14,7 @@ class Run:
     """One attempt of one job.
 
     A store may give runs that know little and make `job` and `attempt` when somebody asks for them: of a
-    million runs that go well, nobody does. What each run is asked for is here, beside those two.
+    million runs that go well, few are asked. What each run is asked for is here, beside those two.
     """
 
     __slots__ = ("_attempt", "_job")

@@ -16,7 +16,7 @@ from datetime import datetime, timedelta
 from typing import Any, NamedTuple
 
 from foliot.errors import DamagedRecordError
-from foliot.model.alike import Alike
+from foliot.model.alike import ON_TIME, Alike
 from foliot.model.attempt import (
     Attempt,
     AttemptState,
@@ -47,12 +47,10 @@ from foliot.stores.sql.rows import ABSURD, Row
 
 # ruff: noqa: S608 - made of constants only
 
-ON_TIME = "its occurrence has come"
 _TOKEN, _WAKE, _SERVED, _NEXT, _PAUSED, _REMOVED, _FIRED, _FAILURES = (
     STATE + n for n in (0, 2, 3, 4, 5, 6, 7, 8)
 )
 _MOST_HERDS = 4096
-_MICROSECOND = timedelta(microseconds=1)
 _RUNNING, _ENDED = STATE_CODES[AttemptState.RUNNING], STATE_CODES[AttemptState.ENDED]
 
 STARTED = "job_no, first, following, last_run, place, deadline, look_at"
@@ -160,7 +158,6 @@ class _Start(NamedTuple):
     herd: Herd
     node: str
     at: datetime
-    deadline_at: datetime | None
     deadline: int | None
     look_at: int | None
 
@@ -174,7 +171,7 @@ class Place(NamedTuple):
 
 
 class HerdRun(Run):
-    """A run of a herd. What nobody asks of it is not made."""
+    """A run of a herd. It makes its job and its attempt when they are asked for."""
 
     __slots__ = ("_action", "_key", "_start", "_token", "job_key", "place")
 
@@ -197,12 +194,7 @@ class HerdRun(Run):
 
     @property
     def attempt(self) -> Attempt:
-        start = self._start
-        return Attempt(
-            self.job_key, 1, Trigger.SCHEDULE, AttemptState.RUNNING, start.herd.alike.first,
-            node=start.node, token=self._token, claimed_at=start.at, deadline_at=start.deadline_at,
-            reason=ON_TIME,
-        )  # fmt: skip
+        return self._start.herd.alike.attempt(self.job_key, self._token, self._start.node, self._start.at)
 
     @property
     def claimed_at(self) -> datetime:
@@ -274,11 +266,9 @@ class HerdStarts:
         return run
 
     def _begin(self, herd: Herd) -> _Start:
-        timeout, days = herd.alike.timeout, herd.mould.template.policy.keep.days
-        deadline = None if timeout is None else self._now + timeout // _MICROSECOND
+        days = herd.mould.template.policy.keep.days
         look_at = None if days is None else self._now + days * DAY
-        deadline_at = None if timeout is None else self._at + timeout
-        start = _Start([], herd, self._node, self._at, deadline_at, deadline, look_at)
+        start = _Start([], herd, self._node, self._at, micros(herd.alike.deadline(self._at)), look_at)
         self._starts[id(herd)] = start
         return start
 
