@@ -28,6 +28,7 @@ from time import perf_counter
 from benchmarks.fire.child import OnProgress
 from foliot.engine.plan_definition import plan_declared, plan_removed
 from foliot.engine.planner import plan_due, plan_ended
+from foliot.engine.settings import Settings
 from foliot.model.attempt import Attempt, AttemptState, Outcome, Trigger
 from foliot.model.decision import Decision
 from foliot.model.job import Action, Job
@@ -158,7 +159,7 @@ class _Field:
             await self._store.finish("node", endings, now, plan_ended)
 
     async def _forget(self) -> None:
-        while (await self._store.prune(self._clock.now(), 1000)).more:
+        while (await self._store.prune(self._clock.now(), Settings(slots={}).forget_at_once)).more:
             pass
 
     async def age(self) -> None:

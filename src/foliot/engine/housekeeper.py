@@ -47,7 +47,9 @@ class Housekeeper:
         """
         if not self._store_clock.is_steady(self._settings.patience):
             return self._store_clock.time_to_steady(self._settings.patience)
-        recovered = await self._store.recover(self._settings.batch, self._store_clock.now(), plan_lost)
+        recovered = await self._store.recover(
+            self._settings.recover_at_once, self._store_clock.now(), plan_lost
+        )
         self._listeners.tell_burials(self.node, recovered.buried)
         if recovered.events:
             self._tell(recovered.events)
@@ -58,7 +60,7 @@ class Housekeeper:
         """Forget old history, in batches; after each, rest twice as long as it took: others write, too."""
         began = self._clock.monotonic()
         try:
-            pruned = await self._store.prune(self._store_clock.now(), self._settings.batch)
+            pruned = await self._store.prune(self._store_clock.now(), self._settings.forget_at_once)
         except StoreUnavailableError:
             raise
         except StoreError as error:  # one damaged row of the past is no reason to run no jobs

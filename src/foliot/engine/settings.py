@@ -29,7 +29,8 @@ class Settings:
     grace: timedelta = timedelta(seconds=10)  # for what was asked to end and does not; then it is left behind
     pause: timedelta = timedelta(seconds=1)  # before a call that was not answered is made again
     claim: int = 500  # at most so many at once; while they start, the store is asked for the next
-    batch: int = 1000
+    recover_at_once: int = 1000
+    forget_at_once: int = 2000  # attempts of neighbours share pages: the more at once, the fewer pages each
 
     @property
     def last_call(self) -> timedelta:
