@@ -20,7 +20,6 @@ from typing import NamedTuple, Protocol, runtime_checkable
 
 from foliot.errors import StoreError
 from foliot.model.attempt import Attempt, Ending, Outcome, Refused
-from foliot.model.damage import Damage
 from foliot.model.deciding import DecideCommand as DecideCommand
 from foliot.model.deciding import DecideDeclared as DecideDeclared
 from foliot.model.deciding import DecideDue as DecideDue
@@ -29,8 +28,16 @@ from foliot.model.deciding import DecideLost as DecideLost
 from foliot.model.deciding import DecideRemoved as DecideRemoved
 from foliot.model.decision import Decision, Event
 from foliot.model.job import Job
+from foliot.model.query import JobPage as JobPage
+from foliot.model.query import JobQuery as JobQuery
+from foliot.model.query import JobView as JobView
+from foliot.model.query import Page as Page
+from foliot.model.query import RunPage as RunPage
+from foliot.model.query import RunQuery as RunQuery
+from foliot.model.query import SkipPage as SkipPage
+from foliot.model.query import SkipQuery as SkipQuery
 from foliot.model.run import Run as Run
-from foliot.model.state import Lease, Node, Record, Skip
+from foliot.model.state import Lease, Node
 from foliot.model.view import NodeView, Overview, Pulse, SourceView
 
 
@@ -71,39 +78,11 @@ class Changes(NamedTuple):
     removed: tuple[str, ...] = ()
 
 
-class JobQuery(NamedTuple):
-    """Which jobs to show, in the order of their keys, after a key."""
+class Wakes(NamedTuple):
+    """When the first job is to be looked at, and how many are due, if they were counted."""
 
-    source: str | None = None
-    name: str | None = None
-    keys: frozenset[str] | None = None
-    with_removed: bool = False
-    after: str = ""
-    limit: int = 100
-
-
-class RunQuery(NamedTuple):
-    """Which attempts to show: open and ended, newest first."""
-
-    job: str | None = None
-    outcome: Outcome | None = None
-    is_open: bool | None = None
-    since: datetime | None = None
-    limit: int = 100
-
-
-class JobView(NamedTuple):
-    """A job as it is shown; `damage` says why its definition cannot be used, if it cannot."""
-
-    key: str
-    record: Record | None
-    last_success_at: datetime | None = None
-    damage: Damage | None = None
-
-    @property
-    def problem(self) -> str | None:
-        """What is wrong with it, in a sentence."""
-        return None if self.damage is None else str(self.damage)
+    first: datetime | None = None
+    due: int = 0
 
 
 class Traits(NamedTuple):
@@ -201,30 +180,25 @@ class Store(Protocol):
         """The revision that a source was last reconciled to."""
         ...
 
-    async def next_wake(self, queues: Iterable[str], kinds: Collection[str] | None = None) -> datetime | None:
-        """When the next job of these queues, and of these kinds of action, must be looked at."""
+    async def wakes(
+        self, queues: Iterable[str], kinds: Collection[str] | None = None, due_by: datetime | None = None
+    ) -> Wakes:
+        """When the next job of these queues, and of these kinds of action, must be looked at.
+
+        With `due_by`, also how many are due by then, and not claimed.
+        """
         ...
 
-    async def backlog(
-        self, queues: Iterable[str], now: datetime, kinds: Collection[str] | None = None
-    ) -> int:
-        """How many jobs of these queues, and of these kinds of action, are due and not claimed."""
-        ...
-
-    async def jobs(self, query: JobQuery) -> tuple[JobView, ...]:
+    async def jobs(self, query: JobQuery) -> JobPage:
         """Jobs, with their records."""
         ...
 
-    async def runs(self, query: RunQuery) -> tuple[Attempt, ...]:
-        """Attempts, open and ended."""
+    async def runs(self, query: RunQuery) -> RunPage:
+        """Attempts, open and ended. Those of one instant come in some order, always the same."""
         ...
 
-    async def skips(self, job: str, limit: int | None = None) -> tuple[Skip, ...]:
-        """The skipped ranges of a job, the newest so many of them, oldest first."""
-        ...
-
-    async def overview(self) -> Overview:
-        """The store at a glance."""
+    async def skips(self, query: SkipQuery) -> SkipPage:
+        """Ranges of occurrences that did not run."""
         ...
 
     async def prune(self, now: datetime, limit: int) -> Pruned:
@@ -259,10 +233,14 @@ class OutputStore(Protocol):
 
 
 class NodeStore(Protocol):
-    """Tells who works on the store, and what time it is there. Every store of ours is one."""
+    """Tells who works on the store, what time it is there, and how much there is. All of ours are such."""
 
     async def now(self) -> datetime:
         """The store's time: by it jobs are declared and commands are given, whatever this host's clock."""
+        ...
+
+    async def overview(self) -> Overview:
+        """The store at a glance. How many jobs there are may have been counted half a minute ago."""
         ...
 
     async def nodes(self) -> tuple[NodeView, ...]:

@@ -19,7 +19,7 @@ from typing import Any, TypeVar
 from foliot.clock import SystemClock
 from foliot.model.attempt import Attempt
 from foliot.model.state import Skip
-from foliot.protocols import JobQuery, JobView, RunQuery
+from foliot.protocols import JobQuery, JobView, RunQuery, SkipQuery
 from foliot.wiring import FullStore, open_store
 
 BIN = Path(sys.executable).parent
@@ -124,7 +124,7 @@ class Host:
 
     def skips(self, job: str) -> list[Skip]:
         key = self.jobs()[job].key
-        return list(self.ask(lambda store: store.skips(key)))
+        return list(reversed(self.ask(lambda store: store.skips(SkipQuery(key, limit=10_000)))))
 
     def foliot(self, *words: str, code: int = 0) -> Any:
         """What a command says about the store, as JSON."""

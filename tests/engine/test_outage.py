@@ -18,7 +18,7 @@ from foliot.protocols import Claimed
 
 BEAT = timedelta(seconds=10)
 PATIENCE = Settings(slots={}).patience
-READS = ("next_wake", "backlog")
+READS = ("wakes",)
 
 
 class Cable:
@@ -138,7 +138,7 @@ async def test_a_store_that_can_only_be_read_is_not_asked_all_the_time(stage: St
     await stage.clock.advance(LEASE + MINUTE)
     cable.calls.clear()
     await stage.clock.advance(MINUTE)
-    assert cable.calls["next_wake"] <= 60
+    assert cable.calls["wakes"] <= 60
 
 
 @staged

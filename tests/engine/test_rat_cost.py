@@ -73,8 +73,8 @@ async def tick(store: PostgresStore, clock: ManualClock) -> int:
     """One turn of everything that an engine does again and again; how many runs it has fired."""
     now = clock.now()
     claimed = await store.claim("n", now, QUEUES, plan_due, f"claim at {now}")
-    await store.next_wake(QUEUES, KINDS)
-    await store.backlog(QUEUES, now, KINDS)
+    await store.wakes(QUEUES, KINDS)
+    await store.wakes(QUEUES, KINDS, now)
     await store.renew("n")
     await store.recover(1000, now, plan_lost)
     endings = [run.ending(Outcome.SUCCEEDED, now, now) for run in claimed.runs]

@@ -94,9 +94,7 @@ def test_a_node_whose_claim_hangs_stops_in_bounded_time(drain: timedelta) -> Non
     life()
 
 
-@pytest.mark.parametrize(
-    "verb", ["renew", "join", "recover", "prune", "finish", "leave", "next_wake", "held"]
-)
+@pytest.mark.parametrize("verb", ["renew", "join", "recover", "prune", "finish", "leave", "wakes", "held"])
 def test_no_call_that_hangs_holds_up_the_end(verb: str) -> None:
     @staged
     async def life(stage: Stage) -> None:

@@ -14,7 +14,7 @@ from foliot.model.decision import Event
 from foliot.model.job import Action, Job
 from foliot.model.state import Node
 from foliot.operations import Operations
-from foliot.protocols import Changes, JobQuery, RunQuery
+from foliot.protocols import Changes, JobQuery, RunQuery, SkipQuery
 from foliot.schedules import Cron
 from foliot.stores.memory import MemoryStore
 from foliot.testing.clock import ManualClock
@@ -81,5 +81,5 @@ class Desk:
     async def everything(self) -> list[Any]:
         """All that is stored of jobs."""
         views = await self.store.jobs(JobQuery(with_removed=True))
-        skips = [await self.store.skips(view.key) for view in views]
+        skips = [await self.store.skips(SkipQuery(view.key)) for view in views]
         return [views, await self.store.runs(RunQuery(limit=100_000)), skips]

@@ -21,7 +21,7 @@ from foliot.model.damage import Damage
 from foliot.model.decision import Happening
 from foliot.model.policy import Overlap, OverlapMode, Policy, Retry
 from foliot.operations import Effect, Start, Which
-from foliot.protocols import JobQuery, JobView
+from foliot.protocols import JobQuery, JobView, SkipQuery
 from operations.desk import HOUR, HOURLY, START, Desk, at
 from operations.scene import scenario
 
@@ -53,7 +53,7 @@ async def test_a_resume_tells_what_was_skipped(desk: Desk) -> None:
         "2026-03-02T10:00:00Z is next",
     )
     assert (await desk.ops.resume(KEY)).text == "shop/hourly runs again"
-    [skip] = await desk.store.skips(KEY)
+    [skip] = await desk.store.skips(SkipQuery(KEY))
     assert dry.skips == (skip,)
 
 

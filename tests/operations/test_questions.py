@@ -18,7 +18,7 @@ from foliot.errors import (
 )
 from foliot.model.attempt import Outcome
 from foliot.model.policy import Policy, Retry
-from foliot.operations import JobPage, Operations
+from foliot.operations import Operations
 from foliot.protocols import Output
 from foliot.why import Verdict
 from operations.desk import HOURLY, MINUTE, SECOND, START, Desk, at
@@ -95,15 +95,15 @@ async def test_jobs_come_in_pages(desk: Desk) -> None:
     await desk.declare(OTHER, DAILY)
     keys, after = [], ""
     while True:
-        page: JobPage = await desk.ops.jobs(after=after, limit=1)
-        keys += [view.key for view in page.jobs]
+        page = await desk.ops.jobs(after=after, limit=1)
+        keys += [view.key for view in page]
         if page.next is None:
             break
         after = page.next
     assert keys == ["other/daily", "other/hourly", "shop/hourly"]
     assert [view.key async for view in desk.ops.every_job("other", "shop")] == keys
-    assert (await desk.ops.jobs("nobody")) == JobPage(())
-    assert (await desk.ops.source_of((await desk.ops.jobs("shop")).jobs[0])).revision == "+"
+    assert (await desk.ops.jobs("nobody")) == ()
+    assert (await desk.ops.source_of((await desk.ops.jobs("shop"))[0])).revision == "+"
 
 
 @scenario

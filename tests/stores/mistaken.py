@@ -20,11 +20,12 @@ from foliot.protocols import (
     DecideEnded,
     DecideLost,
     Finished,
+    JobPage,
     JobQuery,
-    JobView,
     Pruned,
     Recovered,
     RunQuery,
+    Wakes,
 )
 from foliot.stores.memory import MemoryStore
 from stores.file_store import FileStore
@@ -282,26 +283,26 @@ class KeepsMilliseconds(MemoryStore):
 class FoldsCase(MemoryStore):
     """A collation for people: it sorts names without regard to case."""
 
-    async def jobs(self, query: JobQuery) -> tuple[JobView, ...]:
+    async def jobs(self, query: JobQuery) -> JobPage:
         views = await super().jobs(query._replace(after="", limit=100_000))
         later = [view for view in views if view.key.lower() > query.after.lower()]
-        return tuple(sorted(later, key=lambda view: view.key.lower())[: query.limit])
+        return JobPage(sorted(later, key=lambda view: view.key.lower())[: query.limit])
 
 
 class FindsByPattern(MemoryStore):
     """A source is found by the beginning of the key."""
 
-    async def jobs(self, query: JobQuery) -> tuple[JobView, ...]:
+    async def jobs(self, query: JobQuery) -> JobPage:
         views = await super().jobs(query._replace(source=None))
-        return tuple(view for view in views if view.key.startswith(query.source or ""))
+        return JobPage(view for view in views if view.key.startswith(query.source or ""))
 
 
 class PagesBeforeHiding(MemoryStore):
     """Takes a page first, and then leaves out what is hidden."""
 
-    async def jobs(self, query: JobQuery) -> tuple[JobView, ...]:
+    async def jobs(self, query: JobQuery) -> JobPage:
         page = await super().jobs(query._replace(with_removed=True))
-        return tuple(v for v in page if query.with_removed or not v.record or not v.record.state.removed_at)
+        return JobPage(v for v in page if query.with_removed or not v.record or not v.record.state.removed_at)
 
 
 class CountsWhatWaits(MemoryStore):
@@ -328,9 +329,9 @@ class DropsUnknownFields(MemoryStore):
 class StopsAtDamage(MemoryStore):
     """One bad record, and nothing is shown at all."""
 
-    async def jobs(self, query: JobQuery) -> tuple[JobView, ...]:
+    async def jobs(self, query: JobQuery) -> JobPage:
         views = await super().jobs(query)
-        return views if not any(view.damage for view in views) else ()
+        return views if not any(view.damage for view in views) else JobPage()
 
 
 class ForgetsExitCodes(MemoryStore):
@@ -344,20 +345,20 @@ class ForgetsExitCodes(MemoryStore):
 class CountsTheWholeQueue(MemoryStore):
     """Takes what waits for its time for what is due."""
 
-    async def backlog(
-        self, queues: Iterable[str], now: datetime, kinds: Collection[str] | None = None
-    ) -> int:
-        return await super().backlog(queues, now + timedelta(days=1), kinds)
+    async def wakes(
+        self, queues: Iterable[str], kinds: Collection[str] | None = None, due_by: datetime | None = None
+    ) -> Wakes:
+        return await super().wakes(queues, kinds, due_by and due_by + timedelta(days=1))
 
 
 class CountsWhatMoved(MemoryStore):
     """Counts what was due once, whatever became of it."""
 
-    async def backlog(
-        self, queues: Iterable[str], now: datetime, kinds: Collection[str] | None = None
-    ) -> int:
-        del now, kinds
-        return sum(record.job.queue in set(queues) for record in self._records.values())
+    async def wakes(
+        self, queues: Iterable[str], kinds: Collection[str] | None = None, due_by: datetime | None = None
+    ) -> Wakes:
+        due = sum(record.job.queue in set(queues) for record in self._records.values())
+        return (await super().wakes(queues, kinds, due_by))._replace(due=due)
 
 
 class LastWriteWins(FileStore):

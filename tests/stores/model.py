@@ -143,7 +143,7 @@ class Model:
     # -- what must be true -------------------------------------------------------------------------
 
     async def look(self) -> tuple[tuple[JobView, ...], tuple[Attempt, ...], list[datetime | None]]:
-        wakes = [await self.store.next_wake(queues) for queues in (*((q,) for q in QUEUES), QUEUES)]
+        wakes = [(await self.store.wakes(queues)).first for queues in (*((q,) for q in QUEUES), QUEUES)]
         views = await self.store.jobs(JobQuery(with_removed=True, limit=ALL))
         return views, await self.store.runs(RunQuery(limit=ALL)), wakes
 

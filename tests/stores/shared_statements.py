@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from foliot.model.attempt import Outcome
+from foliot.model.job import EARLIEST
+from foliot.model.query import JobState, RunQuery
 from foliot.stores.sql import (
     batch,
     cut,
@@ -12,21 +15,50 @@ from foliot.stores.sql import (
     history_links,
     history_queries,
     interned,
+    job_queries,
     look,
     node_rows,
     prune,
     queries,
+    run_queries,
     runs,
 )
 
 _JOBS, _STATES = "jobs USING INTEGER PRIMARY KEY", "states USING INTEGER PRIMARY KEY"
 _KEY = "sqlite_autoindex_jobs_1"
 VALUES = {
-    **dict.fromkeys(("job", "most", "first", "now", "since", "node", "number", "at", "head", "newest"), 9),
-    **dict.fromkeys(("id", "request", "name", "after", "last"), "a"),
+    **dict.fromkeys(
+        (
+            "job",
+            "most",
+            "first",
+            "now",
+            "since",
+            "node",
+            "number",
+            "at",
+            "head",
+            "newest",
+            "of",
+            "lane",
+            "until",
+            "looked",
+        ),
+        9,
+    ),
+    **dict.fromkeys(("id", "request", "name", "after", "last", "key", "low", "high"), "a"),
     "outcome": 2,
     "removed": False,
 }
+
+
+_PLACE = "9.9.9."
+
+
+def _runs(query: RunQuery) -> str:
+    """The statement that answers a question about the runs of all jobs."""
+    asked = run_queries.Conditions(query)
+    return asked.exactly if asked.is_exact else asked.bounded
 
 
 class Shared(NamedTuple):
@@ -45,16 +77,39 @@ SHARED = {
     ),
     "open attempts": Shared(entry.OPEN_BY_NUMBER, ["attempts_open"], ["attempts_open"]),
     "an attempt": Shared(batch.ATTEMPT, ["PRIMARY KEY"], ["attempts_"]),  # of a request: that index
-    "a page of jobs": Shared(queries.PAGE, [_KEY], ["jobs_key_key", "states_pkey"]),
+    "a page of jobs": Shared(job_queries.PAGE, [_KEY], ["jobs_key_key", "states_pkey"]),
     "the next wake": Shared(queries.WAKES_OF_QUEUES, ["states_due"], ["states_due", "states_pkey"]),
     "the backlog": Shared(queries.BACKLOG, ["states_due"], ["states_due"]),
-    "the newest runs": Shared(
-        f"{queries._RUNS} CROSS JOIN jobs AS j WHERE j.job_no = a.job_no {queries._NEWEST_FIRST}",
-        [],  # no index is needed: attempts are stored by time
-        ["attempts_pkey"],
+    "sources of jobs": Shared(job_queries.SOURCES, [_KEY], ["jobs_key_key"]),
+    "jobs to be searched": Shared(job_queries.SCAN, [_KEY, _STATES], ["jobs_key_key", "states_pkey"]),
+    "facts of jobs": Shared(job_queries.FACTS_OF, [_JOBS, _STATES], ["jobs_pkey", "states_pkey"]),
+    "jobs that are paused": Shared(
+        job_queries.OF_STATE[JobState.PAUSED], ["states_paused"], ["states_paused"]
     ),
-    "problems of a job": Shared(queries.PROBLEMS_OF_JOB, ["attempts_trouble"], ["attempts_trouble"]),
-    "open runs of a job": Shared(queries.OPEN_OF_JOB, ["attempts_open"], ["attempts_open"]),
+    "jobs that fail": Shared(job_queries.OF_STATE[JobState.FAILING], ["states_failing"], ["states_failing"]),
+    "jobs that are damaged": Shared(
+        job_queries.OF_STATE[JobState.DAMAGED], ["states_damaged"], ["states_damaged"]
+    ),
+    "jobs that run": Shared(job_queries.OF_STATE[JobState.OPEN], ["attempts_open"], ["attempts_open"]),
+    "those that run": Shared(job_queries.OPEN_AMONG, ["attempts_open"], ["attempts_open"]),
+    "the soonest jobs": Shared(job_queries.SOONEST, ["states_due"], ["states_due"]),
+    "the newest runs": Shared(_runs(RunQuery()), [], ["attempts_pkey"]),  # attempts are stored by time
+    "runs before a place": Shared(_runs(RunQuery(after=_PLACE)), ["PRIMARY KEY"], ["attempts_pkey"]),
+    "runs of a time": Shared(_runs(RunQuery(since=EARLIEST)), ["PRIMARY KEY"], ["attempts_pkey"]),
+    "open runs": Shared(_runs(RunQuery(is_open=True)), ["attempts_open"], ["attempts_open"]),
+    "runs that failed": Shared(_runs(RunQuery(outcome=Outcome.FAILED)), ["attempts_problem"], ["attempts_"]),
+    "runs of a source": Shared(_runs(RunQuery(source="a")), [_JOBS], ["attempts_pkey", "jobs_pkey"]),
+    "runs of an occurrence": Shared(
+        run_queries.OCCURRENCE, [_KEY, "PRIMARY KEY"], ["jobs_key_key", "attempts_pkey"]
+    ),
+    "runs of a request": Shared(
+        run_queries.REQUEST, [_KEY, "attempts_request"], ["jobs_key_key", "attempts_request"]
+    ),
+    "skips of a job": Shared(run_queries.SKIPS_OF_JOB, ["PRIMARY KEY"], ["skips_pkey"]),
+    "the newest skips": Shared(run_queries.SKIPS, ["skips_by_end"], ["skips_by_end"]),
+    "whether links rise": Shared(history_queries.RISES, ["attempts_rise"], ["attempts_rise"]),
+    "problems of a job": Shared(run_queries.PROBLEMS_OF_JOB, ["attempts_trouble"], ["attempts_"]),
+    "open runs of a job": Shared(run_queries.OPEN_OF_JOB, ["attempts_open"], ["attempts_open"]),
     "what a node holds": Shared(node_rows.HELD, ["attempts_held", _JOBS], ["attempts_held", "jobs_pkey"]),
     "how much a node holds": Shared(node_rows.COUNT_HELD, ["attempts_held"], ["attempts_held"]),
     "cancels": Shared(node_rows.CANCELS, ["attempts_held"], ["attempts_held"]),

@@ -12,7 +12,7 @@ import pytest
 
 from foliot.model.decision import Decision
 from foliot.model.state import Node, Record, Skip
-from foliot.protocols import Changes, JobQuery, RunQuery, Store
+from foliot.protocols import Changes, JobQuery, RunQuery, SkipQuery, Store
 from foliot.stores.sqlite import SqliteStore
 from foliot.testing.clock import ManualClock
 from foliot.testing.contract.history import ended, write_down
@@ -60,7 +60,7 @@ def test_nothing_is_left_of_a_decision_that_cannot_be_written(open_store: Open) 
                 f"{SOURCE}/job-0000",
                 f"{SOURCE}/job-0002",
             }
-            assert await store.skips(BAD) == ()
+            assert await store.skips(SkipQuery(BAD)) == ()
             views = {view.key: view for view in await store.jobs(JobQuery())}
             assert [key for key, view in views.items() if view.damage] == [BAD]
 

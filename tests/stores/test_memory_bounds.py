@@ -126,12 +126,12 @@ def test_a_job_that_was_set_aside_is_due_again_when_it_is_declared_anew() -> Non
     async def act() -> None:
         clock = ManualClock()
         store = await a_store(clock, a_job())
-        wake_at = await store.next_wake(["default"])
+        wake_at = (await store.wakes(["default"])).first
         store.set_aside(KEY, Damage("on purpose"))
-        assert await store.next_wake(["default"]) is None
+        assert (await store.wakes(["default"])).first is None
         declared = declare_at(wake_at, clock.now())
         await store.reconcile(SOURCE, "r1", "r2", Changes((a_job(),)), declared=declared, removed=untouched)
-        assert await store.next_wake(["default"]) == wake_at
+        assert (await store.wakes(["default"])).first == wake_at
 
     asyncio.run(act())
 

@@ -24,7 +24,7 @@ from foliot.model.attempt import Attempt, Ending, Outcome
 from foliot.model.decision import Event, Happening
 from foliot.model.job import Job
 from foliot.model.state import Node
-from foliot.protocols import Changes, Finished, RunQuery
+from foliot.protocols import Changes, Finished, RunQuery, SkipQuery
 from foliot.stores.memory import MemoryStore
 from foliot_proof.history import (
     Bounds,
@@ -157,7 +157,7 @@ class World:
 
     def history(self) -> History:
         attempts = answer(self.store.runs(RunQuery(limit=_EVERYTHING)))
-        skips = [skip for job in self.jobs for skip in answer(self.store.skips(job))]
+        skips = [skip for job in self.jobs for skip in answer(self.store.skips(SkipQuery(job, limit=10_000)))]
         return History(
             final=self.final,
             bounds=BOUNDS,
@@ -227,7 +227,7 @@ class World:
         self.heed(claimed.events)
         for job, attempt in claimed.runs:
             self.start(machine, job, attempt)
-        wake = answer(self.store.next_wake(["default"])) if machine.room > 0 else None
+        wake = answer(self.store.wakes(["default"])).first if machine.room > 0 else None
         pause = BOUNDS.poll if wake is None else min(wake - now, BOUNDS.poll)
         at = machine.look_at = self.clock.time + max(second(0.01), pause)
         self.at(at, lambda: self.look(machine) if machine.look_at == at else None)

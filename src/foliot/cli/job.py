@@ -26,6 +26,7 @@ from foliot.cli.output import say, visible, wrapped, write, write_json
 from foliot.cli.session import Session, job_argument, takes_store
 from foliot.cli.source import source_facts
 from foliot.cli.table import Column, write_facts, write_rows
+from foliot.model.query import SkipQuery
 from foliot.model.state import Record
 from foliot.model.view import SourceView
 from foliot.operations import EVERYTHING
@@ -65,15 +66,15 @@ async def list_jobs(  # noqa: PLR0913 - one argument for each option
     session: Session, *, source: str | None, removed: bool, after: str, limit: int, as_json: bool
 ) -> None:
     """List jobs in the order of their keys: how they are, when they run next, when they ran last."""
-    shown, following = await session.ops.jobs(source, with_removed=removed, after=after, limit=limit)
+    shown = await session.ops.jobs(source, with_removed=removed, after=after, limit=limit)
     if as_json:
-        write_json({"jobs": [job_facts(view) for view in shown], "next": following})
+        write_json({"jobs": [job_facts(view) for view in shown], "next": shown.next})
     elif not shown:
         write("No jobs.", sys.stdout)
     else:
         write_rows(COLUMNS, [job_row(view, session.now) for view in shown])
-        if following:
-            say("note", f"there are more: --after {following}", sys.stderr)
+        if shown.next:
+            say("note", f"there are more: --after {shown.next}", sys.stderr)
         if not any(view.until > session.now for view in await session.store.nodes()):
             say("note", "no node is running: they wait until one starts", sys.stderr)
 
@@ -91,7 +92,8 @@ async def show(session: Session, *, job: str, as_json: bool) -> None:
     Of its policies those are shown that differ from the defaults of jobs in code.
     """
     view = await session.ops.find(job, with_removed=True)
-    skips, source = await session.store.skips(view.key, _MOST_SKIPS), await session.ops.source_of(view)
+    newest_skips = await session.store.skips(SkipQuery(view.key, limit=_MOST_SKIPS))
+    skips, source = tuple(reversed(newest_skips)), await session.ops.source_of(view)
     if as_json:
         write_json(whole_facts(view, skips) | {"source": source_facts(source)})
     else:

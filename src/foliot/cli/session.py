@@ -88,7 +88,7 @@ def complete_job(context: click.Context, _: click.Parameter, incomplete: str) ->
 
     async def look() -> list[str]:
         async with opened(context.params["store"]) as session:
-            keys = [view.key for view in (await session.ops.jobs(limit=_PAGE)).jobs]
+            keys = [view.key for view in await session.ops.jobs(limit=_PAGE)]
             return [k for k in keys if k.startswith(incomplete) or k.partition("/")[2].startswith(incomplete)]
 
     try:

@@ -33,6 +33,6 @@ async def find_unserved(session: Session, nodes: Sequence[NodeView]) -> list[Uns
     found = []
     for queue, kind, wake_at in (await session.store.overview()).lanes:
         if wake_at <= session.now and not any(can_start(view, queue, kind, session.now) for view in nodes):
-            count = await session.store.backlog((queue,), session.now, (kind,))
+            count = (await session.store.wakes((queue,), (kind,), session.now)).due
             found.append(Unserved(queue, kind, count, wake_at))
     return [unserved for unserved in found if unserved.jobs]  # a node may have come meanwhile

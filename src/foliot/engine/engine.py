@@ -209,7 +209,7 @@ class Engine:
             return self._settings.poll  # the next lease wakes it
         room, kinds = self._room(), tuple(kind for kind in self._kinds if kind not in self._passed)
         longest = self._settings.pause if self._passed else self._settings.poll
-        next_at = await self._store.next_wake(room, kinds) if room and kinds else None
+        next_at = (await self._store.wakes(room, kinds)).first if room and kinds else None
         if next_at is None:
             return longest
         if next_at > self.now():

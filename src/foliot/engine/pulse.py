@@ -21,8 +21,8 @@ async def take_pulse(  # noqa: PLR0913, PLR0917 - all that it is found out from
     clock: Clock,
 ) -> Pulse:
     """The pulse of a node that serves these queues and kinds; nothing is counted if nothing waits."""
-    next_at = await store.next_wake(queues, kinds)
+    next_at = (await store.wakes(queues, kinds)).first
     now, jump = store_clock.now(), store_clock.take_jump()
     overdue = max(_NONE, now - (next_at or now))
-    backlog = await store.backlog(queues, now, kinds) if overdue else 0
+    backlog = (await store.wakes(queues, kinds, now)).due if overdue else 0
     return Pulse(node, now, jump, clock.now() - now, overdue, backlog)

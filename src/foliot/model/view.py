@@ -28,6 +28,8 @@ class Overview(NamedTuple):
     nodes: tuple[str, ...] = ()
     next_wake_at: datetime | None = None
     lanes: tuple[Lane, ...] = ()
+    paused: int = 0
+    failing: int = 0
 
 
 class NodeView(NamedTuple):

@@ -12,9 +12,9 @@ raises an error of `foliot.errors`. Queries of a store are built here, and at no
 from foliot.operations.effect import Effect, Start
 from foliot.operations.ledger import Fate, Ledger, Occurrence
 from foliot.operations.operations import Operations, Which
-from foliot.operations.questions import EVERYTHING, JobPage, Questions, can_start, readable
+from foliot.operations.questions import EVERYTHING, Questions, can_start, readable
 
 __all__ = [
-    "EVERYTHING", "Effect", "Fate", "JobPage", "Ledger", "Occurrence", "Operations", "Questions", "Start",
+    "EVERYTHING", "Effect", "Fate", "Ledger", "Occurrence", "Operations", "Questions", "Start",
     "Which", "can_start", "readable",
 ]  # fmt: skip

@@ -6,7 +6,6 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Collection
 from datetime import datetime, timedelta
 from difflib import get_close_matches
 from sys import maxsize
-from typing import NamedTuple
 
 from foliot.engine.calendar import Window, last_occurrence, latest_of, next_occurrence
 from foliot.engine.plan_command import occurrences_between
@@ -20,11 +19,11 @@ from foliot.errors import (
     shorten,
 )
 from foliot.model.attempt import Attempt, Outcome
-from foliot.model.job import EARLIEST, LATEST, Job, is_name
-from foliot.model.state import Record
+from foliot.model.job import EARLIEST, Job, is_name
+from foliot.model.state import Record, Skip
 from foliot.model.view import NodeView, SourceView
 from foliot.operations.ledger import Ledger, known_instants, tell_fates
-from foliot.protocols import Clock, JobQuery, JobView, RunQuery
+from foliot.protocols import Clock, JobPage, JobQuery, JobView, RunQuery, SkipQuery
 from foliot.schedules.schedule import check_aware
 from foliot.why import Why, explain, look_back
 from foliot.wiring import FullStore
@@ -35,13 +34,6 @@ _LOOK_EVERY = timedelta(milliseconds=200)
 _LOOK_AT_LEAST_EVERY = timedelta(seconds=2)
 
 Wait = Callable[[str, timedelta], Awaitable[None]]  # for news of a run, no longer than this
-
-
-class JobPage(NamedTuple):
-    """Jobs in the order of their keys; `next`: the key after which there are more."""
-
-    jobs: tuple[JobView, ...]
-    next: str | None = None
 
 
 class Questions:
@@ -99,9 +91,9 @@ class Questions:
         self, source: str | None = None, *, with_removed: bool = False, after: str = "", limit: int = 100
     ) -> JobPage:
         """A page of jobs, of a source or of all."""
-        query = JobQuery(source=source, with_removed=with_removed, after=after, limit=limit + 1)
-        views = await self.store.jobs(query)
-        return JobPage(views[:limit], views[limit - 1].key if len(views) > limit else None)
+        return await self.store.jobs(
+            JobQuery(source=source, with_removed=with_removed, after=after, limit=limit)
+        )
 
     async def every_job(self, *sources: str, with_removed: bool = False) -> AsyncIterator[JobView]:
         """All jobs of some sources, or of the home, or else of the store, however many."""
@@ -135,7 +127,7 @@ class Questions:
         view = job if isinstance(job, JobView) else await self.find(job)
         since = None if at is None else look_back(at)
         runs = await self.attempts(view.key, since=since) if since else ()
-        skips = await self.store.skips(view.key) if since else ()
+        skips = await self._skips(view.key, since) if since else ()
         revision, now = await self.store.revision(view.key.partition("/")[0]), await self.store.now()
         return explain(view, runs, skips, kinds=kinds, now=now, at=at, revision=revision)
 
@@ -158,11 +150,17 @@ class Questions:
             window = Window(state.created_at, newest, None)
             instants = set(latest_of(job, window, limit)) if newest >= state.created_at else set()
         begin = first or min(instants, default=min(state.created_at, until))
-        runs, skips = await self.attempts(view.key, since=look_back(begin)), await self.store.skips(view.key)
+        since = look_back(begin)
+        runs, skips = await self.attempts(view.key, since=since), await self._skips(view.key, since)
         found = sorted(instants | known_instants(runs, skips, begin, until))
         shown = found[:limit] if first else found[-limit:]
         following = found[limit] if first and len(found) > limit else None
         return Ledger(view.key, tuple(tell_fates(record, runs, skips, shown, now)), following)
+
+    async def _skips(self, job: str, since: datetime) -> tuple[Skip, ...]:
+        """The skips of a job since a time, oldest first."""
+        query = SkipQuery(job, since=since, limit=EVERYTHING)
+        return tuple(reversed(await self.store.skips(query)))
 
     # -- runs --------------------------------------------------------------------------------------
 
@@ -217,8 +215,8 @@ class Questions:
 
     async def attempts_of(self, job: str, key: str) -> list[Attempt]:
         """The attempts of a run, by its whole key, oldest first; none if it is unknown."""
-        attempts = await self.attempts(job, since=_instant_of(key.removeprefix(f"{job}@")))
-        return sorted((a for a in attempts if a.run_key == key), key=lambda attempt: attempt.number)
+        found = await self.store.runs(RunQuery(job=job, run_key=key, limit=EVERYTHING))
+        return sorted(found, key=lambda attempt: attempt.number)
 
     async def log(self, attempt: object) -> str:
         """What an attempt wrote."""
@@ -251,15 +249,6 @@ class Questions:
                     return attempt
         found = await self.attempts_of(job, key)
         return found[-1] if found else None
-
-
-def _instant_of(text: str) -> datetime | None:
-    """The occurrence that a run's key names; none if it names a request."""
-    try:
-        instant = datetime.fromisoformat(text)
-    except ValueError:
-        return None
-    return instant if instant.tzinfo and EARLIEST <= instant <= LATEST else None
 
 
 def readable(view: JobView) -> Record:

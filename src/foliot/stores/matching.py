@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 from foliot.model.attempt import Attempt, AttemptState, Ending, Refused
 from foliot.model.decision import Decision
 from foliot.model.state import CORRECTION, Record
-from foliot.protocols import DecideDue, DecideEnded, DecideLost, JobQuery, JobView
+from foliot.protocols import DecideDue, DecideEnded, DecideLost
 
 NOT_HELD = "the attempt is not open under that node and token"
 Key = tuple[str, int]
@@ -111,10 +111,3 @@ def is_held(attempts: Iterable[Attempt], ending: Ending, node: str) -> bool:
 def lease_end(until: datetime, now: datetime, lease: timedelta) -> datetime:
     """Until when a lease lasts. One that ends hours too far ahead began before the clock was set back."""
     return now + lease if until > now + lease + CORRECTION else until
-
-
-def is_wanted(view: JobView, query: JobQuery) -> bool:
-    """Whether a query means a job."""
-    record, (source, _, name) = view.record, view.key.partition("/")
-    is_there = record is None or query.with_removed or record.state.removed_at is None
-    return is_there and query.source in (None, source) and query.name in (None, name)

@@ -10,7 +10,7 @@ from foliot.errors import StoreUnavailableError
 from foliot.protocols import Traits
 
 LEASE = 30 * SECOND
-VERBS = ("renew", "claim", "finish", "recover", "next_wake", "backlog", "held", "prune", "nodes", "revision")
+VERBS = ("renew", "claim", "finish", "recover", "wakes", "held", "prune", "nodes", "revision")
 
 
 def test_who_lives_is_not_buried_by_one_who_starts_after_an_outage() -> None:

@@ -100,7 +100,7 @@ def test_a_state_whose_job_is_not_there_is_in_nobodys_way(url: str) -> None:
                 other.execute("DELETE FROM jobs WHERE key = %s", (f"{SOURCE}/job-0000",))
             assert await claim(store, "one", {"default": 1}) == ["job-0001"]
             assert await claim(store, "two", {"default": 1}) == ["job-0002"]
-            assert await store.next_wake(("default",)) is None
+            assert (await store.wakes(("default",))).first is None
             assert (await store.overview()).damaged == 1
 
     asyncio.run(act())

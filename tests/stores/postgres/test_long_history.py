@@ -14,14 +14,14 @@ import pytest
 
 from foliot.model.attempt import Outcome
 from foliot.model.policy import Keep, Policy
-from foliot.protocols import Changes, JobQuery, Output, RunQuery
+from foliot.protocols import Changes, JobQuery, Output, RunQuery, SkipQuery
 from foliot.stores.postgres import PostgresStore
 from foliot.stores.postgres.address import read_address
 from foliot.stores.postgres.connection import WRITE, begin, connect
 from foliot.stores.postgres.definition_cache import DefinitionCache
 from foliot.stores.postgres.inspection import find_flaws
 from foliot.stores.postgres.session import PostgresSession
-from foliot.stores.sql import declare, history_links, history_queries, queries
+from foliot.stores.sql import declare, history_links, history_queries, job_queries, run_queries
 from foliot.stores.sql.codes import whole
 from foliot.stores.sql.prune import Pruner
 from foliot.testing.clock import ManualClock
@@ -50,12 +50,12 @@ WRITTEN = """
     FROM pg_stat_xact_user_tables WHERE schemaname = current_schema()
 """
 QUESTIONS: dict[str, Callable[[PostgresSession], object]] = {
-    "jobs, and when they last succeeded": lambda session: queries.jobs(session, JobQuery()),
-    "the newest runs": lambda session: queries.runs(session, RunQuery(job=KEY, limit=20)),
-    "runs since a time": lambda session: queries.runs(session, RunQuery(job=KEY, since=NOW - 9 * MINUTE)),
-    "runs that failed": lambda session: queries.runs(session, RunQuery(job=KEY, outcome=Outcome.FAILED)),
-    "open runs": lambda session: queries.runs(session, RunQuery(job=KEY, is_open=True)),
-    "the newest skips": lambda session: queries.skips(session, KEY, 20),
+    "jobs, and when they last succeeded": lambda session: job_queries.jobs(session, JobQuery()),
+    "the newest runs": lambda session: run_queries.runs(session, RunQuery(job=KEY, limit=20)),
+    "runs since a time": lambda session: run_queries.runs(session, RunQuery(job=KEY, since=NOW - 9 * MINUTE)),
+    "runs that failed": lambda session: run_queries.runs(session, RunQuery(job=KEY, outcome=Outcome.FAILED)),
+    "open runs": lambda session: run_queries.runs(session, RunQuery(job=KEY, is_open=True)),
+    "the newest skips": lambda session: run_queries.skips(session, SkipQuery(KEY, limit=20)),
     "whether anything is to be forgotten": lambda session: Pruner(
         session.dialect, session.interned, NOW, 1000
     ).prune(),
@@ -120,7 +120,7 @@ def test_a_job_that_only_fails_is_not_read_back_to_its_beginning(
     with at_work(urls[1]) as session:
         session.connection.execute("UPDATE attempts SET outcome = 2")
         (before,) = session.connection.execute(READ).fetchone() or (0,)
-        assert queries.jobs(session, JobQuery()).views[0].last_success_at is None
+        assert job_queries.jobs(session, JobQuery()).views[0].last_success_at is None
         (after,) = session.connection.execute(READ).fetchone() or (0,)
         assert after - before < SHORT
 
@@ -233,11 +233,11 @@ def test_a_part_of_a_long_history_is_forgotten_at_a_time(url: str) -> None:
     async def act() -> None:
         await furnish(url, SHORT, Keep(last=None, days=1))
         async with PostgresStore(url, time=ManualClock(NOW)) as store:
-            skips = await store.skips(KEY)
+            skips = await store.skips(SkipQuery(KEY, limit=SHORT))
             while (pruned := await store.prune(NOW, 100)).forgotten:
                 assert pruned.forgotten <= 100
             minutes_of_a_day = 24 * 60
             assert len(await store.runs(RunQuery(job=KEY, limit=SHORT))) == minutes_of_a_day + 1
-            assert await store.skips(KEY) == skips[-minutes_of_a_day - 1 :]
+            assert await store.skips(SkipQuery(KEY, limit=SHORT)) == skips[: minutes_of_a_day + 1]
 
     asyncio.run(act())

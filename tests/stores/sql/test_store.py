@@ -22,7 +22,7 @@ VERBS = {
 }
 # Of these, what is done around the verb, or what time it is, is a matter of the database.
 OWN = {
-    SqliteStore: {"join", "leave", "recover", "next_wake", "now"},
+    SqliteStore: {"join", "leave", "recover", "wakes", "now"},
     PostgresStore: {"reconcile", "now"},
 }
 

@@ -23,7 +23,7 @@ from foliot.model.attempt import Attempt, Ending, Outcome
 from foliot.model.decision import Happening
 from foliot.model.job import Action, Job
 from foliot.model.state import Node
-from foliot.protocols import JobQuery, Output, Pruned, RunQuery, Snapshot
+from foliot.protocols import JobQuery, Output, Pruned, RunQuery, SkipQuery, Snapshot
 from foliot.schedules import Every
 from foliot.stores.sqlite import SqliteStore
 from foliot.stores.sqlite.inspection import find_flaws, look_at_schema
@@ -117,7 +117,7 @@ def test_a_job_with_a_bad_text_is_set_aside_and_the_others_run(tmp_path: Path, w
             await scene.finish(attempt)
         overview = await scene.store.overview()
         assert (overview.jobs, overview.damaged) == (3, 1)
-        assert await scene.store.next_wake(["default"]) == scene.clock.now() + HOUR
+        assert (await scene.store.wakes(["default"])).first == scene.clock.now() + HOUR
 
     on(tmp_path / "jobs.db", play)
 
@@ -232,7 +232,7 @@ def test_bad_texts_of_skips_outputs_and_sources_are_shown(tmp_path: Path) -> Non
         scene.spoil(f"INSERT INTO skips VALUES ({NUMBER}, 1, 2, ~)")
         scene.spoil("UPDATE outputs SET text = ~")
         scene.spoil("UPDATE source_notes SET status = ~")
-        [skip] = await scene.store.skips(BAD)
+        [skip] = await scene.store.skips(SkipQuery(BAD))
         output = await scene.store.output(key, 1)
         [source] = await scene.store.sources()
         assert output is not None

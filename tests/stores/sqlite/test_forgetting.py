@@ -14,7 +14,7 @@ import pytest
 from foliot.model.attempt import Attempt, AttemptState, Outcome
 from foliot.model.policy import Keep, Policy
 from foliot.model.state import Node, Skip
-from foliot.protocols import Changes, JobQuery, RunQuery
+from foliot.protocols import Changes, JobQuery, RunQuery, SkipQuery
 from foliot.stores.sqlite import SqliteStore
 from foliot.testing.clock import ManualClock
 from foliot.testing.contract.history import ended, write_down
@@ -118,7 +118,7 @@ def test_skips_of_before_they_were_counted_are_forgotten(tmp_path: Path) -> None
         await scene.store.update(key, write_down(skips=skips))
         scene.spoil("UPDATE states SET skipped = 0, opened = 1, look_at = 0 WHERE job_no = 1")
         await scene.prune()
-        assert await scene.store.skips(key) == ()
+        assert await scene.store.skips(SkipQuery(key)) == ()
 
     play(tmp_path / "jobs.db", act)
 

@@ -35,12 +35,12 @@ def test_a_cancel_asked_for_elsewhere_is_a_hint_at_the_next_look(tmp_path: Path)
             await node.update("code/a", lambda record: plan_command(record, RunNow("please"), clock.now()))
             [(_, attempt)] = (await node.claim("n1", clock.now(), {"default": 1}, plan_due, "c1")).runs
             hinted = asyncio.ensure_future(node.changed())
-            await node.next_wake(["default"])
+            await node.wakes(["default"])
             assert not hinted.done()
 
             key = attempt.run_key
             await other.update("code/a", lambda record: plan_command(record, Cancel(key), clock.now()))
-            await node.next_wake(["default"])
+            await node.wakes(["default"])
 
             await asyncio.wait_for(hinted, 10)
             assert (await node.renew("n1")).cancels == (attempt.key,)
@@ -146,10 +146,10 @@ def test_each_cancel_is_a_hint_once(tmp_path: Path) -> None:
                 hinted = asyncio.ensure_future(store.changed())
                 key = f"{job.key}!go"
                 await store.update(job.key, lambda r, key=key: plan_command(r, Cancel(key), clock.now()))  # type: ignore[misc] # its default
-                await store.next_wake(["default"])
+                await store.wakes(["default"])
                 await asyncio.wait_for(hinted, 10)
                 hinted = asyncio.ensure_future(store.changed())
-                await store.next_wake(["default"])
+                await store.wakes(["default"])
                 await clock.settle()
                 assert not hinted.done(), "nothing new"
                 hinted.cancel()

@@ -13,8 +13,8 @@ import pytest
 
 from foliot.model.attempt import Outcome
 from foliot.model.policy import Keep, Policy
-from foliot.protocols import Changes, JobQuery, Output, RunQuery
-from foliot.stores.sql import declare, history_links, history_queries, queries
+from foliot.protocols import Changes, JobQuery, Output, RunQuery, SkipQuery
+from foliot.stores.sql import declare, history_links, history_queries, job_queries, run_queries
 from foliot.stores.sql.codes import whole
 from foliot.stores.sql.definition import Reader, Writer
 from foliot.stores.sql.prune import Pruner
@@ -43,12 +43,12 @@ FILL = """
     FROM n
 """
 QUESTIONS: dict[str, Callable[[SqliteSession], object]] = {
-    "jobs, and when they last succeeded": lambda session: queries.jobs(session, JobQuery()),
-    "the newest runs": lambda session: queries.runs(session, RunQuery(job=KEY, limit=20)),
-    "runs since a time": lambda session: queries.runs(session, RunQuery(job=KEY, since=NOW - 9 * MINUTE)),
-    "runs that failed": lambda session: queries.runs(session, RunQuery(job=KEY, outcome=Outcome.FAILED)),
-    "open runs": lambda session: queries.runs(session, RunQuery(job=KEY, is_open=True)),
-    "the newest skips": lambda session: queries.skips(session, KEY, 20),
+    "jobs, and when they last succeeded": lambda session: job_queries.jobs(session, JobQuery()),
+    "the newest runs": lambda session: run_queries.runs(session, RunQuery(job=KEY, limit=20)),
+    "runs since a time": lambda session: run_queries.runs(session, RunQuery(job=KEY, since=NOW - 9 * MINUTE)),
+    "runs that failed": lambda session: run_queries.runs(session, RunQuery(job=KEY, outcome=Outcome.FAILED)),
+    "open runs": lambda session: run_queries.runs(session, RunQuery(job=KEY, is_open=True)),
+    "the newest skips": lambda session: run_queries.skips(session, SkipQuery(KEY, limit=20)),
     "whether anything is to be forgotten": lambda session: Pruner(
         session.dialect, session.interned, NOW, 1000
     ).prune(),
@@ -109,7 +109,7 @@ def test_a_job_that_only_fails_is_not_read_back_to_its_beginning(
         with counted(path) as (session, steps):
             session.connection.execute("UPDATE attempts SET outcome = 2")
             before = steps[0]
-            assert queries.jobs(session, JobQuery()).views[0].last_success_at is None
+            assert job_queries.jobs(session, JobQuery()).views[0].last_success_at is None
             costs.append(steps[0] - before)
     assert costs[1] < costs[0] * 1.1 + 20
 
@@ -231,11 +231,11 @@ def test_a_part_of_a_long_history_is_forgotten_at_a_time(tmp_path: Path) -> None
     async def act() -> None:
         await furnish(path, SHORT, Keep(last=None, days=1))
         async with SqliteStore(path, ManualClock(NOW), synchronous="OFF") as store:
-            skips = await store.skips(KEY)
+            skips = await store.skips(SkipQuery(KEY, limit=SHORT))
             while (pruned := await store.prune(NOW, 100)).forgotten:
                 assert pruned.forgotten <= 100
             minutes_of_a_day = 24 * 60
             assert len(await store.runs(RunQuery(job=KEY, limit=SHORT))) == minutes_of_a_day + 1
-            assert await store.skips(KEY) == skips[-minutes_of_a_day - 1 :]
+            assert await store.skips(SkipQuery(KEY, limit=SHORT)) == skips[: minutes_of_a_day + 1]
 
     asyncio.run(act())

@@ -24,7 +24,9 @@ HOT = {
     **{name: (shared.sql, shared.sqlite) for name, shared in SHARED.items() if shared.sqlite},
 }
 # What is sorted is a page, whatever the length of the history.
-SORTED = {"when jobs last succeeded", "problems of a job"}
+SORTED = {
+    "when jobs last succeeded", "problems of a job", "open runs", "runs of a source",
+}  # fmt: skip
 
 
 @pytest.fixture
@@ -45,7 +47,10 @@ def test_rows_are_found_by_an_index(connection: sqlite3.Connection, name: str) -
     values: object = VALUES if ":" in text else (1,) * text.count("?")
     rows = connection.execute(f"EXPLAIN QUERY PLAN {text}", values)  # type: ignore[arg-type]  # either kind
     plan = [detail.replace(" AS ", " ") for *_, detail in rows]
-    scans = [step for step in plan if step.startswith("SCAN") and not _is_bounded(step)]
+    made = {
+        f"SCAN {step.split()[-1]}" for step in plan if step.startswith("CO-ROUTINE")
+    }  # by the query itself
+    scans = [step for step in plan if step.startswith("SCAN") and not _is_bounded(step) and step not in made]
     assert scans == [], plan
     assert name in SORTED or not any("TEMP B-TREE" in step for step in plan), plan
     for index in wanted:
@@ -90,6 +95,11 @@ def _is_bounded(step: str) -> bool:
             "CONSTANT",
             "attempts USING INDEX attempts_cancelling",
             "s USING COVERING INDEX states_ripe",
+            "s USING INDEX states_paused",
+            "s USING INDEX states_failing",
+            "s USING INDEX states_damaged",
+            "a USING INDEX attempts_open",
+            "f",
             "s USING INDEX states_ripe",
         )
     )

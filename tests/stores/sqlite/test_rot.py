@@ -23,7 +23,7 @@ from foliot.errors import FoliotError
 from foliot.model.attempt import Attempt, Ending, Outcome
 from foliot.model.job import Action, Job
 from foliot.model.state import Node
-from foliot.protocols import JobQuery, Output, RunQuery, Snapshot
+from foliot.protocols import JobQuery, Output, RunQuery, SkipQuery, Snapshot
 from foliot.schedules import Every
 from foliot.stores.sqlite import SqliteStore
 from foliot.stores.sqlite.inspection import find_flaws, look_at_schema
@@ -100,16 +100,16 @@ async def use(path: Path, clock: ManualClock) -> None:
 
 async def ask_questions(store: SqliteStore) -> None:
     questions: list[Coroutine[Any, Any, Any]] = [
-        store.next_wake(["default", "other"]),
-        store.next_wake(["default", "other"], ("x",)),
-        store.backlog(["default", "other"], await store.now()),
+        store.wakes(["default", "other"]),
+        store.wakes(["default", "other"], ("x",)),
+        store.wakes(["default", "other"], None, await store.now()),
         store.jobs(JobQuery()),
         store.jobs(JobQuery(source="code", with_removed=True)),
         store.runs(RunQuery()),
         store.runs(RunQuery(is_open=True)),
         store.runs(RunQuery(outcome=Outcome.FAILED)),
         store.runs(RunQuery(job="code/job-01")),
-        store.skips("code/job-01"),
+        store.skips(SkipQuery("code/job-01")),
         store.output("code/job-01!go", 1),
         store.overview(),
         store.nodes(),

@@ -53,7 +53,7 @@ def on(folder: Path, scene: Callable[[SqliteStore, Path], Coroutine[Any, Any, No
                 declared=declare_at(CLOCK.now(), CLOCK.now()), removed=untouched,
             )  # fmt: skip
             await store.jobs(JobQuery())
-            await store.next_wake(["default"])
+            await store.wakes(["default"])
             await scene(store, path)
 
     asyncio.run(play())
@@ -69,7 +69,7 @@ async def refusals(store: SqliteStore) -> list[StoreError]:
     asked: list[Coroutine[Any, Any, Any]] = [
         store.claim("a", CLOCK.now(), {"default": 1}, start_due, "claim"),
         store.renew("a"),
-        store.next_wake(["default"]),
+        store.wakes(["default"]),
         store.jobs(JobQuery()),
     ]
     found = []

@@ -116,7 +116,7 @@ def test_a_state_whose_job_is_not_there_is_in_nobodys_way(tmp_path: Path) -> Non
             for name in ("job-0001", "job-0002"):
                 claimed = await store.claim("a", CLOCK.now(), {"default": 1}, start_due, name)
                 assert [job.name for job, _ in claimed.runs] == [name]
-            assert await store.next_wake(("default",)) is None
+            assert (await store.wakes(("default",))).first is None
             assert (await store.overview()).damaged == 1
 
     asyncio.run(act())

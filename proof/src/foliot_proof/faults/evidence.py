@@ -10,7 +10,7 @@ from typing import NamedTuple
 from foliot.clock import SystemClock
 from foliot.model.attempt import Attempt
 from foliot.model.state import Skip
-from foliot.protocols import JobQuery, JobView, RunQuery
+from foliot.protocols import JobQuery, JobView, RunQuery, SkipQuery
 from foliot.wiring import open_store
 from foliot_proof.faults import confirmed, shell_work, workload
 from foliot_proof.faults.host import SLACK, Host, Life
@@ -57,7 +57,7 @@ async def read_ledger(url: str) -> Ledger:
             for source in workload.SOURCES
             for view in await store.jobs(JobQuery(source=source, with_removed=True, limit=_PAGE))
         ]
-        skips = [skip for view in views for skip in await store.skips(view.key)]
+        skips = [skip for view in views for skip in await store.skips(SkipQuery(view.key, limit=_EVERYTHING))]
         added: dict[str, str] = {}
         after = ""
         source = f"{workload.NAME}.added"

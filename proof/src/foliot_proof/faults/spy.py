@@ -25,7 +25,7 @@ OpenStore = Callable[..., AbstractAsyncContextManager[wiring.FullStore]]
 
 VERBS = (
     "join", "renew", "leave", "held", "claim", "finish", "recover", "update", "reconcile", "revision",
-    "next_wake", "prune", "write_outputs", "now",
+    "wakes", "prune", "write_outputs", "now",
 )  # fmt: skip
 SLOW = 0.5  # seconds: a call that takes longer is noted as if it had failed
 _WORTH_NOTING = 0.2  # seconds

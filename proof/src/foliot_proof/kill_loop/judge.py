@@ -13,7 +13,7 @@ from typing import NamedTuple
 from foliot.clock import SystemClock
 from foliot.model.attempt import Attempt, Outcome, Trigger
 from foliot.model.state import Skip
-from foliot.protocols import RunQuery
+from foliot.protocols import RunQuery, SkipQuery
 from foliot.wiring import flaws_of, open_store
 from foliot_proof.kill_loop.life import BEGIN, STEP, jobs
 
@@ -57,7 +57,7 @@ async def _read(url: str) -> tuple[Sequence[Attempt], Sequence[Skip], Sequence[s
     clock = SystemClock()
     async with open_store(url, clock, lease=_LONG) as store:
         attempts = [a for job in jobs() for a in await store.runs(RunQuery(job=job.key, limit=_ALL))]
-        skips = [skip for job in jobs() for skip in await store.skips(job.key)]
+        skips = [skip for job in jobs() for skip in await store.skips(SkipQuery(job.key, limit=1_000_000))]
     return attempts, skips, flaws_of(url)
 
 

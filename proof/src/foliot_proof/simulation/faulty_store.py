@@ -15,7 +15,7 @@ from foliot_proof.simulation.world import Host, World
 
 _VERBS = (
     "join", "renew", "leave", "held", "claim", "finish", "recover", "update", "reconcile", "revision",
-    "next_wake", "backlog", "jobs", "runs", "skips", "overview", "now", "nodes", "prune",
+    "wakes", "jobs", "runs", "skips", "overview", "now", "nodes", "prune",
 )  # fmt: skip
 
 

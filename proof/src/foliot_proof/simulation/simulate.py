@@ -14,7 +14,7 @@ from foliot.engine.reconciler import reconcile
 from foliot.engine.settings import Settings
 from foliot.errors import CommandRefusedError, JobNotFoundError
 from foliot.model.job import Job
-from foliot.protocols import JobQuery, RunQuery, Snapshot, Store
+from foliot.protocols import JobQuery, RunQuery, SkipQuery, Snapshot, Store
 from foliot.stores.memory import MemoryStore
 from foliot.testing.virtual_loop import run_virtually
 from foliot_proof.history.facts import Bounds, History, Operation, Trouble
@@ -261,7 +261,9 @@ class Simulation:
     async def _collect(self) -> Simulated:
         attempts = await self._store.runs(RunQuery(limit=_EVERYTHING))
         views = await self._store.jobs(JobQuery(with_removed=True, limit=_EVERYTHING))
-        skips = [skip for view in views for skip in await self._store.skips(view.key)]
+        skips = [
+            skip for view in views for skip in await self._store.skips(SkipQuery(view.key, limit=_EVERYTHING))
+        ]
         for attempt in attempts:
             self._world.note(*attempt)
         history = self._logbook.close(final=self._world.now, bounds=BOUNDS, attempts=attempts, skips=skips)

@@ -25,6 +25,8 @@ def overview_of(records: Iterable[Record], damaged: Collection[str], nodes: Iter
         nodes=tuple(sorted(nodes)),
         next_wake_at=min(wakes.values(), default=None),
         lanes=tuple(Lane(*lane, wake_at) for lane, wake_at in sorted(wakes.items())),
+        paused=sum(record.state.paused_at is not None for record in there),
+        failing=sum(record.state.failures_in_row > 0 for record in there),
     )
 
 

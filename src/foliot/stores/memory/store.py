@@ -18,7 +18,7 @@ from foliot.model.damage import Damage, damage_of
 from foliot.model.decision import Decision, Event, set_aside
 from foliot.model.job import Job
 from foliot.model.run import Run
-from foliot.model.state import Lease, Node, Record, Skip
+from foliot.model.state import Lease, Node, Record
 from foliot.model.view import NodeView, Overview, SourceView
 from foliot.protocols import (
     Changes,
@@ -31,20 +31,24 @@ from foliot.protocols import (
     DecideLost,
     DecideRemoved,
     Finished,
+    JobPage,
     JobQuery,
     JobView,
     Output,
     Pruned,
     Recovered,
+    RunPage,
     RunQuery,
+    SkipPage,
+    SkipQuery,
     Traits,
+    Wakes,
 )
 from foliot.stores.matching import (
     Key,
     by_job,
     decide_once,
     in_order,
-    is_wanted,
     part_held,
     started_by,
     swap_end,
@@ -53,6 +57,7 @@ from foliot.stores.matching import (
 from foliot.stores.memory.due import DueIndex
 from foliot.stores.memory.nodes import Nodes
 from foliot.stores.memory.overview import overview_of, sources_of
+from foliot.stores.memory.pages import page_of_jobs, page_of_runs, page_of_skips
 from foliot.stores.memory.past import Pasts
 
 _MOST_LOOKS = 1000
@@ -263,44 +268,37 @@ class MemoryStore:
 
     # -- questions ---------------------------------------------------------------------------------
 
-    async def next_wake(self, queues: Iterable[str], kinds: Collection[str] | None = None) -> datetime | None:
+    async def wakes(
+        self, queues: Iterable[str], kinds: Collection[str] | None = None, due_by: datetime | None = None
+    ) -> Wakes:
+        asked = frozenset(queues)
         with self._lock:
-            return self._due.first(frozenset(queues), kinds)
+            due = 0 if due_by is None else self._due.count(asked, kinds, due_by)
+            return Wakes(self._due.first(asked, kinds), due)
 
-    async def backlog(
-        self, queues: Iterable[str], now: datetime, kinds: Collection[str] | None = None
-    ) -> int:
+    async def jobs(self, query: JobQuery) -> JobPage:
         with self._lock:
-            return self._due.count(frozenset(queues), kinds, now)
-
-    async def jobs(self, query: JobQuery) -> tuple[JobView, ...]:
-        with self._lock:
-            keys = sorted(self._records if query.keys is None else query.keys & self._records.keys())
-            views = (self._view(key) for key in keys if key > query.after)
-            wanted = [view for view in views if is_wanted(view, query)]
-            return tuple(wanted[: query.limit])
+            keys = self._records if query.keys is None else query.keys & self._records.keys()
+            return page_of_jobs(map(self._view, keys), query)
 
     def _view(self, key: str) -> JobView:
         return JobView(key, self._records[key], self._past.of(key).last_success_at, self._damage.get(key))
 
-    async def runs(self, query: RunQuery) -> tuple[Attempt, ...]:
+    async def runs(self, query: RunQuery) -> RunPage:
         with self._lock:
-            attempts = [
+            keys = self._records if query.job is None else {query.job} & self._records.keys()
+            attempts = (
                 attempt
-                for key, record in self._records.items()
-                if query.job in (None, key)
-                for attempt in (*record.attempts, *self._past.of(key).ended())
-                if query.outcome in (None, attempt.outcome)
-                and query.is_open in (None, attempt.is_open)
-                and (query.since is None or attempt.scheduled_for >= query.since)
-            ]
-            attempts.sort(key=lambda a: (a.scheduled_for, a.job, a.number), reverse=True)
-            return tuple(attempts[: query.limit])
+                for key in keys
+                for attempt in (*self._records[key].attempts, *self._past.of(key).ended())
+            )
+            return page_of_runs(attempts, query)
 
-    async def skips(self, job: str, limit: int | None = None) -> tuple[Skip, ...]:
+    async def skips(self, query: SkipQuery) -> SkipPage:
         with self._lock:
-            ordered = sorted(self._past.of(job).skips.values(), key=lambda skip: (skip.first, skip.last))
-            return tuple(ordered if limit is None else ordered[max(0, len(ordered) - limit) :])
+            keys = self._records if query.job is None else (query.job,)
+            skips = (skip for key in keys for skip in self._past.of(key).skips.values())
+            return page_of_skips(skips, query)
 
     async def overview(self) -> Overview:
         with self._lock:

@@ -44,12 +44,8 @@ _SOURCES = SourceStatements(
     make=("INSERT INTO sources (source) VALUES (:source) ON CONFLICT DO NOTHING",),
     find="SELECT revision FROM sources WHERE source = :source FOR UPDATE",
     show="""
-        SELECT o.source, o.revision, o.reconciled_at, o.status, (
-            SELECT count(*) FROM jobs AS j JOIN states AS s ON s.job_no = j.job_no
-            WHERE j.key > o.source || '/' AND j.key < o.source || '0' AND s.removed_at IS NULL
-        )
-        FROM sources AS o ORDER BY o.source
-    """,  # "0" follows "/"
+        SELECT o.source, o.revision, o.reconciled_at, o.status FROM sources AS o ORDER BY o.source
+    """,
     note_revision=(
         "UPDATE sources SET revision = :revision, reconciled_at = :present WHERE source = :source",
     ),

@@ -6,9 +6,8 @@ from collections.abc import Iterable, Sequence
 from datetime import datetime
 from typing import NamedTuple
 
-from foliot.model.state import Skip
-from foliot.protocols import JobQuery, JobView, RunQuery
-from foliot.stores.sql.codes import OUTCOMES, UNREADABLE, an_instant, instant, whole
+from foliot.model.query import JobPage, JobQuery, JobView, RunQuery
+from foliot.stores.sql.codes import OUTCOMES, TRIGGERS, UNREADABLE, an_instant, instant
 from foliot.stores.sql.entry import DAMAGE, REMOVED_AT, Entry
 from foliot.stores.sql.rows import Row
 
@@ -18,7 +17,7 @@ _ENDED = 3  # see codes
 class Shown(NamedTuple):
     """Jobs, and those among them that cannot be read, and are to be set aside."""
 
-    views: tuple[JobView, ...]
+    views: JobPage
     damaged: tuple[int, ...] = ()
 
 
@@ -27,6 +26,7 @@ class Woken(NamedTuple):
 
     at: datetime | None
     damaged: tuple[int, ...] = ()
+    due: int = 0
 
 
 def bounds(query: JobQuery) -> tuple[str, str | None]:
@@ -39,7 +39,7 @@ def bounds(query: JobQuery) -> tuple[str, str | None]:
 def wanted(entries: Iterable[Entry], query: JobQuery) -> list[Entry]:
     """Those entries that a query means, in the order of their keys."""
     meant = [entry for entry in entries if entry.key > query.after and _is_meant(entry, query)]
-    return sorted(meant, key=lambda entry: entry.key)[: query.limit]
+    return sorted(meant, key=lambda entry: entry.key)
 
 
 def _is_meant(entry: Entry, query: JobQuery) -> bool:
@@ -51,7 +51,7 @@ def _is_meant(entry: Entry, query: JobQuery) -> bool:
 def show(entries: Sequence[Entry], successes: Iterable[int | None]) -> Shown:
     """Jobs, each with when it last succeeded; entries that were set aside before are known to be damaged."""
     return Shown(
-        tuple(
+        JobPage(
             JobView(entry.key, entry.record, _shown(at), entry.damage)
             for entry, at in zip(entries, successes, strict=True)
         ),
@@ -71,26 +71,16 @@ def _is_to_be_set_aside(entry: Entry) -> bool:
     return entry.record is None and entry.row[DAMAGE] is None and not entry.is_unknown_here
 
 
-def newest_runs(rows: Iterable[Row], job: str, query: RunQuery) -> list[Row]:
-    """The runs of a job that a query means, of rows by their moments, the newest first.
-
-    No more is read than is asked for.
-    """
-    since = None if query.since is None else whole(query.since)
-    found: list[Row] = []
-    for row in rows:
-        is_enough = len(found) >= query.limit and bool(found) and row[4] != found[-1][4]
-        if is_enough or (since is not None and row[4] < since):
-            break
-        if query.is_open in (None, row[3] != _ENDED) and query.outcome in (None, OUTCOMES.get(row[14])):
-            found.append((*row[:-1], job))
-    found.sort(key=lambda row: (row[4], row[1]), reverse=True)
-    return found[: query.limit]
-
-
-def skips_of(job: str, rows: Iterable[Row]) -> tuple[Skip, ...]:
-    """The skips of a job, of their rows."""
-    return tuple(Skip(job, an_instant(first), an_instant(last), reason) for first, last, reason in rows)
+def is_of(row: Row, query: RunQuery, node_no: int | None) -> bool:
+    """Whether a query means an attempt, but for its time; the row ends with the key of its job."""
+    return (
+        (query.node is None or row[8] == node_no)
+        and query.is_open in (None, row[3] != _ENDED)
+        and query.outcome in (None, OUTCOMES.get(row[14]))
+        and query.trigger in (None, TRIGGERS.get(row[2]))
+        and query.job in (None, row[-1])
+        and query.source in (None, row[-1].partition("/")[0])
+    )
 
 
 def first_wake(rows: Iterable[Row]) -> Woken:

@@ -44,6 +44,10 @@ ALL_PARTS = f"""
         WHERE job_no = :job AND previous_at > scheduled_for
     ), {_PARTS}
 """
+RISES = """
+    SELECT 1 FROM attempts INDEXED BY attempts_rise
+    WHERE job_no = :job AND previous_at > scheduled_for LIMIT 1
+"""
 ONE_PART = f"WITH RECURSIVE heads (at) AS (SELECT CAST(:head AS bigint)), {_PARTS}"
 SUCCESS_NEAR = f"""
     WITH RECURSIVE instants (job_no, at, depth) AS (
@@ -78,6 +82,12 @@ def newest_first(dialect: Dialect, job_no: int, most: int) -> Iterator[Row]:
     # Of two parts one may lead into the other: a link to an instant that was forgotten, and came again.
     for _, rows in groupby(merge(*rest, key=_instant, reverse=True), key=_instant):
         yield from dict.fromkeys(rows)
+
+
+def newest_first_from(dialect: Dialect, job_no: int, at: int, most: int) -> Iterator[Row]:
+    """The rows of a job from one of its instants on, the newest first; its links lead down, all of them."""
+    found = dialect.run(ONE_PART, job=job_no, head=at, most=min(most, _MOST_AT_FIRST)).fetchall()
+    return _part(dialect, job_no, [tuple(row) for _, *row in found], most)
 
 
 def _part(dialect: Dialect, job_no: int, rows: list[Row], most: int) -> Iterator[Row]:

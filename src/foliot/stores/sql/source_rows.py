@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import datetime
 
 from foliot.model.json_text import clean_text
@@ -52,12 +53,12 @@ def forget_source(session: Session, source: str, revision: str | None) -> bool:
     return True
 
 
-def sources(session: Session) -> tuple[SourceView, ...]:
-    """What is known of each source."""
+def sources(session: Session, counts: Mapping[str, int]) -> tuple[SourceView, ...]:
+    """What is known of each source, with as many jobs as were counted."""
     rows = session.dialect.run(session.dialect.sources.show).fetchall()
     return tuple(
-        SourceView(source, revision, count, _reconciled_at(at), status)
-        for source, revision, at, status, count in rows
+        SourceView(source, revision, counts.get(source, 0), _reconciled_at(at), status)
+        for source, revision, at, status in rows
     )
 
 

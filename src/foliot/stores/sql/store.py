@@ -18,23 +18,35 @@ from typing import Any, Concatenate, Generic, ParamSpec, Self, TypeVar
 
 from foliot.errors import StoreUnavailableError
 from foliot.model.decision import Event
-from foliot.model.view import Overview
+from foliot.model.view import Overview, SourceView
 from foliot.protocols import (
     Changes,
     Claimed,
+    Clock,
     DecideDeclared,
     DecideDue,
     DecideRemoved,
+    JobPage,
     JobQuery,
-    JobView,
+    Wakes,
 )
-from foliot.stores.sql import declare, node_rows, prune, queries, runs, source_rows
+from foliot.stores.sql import (
+    declare,
+    job_queries,
+    node_rows,
+    prune,
+    queries,
+    run_queries,
+    runs,
+    source_rows,
+)
 from foliot.stores.sql.answer import Woken
 from foliot.stores.sql.claim import Asked
 from foliot.stores.sql.session import Session
 
 Answer = TypeVar("Answer")
 Facts = ParamSpec("Facts")
+_COUNTED_FOR = 30  # seconds
 SomeSession = TypeVar("SomeSession", bound=Session)
 
 
@@ -66,6 +78,9 @@ def verb(
 
 class SqlStore(ABC, Generic[SomeSession]):
     """The verbs. A dialect's store opens and closes, and carries out calls."""
+
+    _clock: Clock
+    _counts: tuple[float, Mapping[str, int]] | None = None
 
     @abstractmethod
     async def _call(
@@ -102,12 +117,11 @@ class SqlStore(ABC, Generic[SomeSession]):
 
     update = verb(Lane.PEOPLE, declare.update)
     revision = verb(Lane.GLANCE, source_rows.revision)
-    sources = verb(Lane.READER, source_rows.sources)
     write_source_status = verb(Lane.PEOPLE, source_rows.write_source_status)
     forget_source = verb(Lane.PEOPLE, source_rows.forget_source)
 
-    runs = verb(Lane.READER, queries.runs)
-    skips = verb(Lane.READER, queries.skips)
+    runs = verb(Lane.READER, run_queries.runs)
+    skips = verb(Lane.READER, run_queries.skips)
     output = verb(Lane.READER, queries.output)
 
     async def claim(
@@ -129,40 +143,58 @@ class SqlStore(ABC, Generic[SomeSession]):
             step = declare.Step(source, base, revision)
             return declare.reconcile(session, step, changes, declared, removed)
 
-        return await self._call(Lane.UPKEEP, "reconcile", work, len(changes.declared) + len(changes.removed))
+        count = len(changes.declared) + len(changes.removed)
+        try:
+            return await self._call(Lane.UPKEEP, "reconcile", work, count)
+        finally:
+            self._counts = None
 
-    async def next_wake(self, queues: Iterable[str], kinds: Collection[str] | None = None) -> datetime | None:
+    async def wakes(
+        self, queues: Iterable[str], kinds: Collection[str] | None = None, due_by: datetime | None = None
+    ) -> Wakes:
         asked = set(queues)
         while True:
-            woken = await self._call(Lane.GLANCE, "next_wake", lambda s: self._next_wake(s, asked, kinds))
+            lane = Lane.GLANCE if due_by is None else Lane.READER
+            woken = await self._call(lane, "wakes", lambda s: self._wakes(s, asked, kinds, due_by))
             if not woken.damaged:
-                return woken.at
+                return Wakes(woken.at, woken.due)
             await self._set_aside(woken.damaged)
 
-    def _next_wake(
-        self, session: SomeSession, queues: Collection[str], kinds: Collection[str] | None
+    def _wakes(
+        self,
+        session: SomeSession,
+        queues: Collection[str],
+        kinds: Collection[str] | None,
+        due_by: datetime | None,
     ) -> Woken:
-        return queries.next_wake(session, queues, kinds)
+        return queries.wakes(session, queues, kinds, due_by)
 
-    async def backlog(
-        self, queues: Iterable[str], now: datetime, kinds: Collection[str] | None = None
-    ) -> int:
-        asked = set(queues)
-        return await self._call(Lane.READER, "backlog", lambda s: queries.backlog(s, asked, now, kinds))
-
-    async def jobs(self, query: JobQuery) -> tuple[JobView, ...]:
-        shown = await self._call(Lane.READER, "jobs", lambda s: queries.jobs(s, query))
+    async def jobs(self, query: JobQuery) -> JobPage:
+        shown = await self._call(Lane.READER, "jobs", lambda s: job_queries.jobs(s, query))
         if shown.damaged:
             with suppress(StoreUnavailableError):  # what was asked for has been read
                 await self._set_aside(shown.damaged)
         return shown.views
 
+    async def sources(self) -> tuple[SourceView, ...]:
+        counts = await self._count_jobs()
+        return await self._call(Lane.READER, "sources", lambda s: source_rows.sources(s, counts))
+
     async def overview(self) -> Overview:
+        jobs = sum((await self._count_jobs()).values())
         while True:
-            overview, damaged = await self._call(Lane.READER, "overview", queries.overview)
+            overview, damaged = await self._call(Lane.READER, "overview", lambda s: queries.overview(s, jobs))
             if not damaged:
                 return overview
             await self._set_aside(damaged)
+
+    async def _count_jobs(self) -> Mapping[str, int]:
+        """How many jobs each source has: counted half a minute ago at most, or since the last change here."""
+        known, now = self._counts, self._clock.monotonic()
+        if known is None or not 0 <= now - known[0] < _COUNTED_FOR:
+            known = now, await self._call(Lane.READER, "count_jobs", queries.count_jobs)
+            self._counts = known
+        return known[1]
 
     async def _set_aside(self, numbers: Sequence[int]) -> None:
         """Jobs that a question could not read are set aside, if they still cannot be read."""

@@ -47,15 +47,12 @@ _SOURCES = SourceStatements(
     """,
     show="""
         SELECT names.source, s.revision,
-        CASE WHEN n.revision = s.revision THEN n.reconciled_at END, n.status, (
-            SELECT count(*) FROM jobs AS j CROSS JOIN states AS t ON t.job_no = j.job_no
-            WHERE j.key > names.source || '/' AND j.key < names.source || '0' AND t.removed_at IS NULL
-        )
+        CASE WHEN n.revision = s.revision THEN n.reconciled_at END, n.status
         FROM (SELECT source FROM sources UNION SELECT source FROM source_notes) AS names
         LEFT JOIN sources AS s ON s.source = names.source
         LEFT JOIN source_notes AS n ON n.source = names.source
         ORDER BY names.source
-    """,  # "0" follows "/"
+    """,
     note_revision=(
         "INSERT OR REPLACE INTO sources (source, revision) VALUES (:source, :revision)",
         """

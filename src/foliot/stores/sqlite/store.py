@@ -11,7 +11,7 @@ from pathlib import Path
 
 from foliot.errors import StoreError
 from foliot.model.state import Lease, Node
-from foliot.protocols import Claimed, Clock, DecideLost, Recovered, Traits
+from foliot.protocols import Claimed, Clock, DecideLost, Recovered, Traits, Wakes
 from foliot.stores.sql import runs
 from foliot.stores.sql.answer import Woken
 from foliot.stores.sql.claim import Asked
@@ -218,18 +218,24 @@ class SqliteStore(SqlStore[SqliteSession]):
         self._lookout.check("changed")
         self._cancels.clear()
 
-    async def next_wake(self, queues: Iterable[str], kinds: Collection[str] | None = None) -> datetime | None:
+    async def wakes(
+        self, queues: Iterable[str], kinds: Collection[str] | None = None, due_by: datetime | None = None
+    ) -> Wakes:
         try:
-            return await super().next_wake(queues, kinds)
+            return await super().wakes(queues, kinds, due_by)
         finally:
             self._tell_cancels()
 
-    def _next_wake(
-        self, session: SqliteSession, queues: Collection[str], kinds: Collection[str] | None
+    def _wakes(
+        self,
+        session: SqliteSession,
+        queues: Collection[str],
+        kinds: Collection[str] | None,
+        due_by: datetime | None,
     ) -> Woken:
         if self._cancels is not None:
             self._seen = frozenset(session.connection.execute(CANCELS, (_MOST_CANCELS,)))
-        return super()._next_wake(session, queues, kinds)
+        return super()._wakes(session, queues, kinds, due_by)
 
     def _tell_cancels(self) -> None:
         """Each cancel is told once: an attempt that does not end must not wake the nodes again and again."""

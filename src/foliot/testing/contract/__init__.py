@@ -20,8 +20,8 @@ store; opened twice, it gives two handles of the same data. A store that lives i
 what the clock was moved by. No plugin of pytest is needed.
 
 The topics are classes of their own, for a store that is still being written: claims, passing over, finishes,
-leases, recovery, reconciling, commands, questions, history, damage, herds. What attempts wrote, who works on
-the store, and where its jobs come from are seams of their own:
+leases, recovery, reconciling, commands, questions, pages, history, damage, herds. What attempts wrote, who
+works on the store, and where its jobs come from are seams of their own:
 `class TestMyStore(StoreContract, OutputContract, NodeContract, SourceContract)`.
 
 Three ways to race are built in: claimers come alone, as four tasks, as four threads and as four processes
@@ -43,7 +43,7 @@ pytest.register_assert_rewrite(
         f"{__name__}.{module}"
         for module in (
             "claim", "command", "concurrent_writer", "crowd_of_one", "damage", "finish", "finish_race",
-            "herd", "history", "lease", "node", "order", "output", "pass_over", "process", "query",
+            "herd", "history", "lease", "node", "order", "output", "pages", "pass_over", "process", "query",
             "reconcile", "recovery", "sample", "source", "stage",
         )
     )
@@ -59,6 +59,7 @@ from foliot.testing.contract.history import HistoryContract
 from foliot.testing.contract.lease import LeaseContract
 from foliot.testing.contract.node import NodeContract
 from foliot.testing.contract.output import OutputContract
+from foliot.testing.contract.pages import PageContract
 from foliot.testing.contract.pass_over import PassOverContract
 from foliot.testing.contract.query import QueryContract
 from foliot.testing.contract.reconcile import ReconcileContract
@@ -79,6 +80,7 @@ __all__ = [
     "NodeContract",
     "OpenStore",
     "OutputContract",
+    "PageContract",
     "PassOverContract",
     "QueryContract",
     "ReconcileContract",
@@ -98,6 +100,7 @@ class StoreContract(
     ReconcileContract,
     CommandContract,
     QueryContract,
+    PageContract,
     HistoryContract,
     DamageContract,
     CrowdOfOneContract,

@@ -110,7 +110,7 @@ class ClaimContract(Contract):
         taken = await crowd.claim_together(room={"ours": 9, "nobody's": 9})
         assert [one.job for one in taken] == [f"{SOURCE}/ours"]
         assert await stage.record(f"{SOURCE}/theirs") == before
-        assert await stage.store.next_wake(["theirs"]) == stage.now
+        assert (await stage.store.wakes(["theirs"])).first == stage.now
 
     @scenario
     async def test_a_node_claims_only_kinds_that_it_can_run(self, stage: Stage, crowd: Crowd) -> None:
@@ -250,7 +250,7 @@ class ClaimContract(Contract):
             decide=lambda record, now, node, most: let_pass(record, now, node, most)._replace(skips=(skip,)),
         )
         assert claimed.runs == ()
-        assert await stage.store.skips(f"{SOURCE}/job") == (skip,)
+        assert await stage.skips(f"{SOURCE}/job") == (skip,)
         assert (await stage.record(f"{SOURCE}/job")).state.wake_at is None
         assert await stage.claim("a") == []
 

@@ -118,7 +118,7 @@ class CommandContract(Contract):
         await stage.declare(a_job(), wake_at=stage.later(HOUR))
         for wake_at in (stage.later(2 * HOUR), None, stage.now):
             await stage.store.update(KEY, change(wake_at=wake_at))
-            assert await stage.store.next_wake(["default"]) == wake_at
+            assert (await stage.store.wakes(["default"])).first == wake_at
         assert len(await stage.claim("a")) == 1
 
     # -- with the planner --------------------------------------------------------------------------
@@ -160,7 +160,7 @@ class CommandContract(Contract):
         assert await stage.claim_all("a", plan_due) == []
         await command(stage, Resume())
         assert await stage.claim_all("a", plan_due) == []
-        assert [(skip.first, skip.last) for skip in await stage.store.skips(KEY)] == [(stage.now, stage.now)]
+        assert [(skip.first, skip.last) for skip in await stage.skips(KEY)] == [(stage.now, stage.now)]
         await stage.advance(HOUR)
         assert len(await stage.claim_all("a", plan_due)) == 1
 

@@ -51,7 +51,7 @@ class DamageContract(Contract):
         assert await stage.keys(source="another") == []
         views = await stage.store.jobs(JobQuery())
         assert [bool(view.problem) for view in views] == [False, True, False]
-        overview = await stage.store.overview()
+        overview = await stage.overview()
         assert (overview.damaged, overview.jobs) == (1, 3)
 
     @scenario
@@ -71,8 +71,8 @@ class DamageContract(Contract):
         await damage(stage.store, BAD)
         await stage.join("a")
         await stage.claim_all("a")
-        assert await stage.store.next_wake(["default"]) == stage.later(HOUR)
-        assert (await stage.store.overview()).next_wake_at == stage.later(HOUR)
+        assert (await stage.store.wakes(["default"])).first == stage.later(HOUR)
+        assert (await stage.overview()).next_wake_at == stage.later(HOUR)
 
     @scenario
     async def test_a_command_to_the_damaged_is_refused(self, stage: Stage, damage: Damage) -> None:
@@ -143,7 +143,7 @@ class DamageContract(Contract):
         await stage.advance(MINUTE)
         await stage.plan(*some_jobs(3))
         assert (await self._view(stage)).damage is None
-        assert (await stage.store.overview()).damaged == 0
+        assert (await stage.overview()).damaged == 0
         await stage.advance(HOUR)
         started = await stage.claim_all("a", plan_due)
         assert sorted(a.job for a in started) == keys_of(some_jobs(3))
@@ -156,7 +156,7 @@ class DamageContract(Contract):
         await damage(stage.store, BAD)
         await stage.plan(removed=("job-0001",))
         assert await stage.keys() == [f"{SOURCE}/job-0000", f"{SOURCE}/job-0002"]
-        assert (await stage.store.overview()).damaged == 0
+        assert (await stage.overview()).damaged == 0
 
     @scenario
     async def test_a_page_of_damage_does_not_end_the_list(self, stage: Stage, damage: Damage) -> None:
@@ -181,7 +181,7 @@ class DamageContract(Contract):
         assert _set_aside_in(claimed.events) == [BAD]
         view = await self._view(stage)
         assert "it went wrong" in (view.problem or "")
-        assert await stage.store.next_wake(["default"]) is None
+        assert (await stage.store.wakes(["default"])).first is None
         assert await stage.claim_all("a") == []
         await stage.declare(a_job("job-0001"), wake_at=stage.now - SECOND)
         assert [a.job for a in await stage.claim_all("a")] == [BAD]

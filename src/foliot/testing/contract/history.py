@@ -131,19 +131,19 @@ class HistoryContract(Contract):
         for _ in range(2):
             for skip in skips:
                 await stage.store.update(KEY, write_down(skips=[skip]))
-        assert await stage.store.skips(KEY) == (skips[1], skips[2], skips[0])
-        assert await stage.store.skips(KEY, 2) == (skips[2], skips[0]), "the newest of them"
-        assert await stage.store.skips(KEY, 0) == ()
-        assert await stage.store.skips(KEY, 9) == await stage.store.skips(KEY)
-        assert await stage.store.skips(f"{SOURCE}/other") == ()
-        assert await stage.store.skips(f"{SOURCE}/nothing") == ()
+        assert await stage.skips(KEY) == (skips[1], skips[2], skips[0])
+        assert await stage.skips(KEY, 2) == (skips[2], skips[0]), "the newest of them"
+        assert await stage.skips(KEY, 0) == ()
+        assert await stage.skips(KEY, 9) == await stage.skips(KEY)
+        assert await stage.skips(f"{SOURCE}/other") == ()
+        assert await stage.skips(f"{SOURCE}/nothing") == ()
 
     @scenario
     async def test_a_skip_of_one_moment_is_a_range_too(self, stage: Stage) -> None:
         await stage.declare(a_job(), wake_at=stage.later(DAY))
         skip = Skip(KEY, stage.now, stage.now, "missed")
         await stage.store.update(KEY, write_down(skips=[skip]))
-        assert await stage.store.skips(KEY) == (skip,)
+        assert await stage.skips(KEY) == (skip,)
 
     # -- pruning -----------------------------------------------------------------------------------
 
@@ -324,7 +324,7 @@ class HistoryContract(Contract):
         skips = [Skip(KEY, stage.now - days * DAY, stage.now - days * DAY, "") for days in range(9, 0, -1)]
         await stage.store.update(KEY, write_down(skips=skips))
         assert await prune_all(stage) == 9 - kept
-        assert await stage.store.skips(KEY) == tuple(skips[-kept:])
+        assert await stage.skips(KEY) == tuple(skips[-kept:])
 
     @scenario
     async def test_each_jobs_own_policy_counts(self, stage: Stage) -> None:
@@ -345,7 +345,7 @@ class HistoryContract(Contract):
         before = await stage.record(KEY)
         assert await prune_all(stage) == 0
         assert await stage.record(KEY) == before
-        assert await stage.store.skips(KEY) == (skip,)
+        assert await stage.skips(KEY) == (skip,)
 
     @pytest.mark.parametrize("limit", [0, 1])
     @scenario

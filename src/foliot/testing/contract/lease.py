@@ -81,7 +81,7 @@ class LeaseContract(Contract):
     async def test_who_lives_is_seen(self, stage: Stage) -> None:
         await stage.join("b", "a", "c")
         await stage.store.leave("c")
-        assert (await stage.store.overview()).nodes == ("a", "b")
+        assert (await stage.overview()).nodes == ("a", "b")
 
     # -- what a node is told -----------------------------------------------------------------------
 
@@ -149,7 +149,7 @@ class LeaseContract(Contract):
         await stage.recover()  # when nothing of it is left, it is still no node
         with pytest.raises(NodeBuriedError):
             await VERBS[verb](stage)
-        assert (await stage.store.overview()).nodes == ("b",)
+        assert (await stage.overview()).nodes == ("b",)
 
     @pytest.mark.parametrize("verb", VERBS)
     @scenario
@@ -187,7 +187,7 @@ class LeaseContract(Contract):
         for node in ("a", "b"):
             with pytest.raises(NodeBuriedError):
                 await stage.join(node)
-        assert (await stage.store.overview()).nodes == ("c",)
+        assert (await stage.overview()).nodes == ("c",)
 
     @scenario
     async def test_leaving_harms_nobody_else(self, stage: Stage) -> None:
@@ -205,7 +205,7 @@ class LeaseContract(Contract):
         for node in ("a", "a", "nobody"):
             with suppress(NodeBuriedError):
                 await stage.store.leave(node)
-        assert (await stage.store.overview()).nodes == ("b",)
+        assert (await stage.overview()).nodes == ("b",)
 
     @scenario
     async def test_a_far_lease_outlives_a_near_one(self, stage: Stage) -> None:
@@ -214,7 +214,7 @@ class LeaseContract(Contract):
         await stage.join("b")
         await stage.clock.advance((first.until - first.store_now) * 0.6)
         await stage.store.recover(10, stage.now, lose)
-        assert (await stage.store.overview()).nodes == ("b",)
+        assert (await stage.overview()).nodes == ("b",)
 
     # -- a clock that is set -----------------------------------------------------------------------
 
@@ -241,7 +241,7 @@ class LeaseContract(Contract):
         await stage.outlive(lease)
         await stage.store.renew("b")
         await stage.store.recover(10, stage.now, lose)
-        assert (await stage.store.overview()).nodes == ("b",)
+        assert (await stage.overview()).nodes == ("b",)
 
     @scenario
     async def test_who_died_before_the_clock_was_set_back_is_buried_a_lease_later(self, stage: Stage) -> None:
@@ -251,7 +251,7 @@ class LeaseContract(Contract):
         await stage.outlive(lease)
         await stage.store.renew("b")
         await stage.store.recover(10, stage.now, lose)
-        assert (await stage.store.overview()).nodes == ("b",)
+        assert (await stage.overview()).nodes == ("b",)
 
     @scenario
     async def test_many_lives_under_one_name_are_many(self, stage: Stage) -> None:

@@ -49,8 +49,8 @@ class PassOverContract(Contract):
         for _ in range(2):
             assert await stage.claim_whole("a", decide=pass_over) == ((), (), False)
         assert await stage.record(f"{SOURCE}/job") == before
-        assert await stage.store.next_wake(["default"]) == before.state.wake_at
-        assert await stage.store.backlog(["default"], stage.now) == 1
+        assert (await stage.store.wakes(["default"])).first == before.state.wake_at
+        assert (await stage.store.wakes(["default"], due_by=stage.now)).due == 1
 
     @pytest.mark.parametrize("room", [1, 3, 20])
     @scenario

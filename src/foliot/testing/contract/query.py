@@ -114,11 +114,11 @@ class QueryContract(Contract):
             await stage.join(name)
         for name in names:
             assert await stage.keys(source=name) == [f"{name}/job"]
-            assert await stage.store.next_wake([name]) == stage.now
+            assert (await stage.store.wakes([name])).first == stage.now
             (attempt,) = await stage.claim(name, {name: 9}, claim_id=name)
             assert (attempt.job, attempt.node) == (f"{name}/job", name)
             assert await stage.open_keys(name) == {attempt.key}
-        assert (await stage.store.overview()).nodes == tuple(sorted(names))
+        assert (await stage.overview()).nodes == tuple(sorted(names))
 
     @scenario
     async def test_a_definition_is_kept_whole(self, stage: Stage) -> None:
@@ -148,7 +148,7 @@ class QueryContract(Contract):
         await stage.store.update(KEY, change(**facts))
         state = (await stage.record(KEY)).state
         assert state == state._replace(wake_at=at, **facts)  # type: ignore[arg-type]  # the names above
-        assert await stage.store.next_wake(["default"]) == at
+        assert (await stage.store.wakes(["default"])).first == at
         (attempt,) = await stage.claim("a", now=at)
         assert (attempt.scheduled_for, attempt.claimed_at) == (at, at)
         ending = stage.ending(attempt, started_at=at, finished_at=at)
@@ -278,7 +278,7 @@ class QueryContract(Contract):
         for queue, hours in (("a", 2), ("b", 1), ("c", 3)):
             await stage.declare(a_job(queue, queue=queue), wake_at=stage.later(hours * HOUR))
         await stage.declare(a_job("a2", queue="a"), wake_at=stage.later(5 * HOUR))
-        next_wake = stage.store.next_wake
+        next_wake = stage.next_wake
         assert await next_wake(["a"]) == stage.later(2 * HOUR)
         assert await next_wake(["c", "a"]) == stage.later(2 * HOUR)
         assert await next_wake(queue for queue in "abc") == stage.later(HOUR)
@@ -289,7 +289,7 @@ class QueryContract(Contract):
     async def test_the_next_wake_can_be_asked_for_some_kinds_only(self, stage: Stage) -> None:
         await stage.declare(a_job("shell", action=Action(kind="shell")))
         await stage.declare(a_job("python", action=Action(kind="python")), wake_at=stage.later(HOUR))
-        next_wake = stage.store.next_wake
+        next_wake = stage.next_wake
         assert await next_wake(["default"], None) == stage.now
         assert await next_wake(["default"], ("shell", "python")) == stage.now
         assert await next_wake(["default"], ("python",)) == stage.later(HOUR)
@@ -301,15 +301,15 @@ class QueryContract(Contract):
     async def test_the_next_wake_follows_what_happens(self, stage: Stage) -> None:
         await stage.join("a")
         await stage.declare(*some_jobs(2), wake_at=stage.now - SECOND)
-        assert await stage.store.next_wake(["default"]) == stage.now - SECOND
+        assert (await stage.store.wakes(["default"])).first == stage.now - SECOND
         await stage.claim("a", {"default": 1})
-        assert await stage.store.next_wake(["default"]) == stage.now - SECOND
+        assert (await stage.store.wakes(["default"])).first == stage.now - SECOND
         (attempt,) = await stage.claim("a", {"default": 1})
-        assert await stage.store.next_wake(["default"]) is None
+        assert (await stage.store.wakes(["default"])).first is None
         await stage.finish("a", attempt)
-        assert await stage.store.next_wake(["default"]) is None
+        assert (await stage.store.wakes(["default"])).first is None
         await stage.store.update(attempt.job, change(wake_at=stage.later(HOUR)))
-        assert await stage.store.next_wake(["default"]) == stage.later(HOUR)
+        assert (await stage.store.wakes(["default"])).first == stage.later(HOUR)
 
     @scenario
     async def test_the_backlog_is_what_is_due_in_the_queues_and_of_the_kinds_asked_for(
@@ -326,7 +326,8 @@ class QueryContract(Contract):
         ):
             job = a_job(f"job-{number}", queue=queue, action=Action(kind=kind))
             await stage.declare(job, wake_at=stage.later(wait))
-        backlog, now = stage.store.backlog, stage.now
+        now = stage.now
+        backlog = stage.backlog
         assert await backlog(["a", "b"], now) == 4
         assert await backlog((queue for queue in "aa"), now) == 3
         assert await backlog(["a", "b"], now, ("shell",)) == 2
@@ -341,7 +342,7 @@ class QueryContract(Contract):
         await stage.declare(*some_jobs(5))
 
         async def backlog() -> int:
-            return await stage.store.backlog(["default"], stage.now)
+            return (await stage.store.wakes(["default"], due_by=stage.now)).due
 
         assert await backlog() == 5
         (attempt,) = await stage.claim("a", {"default": 1})
@@ -364,7 +365,7 @@ class QueryContract(Contract):
             job = a_job(f"job-{number}", queue=queue, action=Action(kind=kind))
             await stage.declare(job, wake_at=stage.later(hours * HOUR))
         await stage.store.update(f"{SOURCE}/job-4", change(wake_at=None))
-        assert (await stage.store.overview()).lanes == (
+        assert (await stage.overview()).lanes == (
             Lane("a", "python", stage.later(4 * HOUR)),
             Lane("b", "python", stage.now - 3 * HOUR),
             Lane("b", "shell", stage.later(HOUR)),
@@ -372,14 +373,14 @@ class QueryContract(Contract):
 
     @scenario
     async def test_an_overview_counts_what_is_there(self, stage: Stage) -> None:
-        assert await stage.store.overview() == Overview()
+        assert await stage.overview() == Overview()
         await stage.join("a", "b")
         await stage.plan(*some_jobs(4), a_job("gone"))
         await stage.plan(removed=("gone",))
         await stage.store.update(f"{SOURCE}/job-0000", open_pending(stage.later(MINUTE), "waits"))
         await stage.store.update(f"{SOURCE}/job-0001", change(wake_at=stage.now))
         await stage.claim("a")
-        assert await stage.store.overview() == Overview(
+        assert await stage.overview() == Overview(
             jobs=4, damaged=0, open_attempts=2, nodes=("a", "b"), next_wake_at=stage.later(MINUTE),
             lanes=(Lane("default", "test", stage.later(MINUTE)),),
         )  # fmt: skip

@@ -153,7 +153,7 @@ class ReconcileContract(Contract):
         assert await stage.keys() == keys_of(jobs)
         await to_revision(stage, "r1", "r2", *jobs[:1], removed=tuple(job.name for job in jobs[1:]))
         assert await stage.keys() == keys_of(jobs[:1])
-        assert (await stage.store.overview()).jobs == 1
+        assert (await stage.overview()).jobs == 1
 
     @pytest.mark.parametrize("milliseconds", [0, 3, 10, 30, 100])
     @scenario
@@ -226,8 +226,8 @@ class ReconcileContract(Contract):
         base = await stage.store.revision(SOURCE)
         changes = Changes((a_job(queue="new"),))
         await stage.store.reconcile(SOURCE, base, "r2", changes, declared=keep, removed=untouched)
-        assert await stage.store.next_wake(["old"]) is None
-        assert await stage.store.next_wake(["new"]) == stage.now
+        assert (await stage.store.wakes(["old"])).first is None
+        assert (await stage.store.wakes(["new"])).first == stage.now
         assert await stage.claim("a", {"old": 1}) == []
         assert len(await stage.claim("a", {"new": 1})) == 1
 
@@ -278,10 +278,10 @@ class ReconcileContract(Contract):
         )
         assert await stage.keys(with_removed=True) == []
         assert await stage.runs() == ()
-        assert await stage.store.next_wake(["default"]) is None
+        assert (await stage.store.wakes(["default"])).first is None
         await stage.declare(a_job())
         assert await stage.runs() == ()
-        assert await stage.store.skips(KEY) == ()
+        assert await stage.skips(KEY) == ()
 
     # -- in the middle of a decision ---------------------------------------------------------------
 

@@ -5,12 +5,12 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Coroutine, Mapping
+from collections.abc import Awaitable, Callable, Collection, Coroutine, Iterable, Mapping
 from contextlib import AbstractAsyncContextManager, suppress
 from datetime import datetime, timedelta
 from functools import wraps
 from itertools import count
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple, cast
 
 import pytest
 
@@ -19,7 +19,8 @@ from foliot.errors import NodeBuriedError
 from foliot.model.attempt import Attempt, Ending, Outcome
 from foliot.model.decision import Decision
 from foliot.model.job import Job
-from foliot.model.state import Lease, Node, Record
+from foliot.model.state import Lease, Node, Record, Skip
+from foliot.model.view import Overview
 from foliot.protocols import (
     Changes,
     Claimed,
@@ -29,7 +30,9 @@ from foliot.protocols import (
     DecideLost,
     Finished,
     JobQuery,
+    NodeStore,
     RunQuery,
+    SkipQuery,
     Store,
 )
 from foliot.testing.clock import ManualClock
@@ -192,6 +195,25 @@ class Stage:
     async def runs(self, **query: Any) -> tuple[Attempt, ...]:
         """Attempts, newest first."""
         return await self.store.runs(RunQuery(**{"limit": 10_000} | query))
+
+    async def skips(self, job: str, limit: int = 10_000) -> tuple[Skip, ...]:
+        """The newest so many skips of a job, oldest first."""
+        return tuple(reversed(await self.store.skips(SkipQuery(job, limit=limit))))
+
+    async def next_wake(self, queues: Iterable[str], kinds: Collection[str] | None = None) -> datetime | None:
+        """When the next job is due."""
+        return (await self.store.wakes(queues, kinds)).first
+
+    async def backlog(
+        self, queues: Iterable[str], due_by: datetime, kinds: Collection[str] | None = None
+    ) -> int:
+        """How many jobs are due."""
+        return (await self.store.wakes(queues, kinds, due_by)).due
+
+    async def overview(self) -> Overview:
+        """The store at a glance: by its other seam."""
+        store: Any = self.store
+        return await cast("NodeStore", store).overview()
 
     async def open_keys(self, node: str) -> set[tuple[str, int]]:
         """What a node holds, by the store."""

@@ -1,0 +1,288 @@
+"""Lists of attempts and of skips.
+
+The attempts of one job are found by the links of its history (`history_queries`), those of all jobs by the
+key of their table, which begins with the time. What no index has, a source, a node, a trigger, is looked for
+in so many attempts as a call may look at (`MOST_LOOKED_AT`), and the page says where to go on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import datetime
+from itertools import takewhile
+
+from foliot.model.attempt import Outcome
+from foliot.model.query import MOST_LOOKED_AT, RunPage, RunQuery, SkipPage, SkipQuery, bad_place, names_of
+from foliot.model.state import Skip
+from foliot.stores.sql import history_queries
+from foliot.stores.sql.answer import is_of
+from foliot.stores.sql.codes import OUTCOME_CODES, TRIGGER_CODES, an_instant, whole
+from foliot.stores.sql.job_queries import read_place, write_place
+from foliot.stores.sql.rows import ATTEMPT_COLUMNS, Row, read_those_that_can_be, request_text
+from foliot.stores.sql.session import Session
+
+# ruff: noqa: S608 - made of constants only
+
+
+def _hidden(condition: str) -> str:
+    """The same; PostgreSQL's planner does not think of the key of the table then, but of another index."""
+    return condition.replace("a.scheduled_for", "a.scheduled_for + 0")
+
+
+_PLACE = "at", "job", "request", "number"
+_EVER, _NEVER = -(2**63), 2**63 - 1
+_AT, _REQUEST = 4, 5  # see rows
+_COLUMNS = ", ".join(f"a.{name}" for name in ATTEMPT_COLUMNS.split(", "))
+_TIME = "a.scheduled_for >= :since AND a.scheduled_for < :until"
+_BEFORE = "(a.scheduled_for, a.job_no, a.request, a.number) < (:at, :job, :request, :number)"
+_NEWEST_FIRST = "ORDER BY a.scheduled_for DESC, a.job_no DESC, a.request DESC, a.number DESC"
+OPEN_OF_JOB = f"""
+    SELECT {ATTEMPT_COLUMNS}, previous_at FROM attempts INDEXED BY attempts_open
+    WHERE job_no = :job AND state < 3
+"""
+PROBLEMS_OF_JOB = f"""
+    SELECT {_COLUMNS}, a.previous_at FROM attempts AS a INDEXED BY attempts_trouble
+    WHERE a.job_no = :of AND a.outcome = :outcome AND a.outcome > 1 AND {_TIME} AND {_hidden(_BEFORE)}
+    ORDER BY a.scheduled_for DESC, a.request DESC, a.number DESC LIMIT :most
+"""
+OCCURRENCE = f"""
+    SELECT {_COLUMNS}, j.key FROM jobs AS j CROSS JOIN attempts AS a
+    WHERE j.key = :key AND a.scheduled_for = :at AND a.job_no = j.job_no AND a.request = ''
+"""
+REQUEST = f"""
+    SELECT {_COLUMNS}, j.key FROM jobs AS j CROSS JOIN attempts AS a INDEXED BY attempts_request
+    WHERE j.key = :key AND a.job_no = j.job_no AND a.request = :request AND a.request > ''
+"""
+SKIPS_OF_JOB = """
+    SELECT j.key, s.job_no, s.first_at, s.last_at, s.reason FROM skips AS s CROSS JOIN jobs AS j
+    WHERE s.job_no = :of AND j.job_no = s.job_no AND s.last_at + 0 >= :since AND s.last_at + 0 < :until
+    AND (s.first_at, s.last_at) < (:first, :at) ORDER BY s.first_at DESC, s.last_at DESC LIMIT :most
+"""
+SKIPS = """
+    SELECT j.key, s.job_no, s.first_at, s.last_at, s.reason FROM skips AS s INDEXED BY skips_by_end
+    CROSS JOIN jobs AS j
+    WHERE j.job_no = s.job_no AND s.last_at >= :since AND s.last_at < :until
+    AND (s.last_at, s.job_no, s.first_at) < (:at, :job, :first)
+    ORDER BY s.last_at DESC, s.job_no DESC, s.first_at DESC LIMIT :most
+"""
+
+
+def runs(session: Session, query: RunQuery) -> RunPage:
+    """Attempts, newest first."""
+    following: str | None = None
+    if query.run_key is not None:
+        rows = _after(session, _of_run(session, query.run_key), query)
+    elif query.job is not None:
+        rows = _of_job(session, query.job, query)
+    else:
+        rows, following = _of_all(session, query)
+    if len(rows) > query.limit:
+        rows = rows[: query.limit]
+        following = _place_of(rows[-1]) if rows else None
+    return RunPage((attempt for _, attempt in read_those_that_can_be(rows, session.interned)), following)
+
+
+# -- one run, one job ------------------------------------------------------------------------------
+
+
+def _of_run(session: Session, run_key: str) -> list[Row]:
+    found: list[Row] = []
+    for job, at, request in names_of(run_key):
+        if at is not None:
+            found += session.dialect.run(OCCURRENCE, key=job, at=whole(at)).fetchall()
+        else:
+            found += session.dialect.run(REQUEST, key=job, request=request_text(request)).fetchall()
+    return found
+
+
+def _of_job(session: Session, job: str, query: RunQuery) -> list[Row]:
+    """One more than asked for, if there are more."""
+    number = job_number(session, job)
+    if number is None:
+        return []
+    since, until = _time(query.since, query.until)
+    if query.is_open:
+        rows: Iterable[Row] = session.dialect.run(OPEN_OF_JOB, job=number).fetchall()
+    elif query.outcome not in (None, Outcome.SUCCEEDED) and query.trigger is query.node is None:
+        before = _read_place(query.after) if query.after else (_NEVER, number, "", 0)
+        values = dict(zip(_PLACE, before, strict=True), since=since, until=until, of=number)
+        outcome = OUTCOME_CODES[query.outcome]
+        rows = session.dialect.run(
+            PROBLEMS_OF_JOB, **values, outcome=outcome, most=query.limit + 1
+        ).fetchall()
+    else:
+        rows = _history(session, number, query)
+        rows = takewhile(lambda row: row[_AT] >= since, rows)
+    return _after(session, ((*row[:-1], job) for row in rows), query)
+
+
+def _history(session: Session, number: int, query: RunQuery) -> Iterable[Row]:
+    """The rows of a job, the newest instants first."""
+    most = query.limit + 2
+    if not query.after or session.dialect.run(history_queries.RISES, job=number).fetchone():
+        return history_queries.newest_first(session.dialect, number, most)
+    return history_queries.newest_first_from(session.dialect, number, _read_place(query.after)[0], most)
+
+
+def _after(session: Session, rows: Iterable[Row], query: RunQuery) -> list[Row]:
+    """Of rows by their instants, those that a query means and that are after its place: one too many."""
+    node_no = None
+    if query.node is not None:
+        row = session.dialect.run(
+            "SELECT node_no FROM node_names WHERE id = :node", node=query.node
+        ).fetchone()
+        node_no = -1 if row is None else row[0]
+    before = _read_place(query.after) if query.after else None
+    since, until = _time(query.since, query.until)
+    found: list[Row] = []
+    for row in rows:
+        is_enough = len(found) > query.limit and row[_AT] != found[-1][_AT]
+        if is_enough:
+            break
+        if (
+            since <= row[_AT] < until
+            and (before is None or _order(row) < before)
+            and is_of(row, query, node_no)
+        ):
+            found.append(row)
+    found.sort(key=_order, reverse=True)
+    return found[: query.limit + 1]
+
+
+# -- all jobs --------------------------------------------------------------------------------------
+
+
+def _of_all(session: Session, query: RunQuery) -> tuple[list[Row], str | None]:
+    """One more than asked for, if there are more; or after what to look on."""
+    found = Conditions(query)
+    if found.is_exact:
+        rows = session.dialect.run(found.exactly, **found.values, most=query.limit + 1).fetchall()
+        return rows, None
+    rows = session.dialect.run(
+        found.bounded, **found.values, looked=MOST_LOOKED_AT, most=query.limit + 1
+    ).fetchall()
+    if len(rows) > query.limit:
+        return rows, None
+    last = session.dialect.run(found.last_looked_at, **found.values, most=MOST_LOOKED_AT).fetchone()
+    return rows, None if last is None else _write_place(*last)
+
+
+class Conditions:
+    """What a query asks for in SQL. `values` are the values of its conditions."""
+
+    def __init__(self, query: RunQuery) -> None:
+        since, until = _time(query.since, query.until)
+        self.values: dict[str, object] = {"since": since, "until": until}
+        self._found_by = [_TIME]  # what an index has
+        self._others: list[str] = []
+        self._index, self._order = "", _NEWEST_FIRST
+        if query.is_open:
+            self._index, self._order = "INDEXED BY attempts_open", _hidden(_NEWEST_FIRST)
+            self._found_by = [_hidden(_TIME), "a.state < 3"]
+        elif query.is_open is False:
+            self._found_by.append("a.state = 3")  # as nearly all
+        if query.outcome is not None:
+            self._compare_outcome(query)
+        if query.trigger is not None:
+            self._others.append("a.trigger = :trigger")
+            self.values["trigger"] = TRIGGER_CODES[query.trigger]
+        if query.node is not None:
+            self._others.append("a.node_no = (SELECT node_no FROM node_names WHERE id = :node)")
+            self.values["node"] = query.node
+        if query.source is not None:
+            self._others.append("j.key > :low AND j.key < :high")
+            self.values |= {"low": f"{query.source}/", "high": f"{query.source}0"}  # "0" follows "/"
+        if query.after:
+            self._found_by.append(_hidden(_BEFORE) if self._index else _BEFORE)
+            self.values |= zip(_PLACE, _read_place(query.after), strict=True)
+        self.is_exact = not self._others or query.is_open is True
+
+    def _compare_outcome(self, query: RunQuery) -> None:
+        self.values["outcome"] = OUTCOME_CODES[query.outcome]
+        if query.outcome is Outcome.SUCCEEDED or query.is_open:
+            self._others.append("a.outcome = :outcome")
+        else:
+            self._found_by.append("a.outcome = :outcome AND a.outcome > 1")
+            self._index = "INDEXED BY attempts_problem"
+
+    @property
+    def exactly(self) -> str:
+        """All that is meant."""
+        conditions = " AND ".join(("j.job_no = a.job_no", *self._found_by, *self._others))
+        tables = f"attempts AS a {self._index} CROSS JOIN jobs AS j"
+        return f"SELECT {_COLUMNS}, j.key FROM {tables} WHERE {conditions} {self._order} LIMIT :most"
+
+    @property
+    def bounded(self) -> str:
+        """What is meant among so many that are looked at."""
+        conditions = " AND ".join(("j.job_no = a.job_no", *self._others))
+        tables = f"({self._looked_at} LIMIT :looked) AS a CROSS JOIN jobs AS j"
+        return f"SELECT {_COLUMNS}, j.key FROM {tables} WHERE {conditions} {self._order} LIMIT :most"
+
+    @property
+    def last_looked_at(self) -> str:
+        """The place of the last of those; no row, if there are fewer."""
+        columns = "a.scheduled_for, a.job_no, a.request, a.number"
+        return self._looked_at.replace(_COLUMNS, columns) + " LIMIT 1 OFFSET :most - 1"
+
+    @property
+    def _looked_at(self) -> str:
+        conditions = " AND ".join(self._found_by)
+        return f"SELECT {_COLUMNS} FROM attempts AS a {self._index} WHERE {conditions} {self._order}"
+
+
+# -- skips -----------------------------------------------------------------------------------------
+
+
+def skips(session: Session, query: SkipQuery) -> SkipPage:
+    """Skips, those that end last first."""
+    since, until = _time(query.since, query.until)
+    last, job, first = read_place(query.after, 3) if query.after else (_NEVER, _NEVER, _NEVER)
+    values = {"since": since, "until": until, "at": last, "job": job, "first": first}
+    most = query.limit + 1
+    if query.job is None:
+        rows = session.dialect.run(SKIPS, **values, most=most).fetchall()
+    else:
+        number = job_number(session, query.job)
+        rows = session.dialect.run(SKIPS_OF_JOB, **values, of=number, most=most).fetchall()
+    page = rows[: query.limit]
+    _, number, began, ended, _ = page[-1] if page else (None,) * 5
+    following = write_place(ended, number, began) if len(rows) > query.limit and page else None
+    return SkipPage(
+        (Skip(key, an_instant(first), an_instant(last), reason) for key, _, first, last, reason in page),
+        following,
+    )
+
+
+# -- places ----------------------------------------------------------------------------------------
+
+
+def job_number(session: Session, key: str) -> int | None:
+    """The number of a job."""
+    row = session.dialect.run("SELECT job_no FROM jobs WHERE key = :key", key=key).fetchone()
+    return None if row is None else row[0]
+
+
+def _time(since: datetime | None, until: datetime | None) -> tuple[int, int]:
+    return _EVER if since is None else whole(since), _NEVER if until is None else whole(until)
+
+
+def _order(row: Row) -> Row:
+    """Attempts are listed from the greatest of these to the least."""
+    return row[_AT], row[0], row[_REQUEST], row[1]
+
+
+def _place_of(row: Row) -> str:
+    return _write_place(*_order(row))
+
+
+def _write_place(at: int, job_no: int, request: str, number: int) -> str:
+    return f"{write_place(at, job_no, number)}.{request}"
+
+
+def _read_place(after: str) -> Row:
+    *numbers, request = after.split(".", 3)
+    if len(numbers) != 3:  # noqa: PLR2004 - those of `_write_place`
+        raise bad_place(after)
+    at, job_no, number = read_place(".".join(numbers), 3)
+    return at, job_no, request, number
