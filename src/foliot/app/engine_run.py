@@ -17,6 +17,7 @@ from foliot.app.supervision import keep_alive
 from foliot.engine.engine import Engine
 from foliot.engine.settings import Settings
 from foliot.model.decision import Event
+from foliot.model.kinds import ByKind
 from foliot.model.view import SourceHealth
 from foliot.observability.log import LogListener, tell
 from foliot.protocols import Clock, Executor, Listener, Monitor, Notifier
@@ -45,7 +46,7 @@ class EngineRun:
         self._listeners = (self._log, *listeners)
         self._monitors = (self._log, *monitors)
         self._watch = watch
-        self._executors: dict[str, Executor] = {}
+        self._executors = ByKind[Executor]()
         self._ended: concurrent.futures.Future[None] = concurrent.futures.Future()
         self._engine: Engine | None = None
         self._life: asyncio.Future[None] | None = None

@@ -17,6 +17,7 @@ from datetime import datetime
 from typing import Any, NamedTuple
 
 from foliot.errors import InvalidJobError
+from foliot.executors.place import ExecutorPlace
 from foliot.executors.run_log import RunLog
 from foliot.executors.threads import ThreadCrew
 from foliot.model.attempt import Outcome, Trigger
@@ -145,11 +146,6 @@ class PythonExecutor:
         self._lock = threading.Lock()  # of the outbox: coroutines and threads both fill it
         self._engine_loop: asyncio.AbstractEventLoop | None = None
 
-    @property
-    def is_current(self) -> bool:
-        """Whether one of its jobs asks."""
-        return _current.get() is self
-
     # -- on the engine's loop ----------------------------------------------------------------------
 
     def start(self, run: Run, on_end: OnEnd) -> AskToEnd:
@@ -266,6 +262,16 @@ class PythonExecutor:
             is_first = len(self._outbox) == 1
         if is_first and self._engine_loop is not None and not self._engine_loop.is_closed():
             self._engine_loop.call_soon_threadsafe(self._deliver)
+
+
+def make_executor(place: ExecutorPlace) -> PythonExecutor:
+    """The executor of a program's functions."""
+    return PythonExecutor(place.functions, jobs_loop=place.jobs_loop)
+
+
+def current_executor() -> PythonExecutor | None:
+    """The executor whose job asks, if a job does."""
+    return _current.get()
 
 
 def describe(function: Callable[..., Any]) -> Function:

@@ -7,6 +7,7 @@ from datetime import datetime
 from operator import itemgetter
 
 from foliot.model.attempt import Attempt, Outcome
+from foliot.model.kinds import serves
 from foliot.model.state import Skip
 from foliot.model.view import Lane, Overview
 from foliot.protocols import JobQuery, Output, RunQuery
@@ -183,13 +184,13 @@ def output(session: Session, run_key: str, number: int) -> Output | None:
 def next_wake(session: Session, queues: Collection[str], kinds: Collection[str] | None) -> Woken:
     """When the next job of these queues and kinds is due."""
     rows = session.dialect.among(WAKES_OF_QUEUES, queues).fetchall()
-    return first_wake(row[2:] for row in rows if kinds is None or row[1] in kinds)
+    return first_wake(row[2:] for row in rows if serves(kinds, row[1]))
 
 
 def backlog(session: Session, queues: Collection[str], now: datetime, kinds: Collection[str] | None) -> int:
     """How many jobs of these queues and kinds are due."""
     rows = session.dialect.among(BACKLOG, set(queues), now=whole(now)).fetchall()
-    return sum(count for kind, count in rows if kinds is None or kind in kinds)
+    return sum(count for kind, count in rows if serves(kinds, kind))
 
 
 def overview(session: Session) -> tuple[Overview, tuple[int, ...]]:
