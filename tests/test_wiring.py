@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import asyncio
 import tomllib
+from datetime import timedelta
 from importlib import import_module
 from pathlib import Path
 
 import pytest
 
 from foliot import wiring
-from foliot.errors import InvalidStoreError
+from foliot.clock import SystemClock
+from foliot.errors import InvalidPolicyError, InvalidStoreError
+from foliot.executors.place import ExecutorPlace
 from foliot.stores import memory, postgres, sqlite
 
 ROOT = Path(__file__).parent.parent
@@ -66,3 +70,13 @@ def test_a_driver_that_is_not_installed_is_named_with_its_extra(monkeypatch: pyt
         assert "secret" not in str(refused.value)
     assert "postgres" in PROJECT["optional-dependencies"]
     wiring.check_url("sqlite:///jobs.db")
+
+
+def test_each_executor_of_the_table_is_made_by_its_module_and_its_prefix_is_taken() -> None:
+    loop = asyncio.new_event_loop()
+    place = ExecutorPlace(SystemClock(), timedelta(seconds=30), loop, {})
+    for prefix, make in wiring.built_in_executors().items():
+        assert wiring.is_executor(make(place))
+        with pytest.raises(InvalidPolicyError, match="built in"):
+            wiring.check_executors({prefix: make})
+    loop.close()

@@ -28,6 +28,8 @@ from foliot.model.deciding import DecideLost as DecideLost
 from foliot.model.deciding import DecideRemoved as DecideRemoved
 from foliot.model.decision import Decision, Event
 from foliot.model.job import Job
+from foliot.model.output import Output as Output
+from foliot.model.output import OutputPart as OutputPart
 from foliot.model.query import JobPage as JobPage
 from foliot.model.query import JobQuery as JobQuery
 from foliot.model.query import JobView as JobView
@@ -210,25 +212,19 @@ class Store(Protocol):
         ...
 
 
-class Output(NamedTuple):
-    """What an attempt wrote, within a bound; `dropped` says how many characters are missing in the middle."""
-
-    job: str
-    run_key: str
-    number: int
-    text: str
-    dropped: int = 0
-
-
 class OutputStore(Protocol):
     """Keeps what attempts wrote, for as long as the attempts are kept. Every store of ours is one."""
 
     async def write_outputs(self, outputs: Sequence[Output]) -> None:
-        """Keep outputs; one that is there already is replaced."""
+        """Keep outputs whole, when their attempts have ended; what is there already is replaced."""
         ...
 
-    async def output(self, run_key: str, number: int) -> Output | None:
-        """What an attempt wrote."""
+    async def append_outputs(self, parts: Sequence[OutputPart]) -> None:
+        """Keep what attempts that run have written since. The same part again changes nothing."""
+        ...
+
+    async def output(self, run_key: str, number: int, after: int = 0) -> Output | None:
+        """What an attempt wrote, so far, from a place on."""
         ...
 
 

@@ -1,17 +1,23 @@
-"""Where adapters meet: a store's URL becomes a store. The only module that knows them all."""
+"""Where adapters meet: a store's URL becomes a store, a kind of action has its executor.
+
+The only module that knows them all.
+"""
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+import re
+from collections.abc import AsyncIterator, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from datetime import timedelta
+from functools import partial
 from importlib import import_module
-from typing import Protocol, cast
+from typing import Protocol, TypeGuard, cast
 from urllib.parse import urlsplit
 
-from foliot.errors import InvalidStoreError
+from foliot.errors import InvalidPolicyError, InvalidStoreError
+from foliot.executors.place import ExecutorPlace, MakeExecutor
 from foliot.model.view import Schema
-from foliot.protocols import Clock, NodeStore, OutputStore, SourceStore, Store
+from foliot.protocols import Clock, Executor, NodeStore, OutputStore, SourceStore, Store
 
 # Each store by the scheme of its URL: its package in `foliot.stores`, and an example. The extra that installs
 # a driver has the name of the package.
@@ -23,6 +29,18 @@ _STORES = {
 _ALIASES = {"postgres": "postgresql"}
 _TO_COME = ("redis", "mongodb")
 _SCHEMES = ", ".join(example for _, example in _STORES.values())
+
+# Each executor that every application has, by the prefix of the kinds of its actions: its module in
+# `foliot.executors`, which offers `make_executor(place)`.
+_EXECUTORS = {"python": "python"}
+_PREFIX = re.compile("[a-z][a-z0-9_]*")
+# Prefixes that have another use, and which.
+_TAKEN = {
+    **dict.fromkeys(_EXECUTORS, "that of an executor that is built in"),
+    "shell": "that of repositories that are followed",
+    "declarative": "that of declarative schedulers",
+    "code": "that of the revisions of programs",
+}
 
 
 class FullStore(Store, OutputStore, NodeStore, SourceStore, Protocol):
@@ -103,3 +121,41 @@ def _unknown(url: str, scheme: str) -> InvalidStoreError:
         return InvalidStoreError(url, f"{scheme} is not supported yet", hint="sqlite:///jobs.db")
     reason = f"has the unknown scheme {scheme!r}" if scheme else "has no scheme"
     return InvalidStoreError(url, reason, hint=_SCHEMES)
+
+
+# -- executors -------------------------------------------------------------------------------------
+
+
+def built_in_executors() -> dict[str, MakeExecutor]:
+    """What makes the executors that every application has, by the prefix of the kinds of their actions."""
+    return {prefix: partial(make_executor, prefix) for prefix in _EXECUTORS}
+
+
+def make_executor(prefix: str, place: ExecutorPlace) -> Executor:
+    """The executor of a prefix that is built in."""
+    module = import_module(f"foliot.executors.{_EXECUTORS[prefix]}")
+    return cast("Executor", module.make_executor(place))
+
+
+def check_executors(given: object) -> None:
+    """Refuse what cannot be executors by the prefixes of their kinds."""
+    if not isinstance(given, Mapping):
+        hint = 'such as executors={"http": HttpExecutor()}'
+        raise InvalidPolicyError("executors", given, "must be executors by the prefix of a kind", hint=hint)
+    for prefix, executor in given.items():
+        if not isinstance(prefix, str) or not _PREFIX.fullmatch(prefix):
+            reason = "must be a word of small letters, digits and underscores"
+            raise InvalidPolicyError("executors", prefix, reason, hint='such as "http"')
+        if prefix in _TAKEN:
+            hint = "choose another prefix"
+            raise InvalidPolicyError("executors", prefix, f"is {_TAKEN[prefix]}", hint=hint)
+        if not is_executor(executor) and not callable(executor):
+            hint = "see foliot.protocols.Executor, and foliot.executors.task for the simple way"
+            raise InvalidPolicyError(
+                f"executors.{prefix}", executor, "is no executor, and makes none", hint=hint
+            )
+
+
+def is_executor(given: object) -> TypeGuard[Executor]:
+    """Whether it carries actions out; a class does not, but makes something that does."""
+    return not isinstance(given, type) and callable(getattr(given, "start", None))

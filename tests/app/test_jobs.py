@@ -44,6 +44,36 @@ def test_a_coroutine_runs_on_the_programs_loop_and_knows_its_run(app: Foliot) ->
     play(scene)
 
 
+@pytest.mark.parametrize("is_async", [True, False])
+def test_what_a_function_logs_can_be_read_while_it_runs(app: Foliot, is_async: bool) -> None:  # noqa: FBT001
+    async def scene() -> None:
+        release = threading.Event()
+
+        @app.job(NEVER)
+        async def coroutine(run: JobRun) -> None:
+            run.log("half of it")
+            while not release.is_set():
+                await SystemClock().wait(timedelta(milliseconds=10))
+            run.log("all of it")
+
+        @app.job(NEVER)
+        def plain(run: JobRun) -> None:
+            run.log("half of it")
+            assert release.wait(PATIENCE)
+            run.log("all of it")
+
+        async with app:
+            key = await app.trigger("coroutine" if is_async else "plain")
+            [attempt] = await app.history()
+            while await app.log(attempt) != "half of it\n":
+                await SystemClock().wait(timedelta(milliseconds=20))
+            release.set()
+            await app.finished(key)
+            assert await app.log(attempt) == "half of it\nall of it\n"
+
+    play(scene)
+
+
 def test_a_plain_function_runs_in_a_thread_and_does_not_block_the_loop(app: Foliot) -> None:
     async def scene() -> None:
         home, release = threading.current_thread(), threading.Event()

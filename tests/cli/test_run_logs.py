@@ -2,77 +2,19 @@
 
 from __future__ import annotations
 
-import re
 import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from cli.calls import PATIENCE, command, on_a_terminal, start
 from cli.shop import REFRESH, REPORT, SLOW, Shop
-from foliot.cli.run_logs import Growth, Screen
-from foliot.executors.run_log import RunLog
+from foliot.cli.run_logs import Screen
 from foliot.protocols import Output
 from foliot.stores.sqlite import SqliteStore
 
-GAP = re.compile(r"\n… (\d+) characters left out …\n")
-
-
-def stored(log: RunLog) -> Output:
-    return Output("app/a", "app/a!1", 1, log.text, log.dropped)
-
-
-# -- the new part ----------------------------------------------------------------------------------
-
-
-@given(st.lists(st.tuples(st.integers(0, 40_000), st.booleans()), max_size=12))
-def test_what_is_printed_is_what_was_written_in_order_and_gaps_are_told(
-    writes: list[tuple[int, bool]],
-) -> None:
-    log, growth, whole, printed = RunLog(), Growth(), "", ""
-    for number, (length, looks) in enumerate(writes):
-        text = "".join(chr(ord("a") + (number + place) % 26) for place in range(length))
-        log.write(text)
-        whole += text
-        if looks:
-            printed += growth.new_part(stored(log))
-    printed += growth.new_part(stored(log))
-    position = 0
-    for place, piece in enumerate(GAP.split(printed)):
-        if place % 2:
-            position += int(piece)
-        else:
-            assert whole[position : position + len(piece)] == piece
-            position += len(piece)
-    assert position == len(whole)
-
-
-def test_who_looks_often_misses_nothing_though_the_middle_is_left_out() -> None:
-    log, growth, printed, lines = RunLog(), Growth(), "", ""
-    for number in range(20_000):
-        log(f"line {number}")
-        lines += f"line {number}\n"
-        if number % 100 == 0:
-            printed += growth.new_part(stored(log))
-    printed += growth.new_part(stored(log))
-    assert log.dropped > 100_000
-    assert printed == lines
-
-
-def test_nothing_new_is_nothing() -> None:
-    log, growth = RunLog(), Growth()
-    assert growth.new_part(None) == ""
-    log("once")
-    assert [growth.new_part(stored(log)) for _ in range(3)] == ["once\n", "", ""]
-
-
-def test_a_text_without_the_mark_that_its_count_promises_is_shown_as_it_is() -> None:
-    growth = Growth()
-    assert growth.new_part(Output("app/a", "r", 1, "the end", 5)) == "\n… 5 characters left out …\nthe end"
-    assert growth.new_part(Output("app/a", "r", 1, "the end, really", 5)) == ", really"
+# -- how it is shown -------------------------------------------------------------------------------
 
 
 def test_a_line_that_comes_in_two_parts_is_one_line() -> None:

@@ -17,7 +17,7 @@ from foliot.model.decision import Happening
 from foliot.model.job import Action
 from foliot.model.policy import Overlap, OverlapMode, Retry
 from foliot.model.state import Lease, Node
-from foliot.protocols import AskToEnd, JobQuery, OnEnd, Result, Run
+from foliot.protocols import AskToEnd, JobQuery, OnEnd, Output, Result, Run
 from foliot.stores.memory import MemoryStore
 
 
@@ -120,7 +120,7 @@ async def test_what_an_attempt_wrote_is_kept(stage: Stage) -> None:
     await stage.clock.advance(MINUTE + 5 * SECOND)
 
     [attempt] = await stage.runs()
-    assert await stage.store.output(*attempt.key) == ("code/a", *attempt.key, "some words", 3)
+    assert await stage.store.output(*attempt.key) == Output("code/a", *attempt.key, "some words", 3)
 
 
 @staged

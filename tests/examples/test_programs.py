@@ -52,6 +52,15 @@ def test_a_run_survives_its_killed_program(tmp_path: Path) -> None:
     ]
 
 
+def test_an_executor_of_ones_own_checks_ports(tmp_path: Path) -> None:
+    with example(tmp_path, "own_executor.py") as program:
+        assert program.process.wait(PATIENCE) == 0
+        program.read_until("failed: ")
+    told = [line for line in program.lines if not line.startswith("attempt_failed")]
+    assert re.fullmatch(r"succeeded: \d+ answers", told[0])
+    assert told[1].startswith("failed: ConnectionRefusedError")
+
+
 def test_whoever_asks_for_a_run_learns_how_it_ended(tmp_path: Path) -> None:
     with example(tmp_path, "ask_and_wait.py") as program:
         assert program.process.wait(PATIENCE) == 0

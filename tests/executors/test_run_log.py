@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from foliot.executors.run_log import HEAD, TAIL, RunLog
+from foliot.executors.run_log import RunLog
+from foliot.model.output import HEAD, TAIL
 
 
 def test_it_is_called_like_print() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from datetime import timedelta
 from difflib import get_close_matches
 from functools import partial
@@ -23,14 +23,15 @@ from foliot.errors import (
     StoreUnavailableError,
     shorten,
 )
+from foliot.executors.place import MakeExecutor
 from foliot.model.attempt import Attempt
 from foliot.model.decision import Event, Happening
 from foliot.model.job import Job, is_name
 from foliot.model.view import SourceHealth
 from foliot.operations import Operations
-from foliot.protocols import Changes, Clock, JobView, Listener, Monitor
+from foliot.protocols import Changes, Clock, Executor, JobView, Listener, Monitor
 from foliot.schedules.duration import format_duration
-from foliot.wiring import FullStore, check_url, open_store
+from foliot.wiring import FullStore, check_executors, check_url, open_store
 
 T = TypeVar("T")
 
@@ -59,6 +60,7 @@ class AppSettings:
     `slots`: how many attempts may run at once, by queue. `lease`: for how long a node that is silent counts
     as living. `drain`: for how long what runs may go on when the program is stopped. `poll`: how often to
     look for what another process has scheduled. `metrics`: what counts and measures, if anything does.
+    `executors`: what carries out actions of the program's own kinds, or makes it, by the prefix of the kinds.
     """
 
     slots: int | Mapping[str, int] = 1000
@@ -66,6 +68,7 @@ class AppSettings:
     drain: timedelta | str = timedelta(seconds=30)
     poll: timedelta | str = timedelta(seconds=1)
     metrics: Watcher | None = None
+    executors: Mapping[str, Executor | MakeExecutor] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         for name in ("lease", "drain", "poll"):
@@ -84,6 +87,8 @@ class AppSettings:
         if self.metrics is not None and not hasattr(self.metrics, "on_pulse"):
             hint = "Metrics() of foliot.observability"
             raise InvalidPolicyError("metrics", self.metrics, "cannot be told anything", hint=hint)
+        check_executors(self.executors)
+        object.__setattr__(self, "executors", dict(self.executors))
 
 
 def _is_slot(slot: tuple[object, object]) -> bool:

@@ -16,7 +16,9 @@ from foliot.app.part import Part, Workplace
 from foliot.app.supervision import keep_alive
 from foliot.engine.engine import Engine
 from foliot.engine.settings import Settings
+from foliot.executors.live_output import LiveOutput
 from foliot.model.decision import Event
+from foliot.model.kinds import ByKind
 from foliot.model.view import SourceHealth
 from foliot.observability.log import LogListener, tell
 from foliot.protocols import Clock, Executor, Listener, Monitor, Notifier
@@ -45,9 +47,10 @@ class EngineRun:
         self._listeners = (self._log, *listeners)
         self._monitors = (self._log, *monitors)
         self._watch = watch
-        self._executors: dict[str, Executor] = {}
+        self._executors = ByKind[Executor]()
         self._ended: concurrent.futures.Future[None] = concurrent.futures.Future()
         self._engine: Engine | None = None
+        self._write_outputs: Callable[[], Awaitable[None]]
         self._life: asyncio.Future[None] | None = None
         self._beside: set[asyncio.Task[None]] = set()
 
@@ -55,7 +58,9 @@ class EngineRun:
         self, store: FullStore, settings: Settings, new_id: Callable[[], str], node_name: str
     ) -> None:
         """Declare what the parts declare, and make an engine that has not begun yet."""
-        place = Workplace(store, self._clock, self._lease, self._handle_events, self._watch)
+        live = LiveOutput()
+        self._write_outputs = lambda: live.write_on(store, self._clock)
+        place = Workplace(store, self._clock, self._lease, self._handle_events, self._watch, live.follow)
         try:
             for part in self._parts:
                 self._executors |= await part.begin(place)
@@ -83,6 +88,7 @@ class EngineRun:
         self._life.add_done_callback(self._note_end)
         for part in self._parts:
             self._keep_alive(type(part).__name__, part.live)
+        self._keep_alive("live output", self._write_outputs)
 
     def _keep_alive(self, name: str, work: Callable[[], Awaitable[None]]) -> None:
         task = asyncio.ensure_future(keep_alive(name, work, self._clock))

@@ -54,11 +54,11 @@ class Foliot:
     ) -> None:
         check_store(store)
         self.name = name
-        self._registry = Registry()
         self._check_name()
         clock = SystemClock() if clock is None else clock
         check_clock(clock)
         self._core = Core(store, name, clock, make_settings(settings))
+        self._registry = Registry(self._core.settings.executors)
         if self.metrics is not None:
             check_monitor(self.metrics, "metrics")
         self._parts: list[Part] = []
@@ -88,10 +88,10 @@ class Foliot:
             job_name = name_of(function, name)
             template = self._template(job_name, options)
             with naming(job_name):
-                kind = self._registry.add_function(job_name, function)
+                self._registry.add_function(job_name, function)
                 action = self._registry.action(function, None)
                 self._registry.add_job(template.declared(job_name, rule, action))
-            self._announce(kind)
+            self._announce()
             return function
 
         return declare
@@ -104,7 +104,8 @@ class Foliot:
         """Make a function something that jobs can be scheduled for: `@app.action`, or with a name."""
 
         def register(function: F) -> F:
-            self._announce(self._registry.add_function(name_of(function, name), function))
+            self._registry.add_function(name_of(function, name), function)
+            self._announce()
             return function
 
         return register if function is None else register(function)
@@ -124,11 +125,11 @@ class Foliot:
             raise AppStateError(self.name, "its store is open", hint="say so before it is used")
         self._core.url = store
 
-    def _announce(self, kind: str) -> None:
+    def _announce(self) -> None:
         """What is registered while the engine runs is declared at once."""
         self._thread.refuse_if_forked()
         if self._runtime is not None:
-            self._runtime.learn(kind)
+            self._runtime.learn()
 
     # -- scheduling --------------------------------------------------------------------------------
 
@@ -136,7 +137,7 @@ class Foliot:
         self,
         name: str,
         schedule: Schedule | str,
-        action: Callable[..., Any] | str,
+        action: Callable[..., Any] | str | Action,
         *,
         payload: Mapping[str, Any] | None = None,
         timezone: str | None = None,
@@ -212,11 +213,11 @@ class Foliot:
     async def jobs(self) -> list[JobStatus]:
         """All jobs of this application, with what is next for them and what is wrong with them."""
         views = await self._call(self._core.views())
-        return [status_of(view, self._registry.functions) for view in views]
+        return [status_of(view, self._registry.kinds) for view in views]
 
     async def why(self, name: str, at: datetime | None = None) -> Why:
         """Why a job runs, ran or did not run at an instant; without one, what is next."""
-        return await self._ask(lambda ops: ops.why(name, at, frozenset(self._registry.functions)))
+        return await self._ask(lambda ops: ops.why(name, at, self._registry.kinds))
 
     async def _ask(self, question: Callable[[Operations], Awaitable[T]]) -> T:
         return await self._call(self._core.ask(question))

@@ -47,7 +47,7 @@ class JobOptions(TypedDict, total=False):
     auto_remove: bool
 
 
-Scheduled = tuple[str, Schedule | str, Callable[..., Any] | str, Mapping[str, Any] | None]
+Scheduled = tuple[str, Schedule | str, Callable[..., Any] | str | Action, Mapping[str, Any] | None]
 
 _OF_THE_JOB = ("queue", "enabled", "repeat_until", "auto_remove")
 _EXAMPLE = Every("1h")

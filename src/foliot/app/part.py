@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import timedelta
 from typing import NamedTuple, Protocol
 
+from foliot.executors.live_output import FollowLog
 from foliot.model.decision import Event
 from foliot.model.view import SourceHealth
 from foliot.protocols import Clock, Executor
@@ -21,6 +22,7 @@ class Workplace(NamedTuple):
 
     `handle_events`: tell all listeners, and have the engine look again.
     `watch`: tell the metrics how a source fares.
+    `follow_log`: bring what a run writes to the store while it runs.
     """
 
     store: FullStore
@@ -28,6 +30,7 @@ class Workplace(NamedTuple):
     lease: timedelta
     handle_events: Callable[[Sequence[Event]], None]
     watch: Callable[[SourceHealth], None]
+    follow_log: FollowLog
 
 
 class Part(Protocol):

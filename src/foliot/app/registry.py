@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from foliot.errors import InvalidJobError, shorten
@@ -11,22 +11,30 @@ from foliot.executors.python import Function, describe
 from foliot.model.codec import encode_job
 from foliot.model.job import LONGEST_NAME, Action, Job, is_name
 from foliot.model.json_text import MisfitError
+from foliot.model.kinds import all_of, serves
 from foliot.model.shape import DATA
 from foliot.protocols import Snapshot
 
 PREFIX = "python:"
+_MOST_SHOWN = 20  # kinds, in an error
 
 
 class Registry:
     """What a program can do, and what it declares."""
 
-    def __init__(self) -> None:
+    def __init__(self, prefixes: Iterable[str] = ()) -> None:
+        self._prefixes = tuple(map(all_of, prefixes))  # of the kinds that other executors carry out
         self.functions: dict[str, Function] = {}  # by the kind of their action
         self._kinds: dict[Callable[..., Any], str] = {}
         self._jobs: dict[str, Job] = {}
 
-    def add_function(self, name: str, function: Callable[..., Any]) -> str:
-        """Make a function an action; the kind of it."""
+    @property
+    def kinds(self) -> frozenset[str]:
+        """The kinds of action that the program can carry out."""
+        return frozenset((*self._prefixes, *self.functions))
+
+    def add_function(self, name: str, function: Callable[..., Any]) -> None:
+        """Make a function an action."""
         if not callable(function):
             raise InvalidJobError("action", function, "is not a function")
         if not is_name(name):
@@ -44,7 +52,6 @@ class Registry:
             hint = "wrap it in a function"
             raise InvalidJobError("action", function, "cannot be told from others", hint=hint) from None
         self.functions[kind] = described
-        return kind
 
     def add_job(self, job: Job) -> None:
         """Declare a job in code. A cell of a notebook that is run again declares it again."""
@@ -60,8 +67,18 @@ class Registry:
         """Whether the code declares any."""
         return bool(self._jobs)
 
-    def action(self, action: Callable[..., Any] | str, payload: Mapping[str, Any] | None) -> Action:
-        """The action of a function with its arguments, which must fit."""
+    def action(self, action: Callable[..., Any] | str | Action, payload: Mapping[str, Any] | None) -> Action:
+        """The action of a function with its arguments, which must fit; or one of another kind, as it is."""
+        if isinstance(action, Action):
+            if payload is not None:
+                hint = "put it into the action's data"
+                raise InvalidJobError(
+                    "payload", payload, "is for functions, and this is an Action", hint=hint
+                )
+            if not action.kind.startswith(PREFIX):
+                return self._of_other_kind(action)
+            payload = action.data
+            action = action.kind.removeprefix(PREFIX)
         kind = PREFIX + action if isinstance(action, str) else self._kind_of(action)
         if kind is None or (isinstance(action, str) and not is_name(action)):
             name = getattr(action, "__name__", action)
@@ -79,10 +96,16 @@ class Registry:
             return Action(kind=kind)
         if function is not None:
             _check_fit(kind, function, payload)
-        try:
-            return Action(kind=kind, data=DATA.write(payload))
-        except MisfitError as error:
-            raise InvalidJobError(f"payload.{error.path}", error.value, error.reason) from None
+        return Action(kind=kind, data=_stored("payload", payload))
+
+    def _of_other_kind(self, action: Action) -> Action:
+        if not serves(self._prefixes, action.kind):
+            known = [*(prefix.rstrip(":") for prefix in self._prefixes), *sorted(self.functions)]
+            told = f", which has some for {', '.join(known[:_MOST_SHOWN])}" if known else ""
+            hint = f"give it one: Foliot(…, executors={{{action.kind.partition(':')[0]!r}: …}})"
+            reason = f"has no executor in this program{told}"
+            raise InvalidJobError("action", action.kind, reason, hint=hint)
+        return Action(kind=action.kind, data=_stored("action.data", action.data))
 
     def _kind_of(self, action: object) -> str | None:
         try:
@@ -95,6 +118,14 @@ class Registry:
         jobs = tuple(self._jobs[name] for name in sorted(self._jobs))
         digest = hashlib.sha256("\n".join(encode_job(job) for job in jobs).encode())
         return Snapshot(f"code-{digest.hexdigest()[:20]}", jobs)
+
+
+def _stored(field: str, data: Mapping[str, Any]) -> Mapping[str, Any]:
+    try:
+        written: Mapping[str, Any] = DATA.write(data)
+    except MisfitError as error:
+        raise InvalidJobError(f"{field}.{error.path}", error.value, error.reason) from None
+    return written
 
 
 def name_of(function: object, given: str | None) -> str:

@@ -15,16 +15,18 @@ from uuid import uuid4
 from foliot.app.core import Core
 from foliot.app.declaration import Declaration
 from foliot.app.engine_run import EngineRun
+from foliot.app.executors import ExecutorsPart
 from foliot.app.part import Part
 from foliot.app.registry import Registry
 from foliot.app.supervision import tell_listener
 from foliot.app.thread import LoopThread
 from foliot.engine.settings import RECOVER, Settings
 from foliot.errors import StoreError, StoreUnavailableError
-from foliot.executors.python import PythonExecutor
+from foliot.executors.place import MakeExecutor
 from foliot.model.decision import Event
 from foliot.model.view import SourceHealth
 from foliot.observability.log import tell
+from foliot.protocols import Executor
 
 _PAUSE = timedelta(seconds=1)  # before a store that was busy is asked again
 
@@ -42,22 +44,22 @@ class Runtime(EngineRun):
     ) -> None:
         metrics = core.settings.metrics
         watchers = () if metrics is None else (metrics,)
+        self._core = core
+        self._own = ExecutorsPart(self._given_executors(), registry, jobs_loop)
         super().__init__(
             core.name,
             core.clock,
-            parts,
+            (self._own, *parts),
             lease=cast("timedelta", core.settings.lease),
             listeners=(_Tell(core), *watchers),
             monitors=watchers,
             watch=self._tell_health,
         )
         self.jobs_thread = jobs_thread
-        self._core = core
         self._registry = registry
         self._jobs_loop = jobs_loop
-        self._python = PythonExecutor(registry.functions, jobs_loop=jobs_loop)
+        self._is_alone = not parts
         self._declaration = Declaration(core, registry)
-        self._marker = ""
         self._loop: asyncio.AbstractEventLoop | None = None
         self._beginning: asyncio.Task[None] | None = None
         self._tries: set[asyncio.Future[None]] = set()
@@ -70,14 +72,17 @@ class Runtime(EngineRun):
         self._loop = asyncio.get_running_loop()
         self._beginning = asyncio.current_task()
         store = await self._core.store()
-        if self._registry.has_jobs or not self._parts or await store.revision(self._core.name):
+        if self._registry.has_jobs or self._is_alone or await store.revision(self._core.name):
             await self._declare()
             self._keep_alive("revisions of the code", self._tidy_on)
-        self._executors |= dict.fromkeys(self._registry.functions, self._python)
         self._mark()
         await self.prepare(store, self._settings(), lambda: uuid4().hex, self._core.name)
         self._core.heed = self._handle_events
         self.go()
+
+    def _given_executors(self) -> Mapping[str, Executor | MakeExecutor]:
+        """Those of the program, by the prefixes of their kinds."""
+        return self._core.settings.executors
 
     def _tell_health(self, health: SourceHealth) -> None:
         metrics = self._core.settings.metrics
@@ -105,9 +110,8 @@ class Runtime(EngineRun):
 
     def _mark(self) -> None:
         """Tell others which revision of the code runs here."""
-        self._executors.pop(self._marker, None)
-        self._marker = self._declaration.marker
-        self._executors[self._marker] = self._python
+        self._executors.pop(self._own.marker, None)
+        self._own.marker = self._declaration.marker
 
     async def _tidy_on(self) -> None:
         """Others of another revision come and go; what they had goes when the last of them has gone."""
@@ -121,21 +125,21 @@ class Runtime(EngineRun):
     @property
     def is_in_job(self) -> bool:
         """Whether a job of this engine asks."""
-        return self._python.is_current or (self.jobs_thread is not None and self.jobs_thread.is_current)
+        return self._own.is_in_job or (self.jobs_thread is not None and self.jobs_thread.is_current)
 
     @property
     def is_on_jobs_loop(self) -> bool:
         """Whether the loop that coroutines of jobs run on would wait for the answer."""
         return asyncio._get_running_loop() is self._jobs_loop  # noqa: SLF001 - the public one raises if none runs
 
-    def learn(self, kind: str) -> None:
+    def learn(self) -> None:
         """The program has declared something while the engine runs."""
         if self._loop is not None:
-            self._loop.call_soon_threadsafe(self._learn, kind)
+            self._loop.call_soon_threadsafe(self._learn)
 
-    def _learn(self, kind: str) -> None:
-        self._executors[kind] = self._python
+    def _learn(self) -> None:
         self._mark()
+        self._executors.update(self._own.by_kind())
         if self._engine is not None:
             self._engine.learn()
         tried: asyncio.Future[None] = asyncio.get_running_loop().create_future()

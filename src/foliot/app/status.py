@@ -6,6 +6,7 @@ from collections.abc import Collection
 from datetime import datetime
 from typing import NamedTuple
 
+from foliot.model.kinds import serves
 from foliot.protocols import JobView
 
 
@@ -32,7 +33,7 @@ def status_of(view: JobView, kinds: Collection[str]) -> JobStatus:
         )  # fmt: skip
     job, state, attempts = view.record
     problem = view.problem
-    if problem is None and job.action.kind not in kinds:
+    if problem is None and not serves(kinds, job.action.kind):
         problem = f"its action {job.action.kind} is not registered in this program"
     return JobStatus(
         name=name,

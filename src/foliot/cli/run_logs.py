@@ -1,9 +1,4 @@
-"""What a run writes, as it grows: how the new part of a stored text is found, and how it is shown.
-
-What is stored is the beginning and the end of all that was written, with a mark between them that tells how
-much was left out. While a run goes on, that text is replaced by a longer one about once a second: the gap
-moves, and what was shown already must not be shown again.
-"""
+"""What a run writes, as it grows: what is new is asked for, and shown."""
 
 from __future__ import annotations
 
@@ -16,40 +11,8 @@ from foliot.cli.run_report import ending_of
 from foliot.cli.session import Session
 from foliot.errors import RunNotFoundError, WaitTimeoutError
 from foliot.model.attempt import Attempt, AttemptState, Outcome
-from foliot.protocols import Output
 
 _LOOK_EVERY = timedelta(milliseconds=500)
-
-
-class Growth:
-    """The new part of a text that is looked at again and again."""
-
-    def __init__(self) -> None:
-        self._seen = 0  # how much of all that was written, what was left out included
-
-    def new_part(self, output: Output | None) -> str:
-        """What has come since the last look; if some of it was left out meanwhile, that is told."""
-        if output is None:
-            return ""
-        head, tail = _ends(output)
-        begin = len(head) + output.dropped
-        before, self._seen = self._seen, max(self._seen, begin + len(tail))
-        if before >= begin:
-            return tail[before - begin :]
-        missing = begin - max(before, len(head))
-        gap = gap_mark(missing) if missing else ""
-        return f"{head[before:]}{gap}{tail}"
-
-
-def _ends(output: Output) -> tuple[str, str]:
-    """The beginning and the end of what was written."""
-    head, mark, tail = output.text.partition(gap_mark(output.dropped)) if output.dropped else ("", "", "")
-    return (head, tail) if mark else ("", output.text)
-
-
-def gap_mark(count: int) -> str:
-    """What stands where so many characters are missing."""
-    return f"\n… {count} characters left out …\n"
 
 
 class Screen:
@@ -102,7 +65,7 @@ async def follow(
 async def _follow_one(
     session: Session, attempt: Attempt, screen: Screen, check_time: Callable[[Attempt], None]
 ) -> Attempt | None:
-    ops, growth, last = session.ops, Growth(), ""
+    ops, seen, last = session.ops, 0, ""
     if attempt.state is AttemptState.PENDING:
         say("note", f"attempt {attempt.number} has not started yet", sys.stderr)
     while True:
@@ -111,9 +74,10 @@ async def _follow_one(
         is_newest = newest is not None and newest.number == attempt.number
         run = [newest] if newest and is_newest else await ops.run(attempt.run_key)
         attempt = chosen(run, attempt.run_key, attempt.number)
-        if part := growth.new_part(await session.store.output(*attempt.key)):
-            last = part[-1]
-            if not write_part(screen.fit(part), sys.stdout):
+        part = await session.store.output(*attempt.key, seen)
+        if part is not None and part.text:
+            last, seen = part.text[-1], part.end
+            if not write_part(screen.fit(part.text), sys.stdout):
                 return None
         if not attempt.is_open:
             break

@@ -16,6 +16,7 @@ from foliot.model.alike import Alike
 from foliot.model.deciding import DecidesAlike
 from foliot.model.decision import Decision
 from foliot.model.job import Job
+from foliot.model.kinds import ByKind, serves
 from foliot.model.state import Record
 from foliot.protocols import DecideDue, Executor, Selective
 
@@ -26,7 +27,7 @@ class _IfFit:
     def __init__(
         self,
         decide: DecideDue,
-        selective: Mapping[str, Selective],
+        selective: ByKind[Selective | None],
         passed: dict[str, Job],
         fits: Callable[[Selective, Job], bool],
     ) -> None:
@@ -36,7 +37,7 @@ class _IfFit:
         self._fits = fits
 
     def __call__(self, record: Record, now: datetime, node: str, most: int) -> Decision:
-        executor = self._selective.get(record.job.action.kind)
+        executor = self._selective.find(record.job.action.kind)
         if executor is None or self._fits(executor, record.job):
             return self._decide(record, now, node, most)
         self._passed[record.job.key] = record.job
@@ -44,7 +45,7 @@ class _IfFit:
 
     def alike(self, job: Job, first: datetime) -> Alike | None:
         """Jobs of which each must be asked whether it fits are not alike."""
-        if job.action.kind in self._selective or not isinstance(self._decide, DecidesAlike):
+        if self._selective.find(job.action.kind) is not None or not isinstance(self._decide, DecidesAlike):
             return None
         return self._decide.alike(job, first)
 
@@ -53,32 +54,37 @@ class Fitness:
     """Stands before the planner in a claim. What it has turned away is told when the claim is over."""
 
     def __init__(self, executors: Mapping[str, Executor]) -> None:
-        self._selective: dict[str, Selective] = {}
+        self._selective = ByKind[Selective | None]()
         self._passed: dict[str, Job] = {}
         self._complaints = Complaints()
         self.learn(executors)
 
     def learn(self, executors: Mapping[str, Executor]) -> None:
         """These are all executors that there are now."""
-        self._selective = {
-            kind: executor for kind, executor in executors.items() if isinstance(executor, Selective)
-        }
+        self._selective = ByKind(
+            (kind, executor if isinstance(executor, Selective) else None)
+            for kind, executor in executors.items()
+        )
+        self._is_needed = any(executor is not None for executor in self._selective.values())
 
     def guard(self, decide: DecideDue) -> DecideDue:
         """The same decisions about one claim's jobs, but for those that do not fit."""
         # An answer that was given up on may still be in the making, on another thread: it has its own.
         self._passed = passed = dict[str, Job]()
-        return _IfFit(decide, self._selective, passed, self._fits) if self._selective else decide
+        return _IfFit(decide, self._selective, passed, self._fits) if self._is_needed else decide
 
     def tell(self) -> frozenset[str]:
         """Tell the executors what of theirs the last claim has passed over; of which kinds that was."""
         passed, self._passed = self._passed, {}
+        if not passed:
+            return frozenset()
         by_kind: dict[str, list[Job]] = {}
         for job in passed.values():
             by_kind.setdefault(job.action.kind, []).append(job)
         for kind, jobs in by_kind.items():
-            safely(self._selective[kind].on_passed_over, jobs)
-        return frozenset(by_kind)
+            if (executor := self._selective.find(kind)) is not None:
+                safely(executor.on_passed_over, jobs)
+        return frozenset(kind for kind in self._selective if any(serves((kind,), of) for of in by_kind))
 
     def _fits(self, executor: Selective, job: Job) -> bool:
         try:

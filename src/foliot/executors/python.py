@@ -17,6 +17,8 @@ from datetime import datetime
 from typing import Any, NamedTuple
 
 from foliot.errors import InvalidJobError
+from foliot.executors.live_output import FollowLog
+from foliot.executors.place import ExecutorPlace
 from foliot.executors.run_log import RunLog
 from foliot.executors.threads import ThreadCrew
 from foliot.model.attempt import Outcome, Trigger
@@ -98,12 +100,16 @@ class JobRun:
         """Call it like `print`; what it is told is kept in the history."""
         if self._log is None:
             self._log = RunLog()
+            self._act.follow(self._log)
         return self._log
 
     @property
     def written(self) -> tuple[str, int]:
         """What the log was told, and how many characters of it are missing."""
-        return ("", 0) if self._log is None else (self._log.text, self._log.dropped)
+        if self._log is None:
+            return "", 0
+        self._log.is_closed = True
+        return self._log.text, self._log.dropped
 
     def __repr__(self) -> str:
         return f"<JobRun {self.id}>"
@@ -129,13 +135,23 @@ class _Act:
     def ask_to_end(self) -> None:
         self._executor.ask_to_end(self)
 
+    def follow(self, log: RunLog) -> None:
+        self._executor.follow_log(self.run, log)
+
 
 class PythonExecutor:
     """Carries out registered functions, by the kind of the action."""
 
-    def __init__(self, functions: Mapping[str, Function], *, jobs_loop: asyncio.AbstractEventLoop) -> None:
+    def __init__(
+        self,
+        functions: Mapping[str, Function],
+        *,
+        jobs_loop: asyncio.AbstractEventLoop,
+        follow_log: FollowLog = lambda _, log: None,  # noqa: ARG005 - nobody follows it
+    ) -> None:
         self._functions = functions
         self._jobs_loop = jobs_loop
+        self.follow_log = follow_log
         self._crew = ThreadCrew()
         self._inbox: list[_Act] = []
         self._ready: deque[_Act] = deque()
@@ -144,11 +160,6 @@ class PythonExecutor:
         self._outbox: list[tuple[_Act, Result]] = []
         self._lock = threading.Lock()  # of the outbox: coroutines and threads both fill it
         self._engine_loop: asyncio.AbstractEventLoop | None = None
-
-    @property
-    def is_current(self) -> bool:
-        """Whether one of its jobs asks."""
-        return _current.get() is self
 
     # -- on the engine's loop ----------------------------------------------------------------------
 
@@ -266,6 +277,16 @@ class PythonExecutor:
             is_first = len(self._outbox) == 1
         if is_first and self._engine_loop is not None and not self._engine_loop.is_closed():
             self._engine_loop.call_soon_threadsafe(self._deliver)
+
+
+def make_executor(place: ExecutorPlace) -> PythonExecutor:
+    """The executor of a program's functions."""
+    return PythonExecutor(place.functions, jobs_loop=place.jobs_loop, follow_log=place.follow_log)
+
+
+def current_executor() -> PythonExecutor | None:
+    """The executor whose job asks, if a job does."""
+    return _current.get()
 
 
 def describe(function: Callable[..., Any]) -> Function:

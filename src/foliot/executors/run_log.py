@@ -3,20 +3,25 @@
 from __future__ import annotations
 
 from collections import deque
+from threading import Lock
 
-HEAD = 16_000
-TAIL = 48_000
+from foliot.model.output import HEAD, TAIL, gap_mark
 
 
 class RunLog:
-    """A log of text: call it as you would call `print`. Kept in the history with the run."""
+    """A log of text: call it as you would call `print`. Kept in the history with the run.
 
-    __slots__ = ("_dropped", "_head", "_head_size", "_tail", "_tail_size")
+    A function writes in its own thread while the engine's reads what is new.
+    """
+
+    __slots__ = ("_dropped", "_head", "_head_size", "_lock", "_tail", "_tail_size", "is_closed")
 
     def __init__(self) -> None:
         self._head: list[str] = []
         self._tail: deque[str] = deque()
         self._head_size = self._tail_size = self._dropped = 0
+        self._lock = Lock()
+        self.is_closed = False  # the run has ended: nobody reads on
 
     def __call__(self, *values: object, sep: str = " ", end: str = "\n") -> None:
         """Add a line."""
@@ -27,11 +32,12 @@ class RunLog:
         given: object = text
         if not isinstance(given, str):
             raise TypeError(f"a run's log takes text, not {type(given).__name__}")
-        room = HEAD - self._head_size
-        if room > 0:
-            self._head.append(text[:room])
-            self._head_size += len(self._head[-1])
-        self._keep_end(text[max(room, 0) :])
+        with self._lock:
+            room = HEAD - self._head_size
+            if room > 0:
+                self._head.append(text[:room])
+                self._head_size += len(self._head[-1])
+            self._keep_end(text[max(room, 0) :])
         return len(text)
 
     def flush(self) -> None:
@@ -48,14 +54,32 @@ class RunLog:
             self._tail_size -= len(gone)
             self._dropped += len(gone)
 
+    def skip(self, place: int) -> None:
+        """Go on at a place: what was written between is not known. Behind the beginning only."""
+        with self._lock:
+            missing = place - self._head_size - self._dropped - self._tail_size
+            if missing > 0:
+                self._dropped += self._tail_size + missing
+                self._tail_size = 0
+                self._tail.clear()
+
+    def since(self, place: int) -> list[tuple[int, str]]:
+        """What was written from a place on and is kept: one text or two, each with its place."""
+        with self._lock:
+            head, tail = "".join(self._head)[place:], "".join(self._tail)
+            begin = self._head_size + self._dropped  # of the tail
+        parts = [(place, head), (max(place, begin), tail[max(0, place - begin) :])]
+        if head and not self._dropped:
+            return [(place, head + parts[1][1])]
+        return [part for part in parts if part[1]]
+
     @property
     def text(self) -> str:
         """What is kept."""
         tail = "".join(self._tail)
         surplus = max(0, len(tail) - TAIL)
         gap = self._dropped + surplus
-        middle = f"\n… {gap} characters left out …\n" if gap else ""
-        return "".join(self._head) + middle + tail[surplus:]
+        return "".join(self._head) + (gap_mark(gap) if gap else "") + tail[surplus:]
 
     @property
     def dropped(self) -> int:

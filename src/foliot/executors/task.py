@@ -1,4 +1,7 @@
-"""Executors whose actions are coroutines on the engine's own loop: one task for each attempt."""
+"""Executors whose actions are coroutines on the engine's own loop: one task for each attempt.
+
+`docs/how-to/write-an-executor.md` and `examples/own_executor.py` show how it is used.
+"""
 
 from __future__ import annotations
 

@@ -66,7 +66,7 @@ class Node(NamedTuple):
     id: str
     name: str = ""
     queues: tuple[str, ...] = ("default",)
-    kinds: tuple[str, ...] | None = None  # of actions that it can carry out; None: all
+    kinds: tuple[str, ...] | None = None  # of actions that it can carry out, see `model.kinds`; None: all
     version: str = ""
     skew: timedelta = timedelta(0)  # of its host's clock against the store's, when it was last worth telling
     host: str = ""  # as its operating system calls it; empty: it has not said

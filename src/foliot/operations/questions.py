@@ -20,6 +20,7 @@ from foliot.errors import (
 )
 from foliot.model.attempt import Attempt, Outcome
 from foliot.model.job import EARLIEST, Job, is_name
+from foliot.model.kinds import serves
 from foliot.model.state import Record, Skip
 from foliot.model.view import NodeView, SourceView
 from foliot.operations.ledger import Ledger, known_instants, tell_fates
@@ -262,4 +263,4 @@ def can_start(view: NodeView, queue: str, kind: str, now: datetime) -> bool:
     """Whether a node lives, claims, and serves a queue and a kind of action."""
     node = view.node
     is_at_work = view.until >= now and not node.is_draining
-    return is_at_work and queue in node.queues and (node.kinds is None or kind in node.kinds)
+    return is_at_work and queue in node.queues and serves(node.kinds, kind)

@@ -29,11 +29,12 @@ from foliot.app.runtime import Runtime
 from foliot.clock import wait_on_loop
 from foliot.engine.settings import Settings
 from foliot.errors import AppStateError, InvalidScheduleError, NaiveInstantError
+from foliot.executors.place import MakeExecutor
 from foliot.executors.python import Function, PythonExecutor
 from foliot.executors.threads import ThreadCrew
 from foliot.model.attempt import Attempt, Outcome
 from foliot.model.decision import Event, Happening
-from foliot.protocols import Claimed, Result
+from foliot.protocols import Claimed, Executor, Result
 from foliot.schedules.duration import parse_duration
 from foliot.stores.memory import MemoryStore
 from foliot.testing.step_loop import StepLoop, at_once
@@ -247,8 +248,11 @@ class _StepRuntime(Runtime):
     """One start of an application, without threads."""
 
     def __init__(self, core: Core, registry: Registry, loop: StepLoop, failures: _Failures) -> None:
-        super().__init__(core, registry, loop, None)
         self._python = _StepExecutor(registry.functions, loop, failures)
+        super().__init__(core, registry, loop, None)
+
+    def _given_executors(self) -> Mapping[str, Executor | MakeExecutor]:
+        return {**super()._given_executors(), "python": self._python}
 
     async def bury(self) -> None:
         """Have the store know that this engine lives no more."""

@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from foliot.model.attempt import format_instant
 from foliot.model.job import Job
+from foliot.model.kinds import serves
 from foliot.model.state import Record
 from foliot.schedules import Cron, Schedule
 from foliot.schedules.zone import UTC_NAMES, changes, load_zone
@@ -89,6 +90,6 @@ def obstacle(record: Record, kinds: Collection[str] | None) -> str:
         return f"it is paused since {time_text(state.paused_at)}"
     if not job.enabled:
         return "its definition switches it off"
-    if kinds is not None and job.action.kind not in kinds:
+    if not serves(kinds, job.action.kind):
         return f"its action {job.action.kind} is not registered in this program"
     return ""

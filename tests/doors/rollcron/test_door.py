@@ -44,6 +44,7 @@ class House:
             lease=timedelta(seconds=30),
             handle_events=lambda _: self._heed(),
             watch=self.watched.append,
+            follow_log=lambda *_: None,
         )
 
     def _heed(self) -> None:

@@ -16,7 +16,7 @@ from foliot.app.part import Workplace
 from foliot.doors.rollcron.door import Rollcron
 from foliot.model.view import SourceHealth
 from foliot.observability import Metrics
-from foliot.protocols import Output
+from foliot.protocols import OutputPart
 from foliot.stores.memory import MemoryStore
 from sources.git.scene import played
 
@@ -107,17 +107,17 @@ async def test_what_runs_write_is_shown_after_a_fault_of_the_store(
     gate, written = tmp_path / "gate", list[str]()
     repository.push(one=job(f"echo a; while [ ! -e {gate} ]; do echo b; sleep 0.1; done", timeout="1h"))
 
-    async def write_outputs(_: MemoryStore, outputs: Sequence[Output]) -> None:
+    async def append_outputs(_: MemoryStore, parts: Sequence[OutputPart]) -> None:
         if not written:
             written.append("nothing")
             raise RuntimeError("a fault of the store")
-        written.extend(output.text for output in outputs)
+        written.extend(part.text for part in parts)
 
-    monkeypatch.setattr(MemoryStore, "write_outputs", write_outputs)
+    monkeypatch.setattr(MemoryStore, "append_outputs", append_outputs)
     app = Foliot("memory://")
     app.attach(Rollcron(str(repository.remote), cache=tmp_path / "cache", interval=MINUTE))
     async with app:
         await until(lambda: written[-1:] not in ([], ["nothing"]))
         gate.touch()
     assert written[1].startswith("a\n")
-    assert told(caplog, "task_failed")[0]["task"].startswith("live output of ")
+    assert told(caplog, "task_failed")[0]["task"] == "live output"

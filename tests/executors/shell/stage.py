@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 from uuid import uuid4
 
 from foliot.errors import FoliotError
+from foliot.executors.run_log import RunLog
 from foliot.executors.shell.executor import ShellExecutor
 from foliot.executors.shell.warden import kin
 from foliot.model.attempt import Attempt, AttemptState, Trigger
@@ -70,9 +71,9 @@ class Stage:
 
     def __init__(self, path: Path, **options: Any) -> None:
         self.folder = Folder(path)
-        self.published: list[tuple[Run, str, int]] = []
-        if options.pop("publishes", False):
-            options["publish"] = lambda *told: self.published.append(told)
+        self.followed: list[tuple[Run, RunLog]] = []
+        if options.pop("is_followed", False):
+            options["follow_log"] = lambda *told: self.followed.append(told)
         self.executor = ShellExecutor(self.folder, **{"grace": GRACE, "linger": LINGER, **options})
         self._results: dict[str, asyncio.Future[Result]] = {}
         self.ended: list[str] = []

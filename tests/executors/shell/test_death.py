@@ -140,7 +140,7 @@ def test_what_has_an_environment_does_not_outlive_a_warden_that_is_killed_with_i
     async def scene(stage: Stage) -> None:
         for run in runs:
             stage.start(run)
-        await until(lambda: len(stage.published) == len(runs))
+        await until(lambda: len(stage.followed) == len(runs))
         kill_both(stage)
         for run in runs:
             told = await stage.result(run)
@@ -151,7 +151,7 @@ def test_what_has_an_environment_does_not_outlive_a_warden_that_is_killed_with_i
         assert not alive(map(id_of, runs))
         assert (await stage.see("echo on we go")).output == "on we go\n"
 
-    play(tmp_path, scene, publishes=True)
+    play(tmp_path, scene, is_followed=True)
 
 
 def test_a_job_that_kills_its_parent_fails_and_takes_no_later_one_along(tmp_path: Path) -> None:
@@ -251,7 +251,9 @@ def test_a_warden_imports_next_to_nothing(tmp_path: Path) -> None:
     names = done.stdout.split()
     assert not {"asyncio", "datetime", "pathlib", "subprocess", "logging"} & set(names)
     ours = [name for name in names if name.startswith("foliot.") and "executors.shell" not in name]
-    assert sorted(ours) == ["foliot.executors", "foliot.executors.run_log"]
+    assert sorted(ours) == [
+            "foliot.executors", "foliot.executors.run_log", "foliot.model", "foliot.model.output",
+        ]  # fmt: skip
 
     async def scene(stage: Stage) -> None:
         await stage.see("true")

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from executors.shell.stage import Stage, a_run, memory_of, play, see, until
-from foliot.executors.run_log import HEAD, TAIL
 from foliot.model.attempt import Outcome
+from foliot.model.output import HEAD, TAIL
 
 MEGABYTES = int(os.environ.get("FOLIOT_FLOOD_MB", "200"))
 
@@ -67,7 +67,7 @@ def test_a_flood_is_drained_in_little_memory_while_the_loop_goes_on(tmp_path: Pa
         assert (most[0] - before[0]) + (most[1] - before[1]) <= 20_000
         assert slowest < 0.5
 
-    play(tmp_path, scene, publishes=True)
+    play(tmp_path, scene, is_followed=True)
 
 
 def test_a_flood_does_not_hold_up_other_runs(tmp_path: Path) -> None:
@@ -96,27 +96,32 @@ def test_what_a_run_writes_can_be_followed_about_once_a_second(tmp_path: Path) -
     async def scene(stage: Stage) -> None:
         stage.start(chatty)
         stage.start(quick)
-        final = await stage.result(chatty)
-        assert all(
-            run is chatty for run, _, _ in stage.published
-        )  # the other was done before anybody could look
-        texts = [text for _, text, _ in stage.published]
+        waiting, texts = asyncio.ensure_future(stage.result(chatty)), set[str]()
+        while not waiting.done():
+            await asyncio.wait([waiting], timeout=0.02)
+            texts |= {log.text for _, log in stage.followed if not log.is_closed}
+        final = waiting.result()
+        # The other was done before anybody could look.
+        assert [run for run, _ in stage.followed] == [chatty]
         assert 1 <= len(texts) <= 6
         assert all(final.output.startswith(text) for text in texts)
-        assert len(set(texts)) == len(texts)
+        assert stage.followed[0][1].is_closed
 
-    play(tmp_path, scene, publishes=True)
+    play(tmp_path, scene, is_followed=True)
 
 
-def test_who_writes_nothing_new_is_not_told_again(tmp_path: Path) -> None:
-    run = a_run("echo once; sleep 2.5")
+def test_a_run_is_followed_once_and_its_log_holds_all_that_it_wrote(tmp_path: Path) -> None:
+    run = a_run(f"echo once; sleep 1.3; yes | head -c {2 * (HEAD + TAIL)}; sleep 1.3")
 
     async def scene(stage: Stage) -> None:
         stage.start(run)
-        await stage.result(run)
-        assert stage.published == [(run, "once\n", 0)]
+        told = await stage.result(run)
+        [(followed, log)] = stage.followed
+        assert followed is run
+        assert (log.text, log.dropped) == (told.output, told.dropped)
+        assert log.dropped > 0
 
-    play(tmp_path, scene, publishes=True)
+    play(tmp_path, scene, is_followed=True)
 
 
 def test_a_listener_that_fails_costs_nothing_else(tmp_path: Path) -> None:
@@ -127,11 +132,11 @@ def test_a_listener_that_fails_costs_nothing_else(tmp_path: Path) -> None:
         asyncio.get_running_loop().set_exception_handler(
             lambda _, context: troubles.append(context["exception"])
         )
-        stage.executor._publish = lambda *_: 1 / 0  # type: ignore[assignment] # a faulty listener
+        stage.executor._follow_log = lambda *_: 1 / 0  # type: ignore[assignment] # a faulty listener
         stage.start(run)
         assert (await stage.result(run)).output == "once\n"
 
-    play(tmp_path, scene, publishes=True)
+    play(tmp_path, scene, is_followed=True)
     assert [type(error) for error in troubles] == [ZeroDivisionError]
 
 

@@ -19,10 +19,11 @@ from foliot.engine.reconciler import Declarer
 from foliot.engine.settings import Settings
 from foliot.engine.store_clock import StoreClock
 from foliot.errors import StoreError
-from foliot.executors.python import JobRun, PythonExecutor, describe
+from foliot.executors.place import ExecutorPlace
+from foliot.executors.python import JobRun, describe
 from foliot.model.state import Node
 from foliot.protocols import Executor
-from foliot.wiring import FullStore
+from foliot.wiring import FullStore, make_executor
 
 _HERD = 100_000  # tasks from which on the garbage collector would notice them
 
@@ -81,7 +82,8 @@ class TasksPart:
             await self.close()  # there is nothing to look after
         functions = dict.fromkeys(plan.mark, describe(_dispatcher(plan.callbacks)))
         self._spare_the_collector()
-        return dict.fromkeys(functions, PythonExecutor(functions, jobs_loop=self._callbacks_loop))
+        place = ExecutorPlace(host.clock, host.lease, self._callbacks_loop, functions)
+        return dict.fromkeys(functions, make_executor("python", place))
 
     async def _let_renew(self, host: Workplace, node: str, store_clock: StoreClock) -> bool:
         """Wait until a lease that has run out proves its node dead; False: no lease has run out.

@@ -4,7 +4,7 @@
     executor.py     its executor: shell commands, but only those whose files are here
     precedence.py   whose revision counts, when daemons see different ones
     tidings.py      what the log and the store are told about it
-    live_output.py  what runs have written so far, for whoever follows them
+    entrance.py     the way of runs to their files
     config.py       `read_config`: from the text of `rollcron.yaml` to jobs, or to all of its errors
     value.py        what the value of a field may be, and what would be right
     yaml_tree.py    YAML as nodes with their places; the only user of the YAML library

@@ -16,10 +16,9 @@ from datetime import timedelta
 from pathlib import Path
 
 from foliot.app.part import Workplace
-from foliot.app.supervision import keep_alive
 from foliot.doors.rollcron.config import read_config
+from foliot.doors.rollcron.entrance import Entrance
 from foliot.doors.rollcron.executor import RepositoryExecutor
-from foliot.doors.rollcron.live_output import LiveOutput
 from foliot.doors.rollcron.tidings import Failures, Waiting, short, tell_dropped, tell_next_runs, written
 from foliot.engine.convergence import Wait, next_wait
 from foliot.engine.reconciler import names_of, reconcile
@@ -111,7 +110,6 @@ class _Following:
         self._interval = interval
         self._loop = asyncio.get_running_loop()
         self._asked = asyncio.Event()
-        self._outputs = LiveOutput(source.snapshots, self._miss)
         self._missed_at: float | None = None
         self._snapshot = Snapshot("", ())
         self.titles: dict[str, str] = {}  # of what is in effect, and of what was before: it may still run
@@ -121,10 +119,10 @@ class _Following:
         self._waiting = Waiting(source.name, host.clock)
         self._dropped = 0
         self.executor = RepositoryExecutor(
-            self._outputs,
+            Entrance(source.snapshots, self._miss),
             source.snapshots,
             self._pass_over,
-            publish=self._outputs.publish,
+            follow_log=host.follow_log,
             environment=environment,
             # The last heartbeat may lie a third of the lease back, silence is noticed a quarter of the leash
             # late, and ending takes 5 s: with a lease of 30 s, all is gone 2.5 s before another may begin.
@@ -163,19 +161,12 @@ class _Following:
         await self._write_status()
 
     async def live(self) -> None:
-        """Follow, until cancelled; beside it, what runs write is brought to the store."""
+        """Follow, until cancelled."""
         self._has_joined = True
-        store, clock = self._host.store, self._host.clock
-        writing = asyncio.ensure_future(
-            keep_alive(f"live output of {self.name}", lambda: self._outputs.write_on(store, clock), clock)
-        )
-        try:
-            while True:
-                await clock.wait(self._interval, self._asked)
-                self._asked.clear()
-                await self._turn()
-        finally:
-            writing.cancel()
+        while True:
+            await self._host.clock.wait(self._interval, self._asked)
+            self._asked.clear()
+            await self._turn()
 
     async def _turn(self) -> None:
         """Look once. Whatever fails is told, and the next interval tries again."""

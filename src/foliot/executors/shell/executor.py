@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from datetime import timedelta
 from itertools import count
 from typing import Any, Protocol
 
 from foliot.errors import FoliotError
+from foliot.executors.live_output import FollowLog
+from foliot.executors.run_log import RunLog
 from foliot.executors.shell.host import check_host
 from foliot.executors.shell.link import WardenLink
 from foliot.executors.shell.order import Order, Place, inherited, make_order, run_id
@@ -17,8 +19,6 @@ from foliot.executors.shell.verdict import judge
 from foliot.executors.shell.warden.kin import kill_runs
 from foliot.model.attempt import Outcome
 from foliot.protocols import AskToEnd, OnEnd, Result, Run
-
-Publish = Callable[[Run, str, int], None]
 
 _GONE = "its warden, the process that starts and ends commands, was killed; so the command was ended"
 
@@ -38,7 +38,7 @@ class Workplace(Protocol):
 class _Life:
     """An attempt that runs here, or is about to."""
 
-    __slots__ = ("dropped", "is_asked", "link", "number", "on_end", "order", "run", "text")
+    __slots__ = ("is_asked", "link", "log", "number", "on_end", "order", "run")
 
     def __init__(self, number: int, run: Run, on_end: OnEnd) -> None:
         self.number = number
@@ -47,11 +47,11 @@ class _Life:
         self.is_asked = False
         self.order: Order | None = None
         self.link: WardenLink | None = None
-        self.text, self.dropped = "", 0  # what it was last known to have written
+        self.log: RunLog | None = None  # what it was last known to have written
 
 
 class ShellExecutor:
-    """Carries out shell commands. `publish` is told, about once a second, what those that run have written.
+    """Carries out shell commands. `follow_log` gets the log of each that has written something while it runs.
 
     `grace` is how long a tree has between SIGTERM and SIGKILL, `linger` how long what a shell has left
     behind may go on. `leash`: if this process shows no life for that long (it is stopped, or its loop is
@@ -62,7 +62,7 @@ class ShellExecutor:
         self,
         workplace: Workplace,
         *,
-        publish: Publish | None = None,
+        follow_log: FollowLog | None = None,
         environment: Mapping[str, str] | None = None,
         grace: timedelta = timedelta(seconds=5),
         linger: timedelta = timedelta(seconds=1),
@@ -70,12 +70,12 @@ class ShellExecutor:
     ) -> None:
         check_host()
         self._workplace = workplace
-        self._publish = publish
+        self._follow_log = follow_log
         self._settings = {
             "grace": grace.total_seconds(),
             "linger": linger.total_seconds(),
             "leash": None if leash is None else leash.total_seconds(),
-            "tells": publish is not None,
+            "tells": follow_log is not None,
             "environment": inherited(os.environ if environment is None else environment),
         }
         self._numbers = count(1)
@@ -143,9 +143,18 @@ class ShellExecutor:
             self._let_go(link)
         elif "unstarted" in told:
             self._give_again(self._lives[told["unstarted"]])
-        elif (life := self._lives.get(told["wrote"])) and self._publish is not None:
-            life.text, life.dropped = told["text"], told["dropped"]
-            self._publish(life.run, life.text, life.dropped)
+        elif life := self._lives.get(told["wrote"]):
+            self._note(life, told["parts"])
+
+    def _note(self, life: _Life, parts: list[tuple[int, str]]) -> None:
+        """It has written something while it runs."""
+        is_new = life.log is None
+        life.log = log = life.log or RunLog()
+        for start, text in parts:
+            log.skip(start)
+            log.write(text)
+        if is_new and self._follow_log is not None:
+            self._follow_log(life.run, log)
 
     def _give_again(self, life: _Life) -> None:
         """Its warden was about to go, and has not started it: another may."""
@@ -176,13 +185,16 @@ class ShellExecutor:
 
     def _bury(self, link: WardenLink, lives: list[_Life]) -> None:
         for life in lives:
-            self._end(life, Result(Outcome.FAILED, _GONE, life.text, life.dropped), has_entered=True)
+            log = life.log or RunLog()
+            self._end(life, Result(Outcome.FAILED, _GONE, log.text, log.dropped), has_entered=True)
         self._links.discard(link)
         if not self._links:
             self._gone.set()
 
     def _end(self, life: _Life, result: Result, has_entered: bool) -> None:  # noqa: FBT001 - called by the loop
         self._lives.pop(life.number, None)
+        if life.log is not None:
+            life.log.is_closed = True
         try:
             if has_entered:
                 self._workplace.leave(life.run)

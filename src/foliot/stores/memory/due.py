@@ -6,6 +6,7 @@ from collections.abc import Callable, Collection, Iterator
 from datetime import datetime
 from heapq import heappop, heappush
 
+from foliot.model.kinds import serves
 from foliot.model.state import Record
 
 _Heap = list[tuple[datetime, str]]
@@ -76,7 +77,7 @@ class DueIndex:
             key
             for queue in queues
             for kind, heap in self._heaps.get(queue, {}).items()
-            if kinds is None or kind in kinds
+            if serves(kinds, kind)
             for wake_at, key in _up_to(now, heap)
             if self._holds(queue, kind, wake_at, key)
         }
@@ -85,7 +86,7 @@ class DueIndex:
     def _current(self, queue: str, kinds: Collection[str] | None) -> Iterator[_Heap]:
         """The heaps that have an entry, with one on top that still holds."""
         for kind, heap in self._heaps.get(queue, {}).items():
-            if kinds is not None and kind not in kinds:
+            if not serves(kinds, kind):
                 continue
             while heap and not self._holds(queue, kind, *heap[0]):
                 wake_at, key = self._take(heap)

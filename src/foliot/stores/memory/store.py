@@ -35,6 +35,7 @@ from foliot.protocols import (
     JobQuery,
     JobView,
     Output,
+    OutputPart,
     Pruned,
     Recovered,
     RunPage,
@@ -56,6 +57,7 @@ from foliot.stores.matching import (
 )
 from foliot.stores.memory.due import DueIndex
 from foliot.stores.memory.nodes import Nodes
+from foliot.stores.memory.outputs import Outputs
 from foliot.stores.memory.overview import overview_of, sources_of
 from foliot.stores.memory.pages import page_of_jobs, page_of_runs, page_of_skips
 from foliot.stores.memory.past import Pasts
@@ -81,7 +83,7 @@ class MemoryStore:
         self._claimed = 0
         self._claims: OrderedDict[str, tuple[datetime, Claimed]] = OrderedDict()
         self._sources: dict[str, SourceView] = {}
-        self._outputs: dict[tuple[str, int], Output] = {}
+        self._outputs = Outputs()
 
     # -- nodes -------------------------------------------------------------------------------------
 
@@ -316,17 +318,20 @@ class MemoryStore:
         with self._lock:
             keys, skips, more = self._past.prune(now, limit)
             for key in keys:
-                self._outputs.pop(key, None)
+                self._outputs.forget(key)
             return Pruned(len(keys) + skips, more)
 
     async def write_outputs(self, outputs: Sequence[Output]) -> None:
         with self._lock:
-            for output in outputs:
-                self._outputs[output.run_key, output.number] = output
+            self._outputs.write(outputs)
 
-    async def output(self, run_key: str, number: int) -> Output | None:
+    async def append_outputs(self, parts: Sequence[OutputPart]) -> None:
         with self._lock:
-            return self._outputs.get((run_key, number))
+            self._outputs.append(parts)
+
+    async def output(self, run_key: str, number: int, after: int = 0) -> Output | None:
+        with self._lock:
+            return self._outputs.read((run_key, number), after)
 
     # -- inside ------------------------------------------------------------------------------------
 
@@ -370,7 +375,7 @@ class MemoryStore:
             self._nodes.note(attempt, None)
         self._due.drop(key)
         for run in {a.key for a in decision.attempts} | self._past.forget(key):
-            self._outputs.pop(run, None)
+            self._outputs.forget(run)
 
     def _remember(self, claim_id: str, claimed: Claimed) -> None:
         """Answers are kept for as long as somebody may ask again; a node asks within its lease."""

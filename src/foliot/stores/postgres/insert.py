@@ -17,7 +17,7 @@ _TEXTS = {
     "data", "digest", "error", "frame", "id", "job", "key", "kind", "last_run", "queue", "reason", "request",
     "run_key", "text",
 }  # fmt: skip
-_BYTES = {("outputs", "text")}
+_BYTES = {("outputs", "text"), ("output_parts", "text")}
 
 
 def kind_of(table: str, column: str) -> tuple[str, Callable[[Iterable[Any]], str]]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
 
+from foliot.model.kinds import serves
 from foliot.stores.sql import upsert
 from foliot.stores.sql.dialect import Answer, Dialect
 
@@ -110,7 +111,7 @@ def lanes_of(rows: Iterable[tuple[str, str, int]], kinds: Collection[str] | None
     """The numbers of lanes by their queues, of rows of queue, kind and number; only of these kinds."""
     lanes: dict[str, list[int]] = {}
     for queue, kind, number in rows:
-        if kinds is None or kind in kinds:
+        if serves(kinds, kind):
             lanes.setdefault(queue, []).append(number)
     return lanes
 

@@ -2,23 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 from datetime import datetime
 
+from foliot.model.kinds import serves
 from foliot.model.view import Lane, Overview
-from foliot.protocols import Output
-from foliot.stores.sql import upsert
 from foliot.stores.sql.answer import Woken, first_wake
 from foliot.stores.sql.codes import UNREADABLE, an_instant, whole
 from foliot.stores.sql.session import Session
 
 # ruff: noqa: S608 - made of constants only
 
-_OUTPUT = """
-    SELECT o.job, o.run_key, o.number, o.text, o.dropped FROM outputs AS o
-    WHERE o.run_key = :run AND o.number = :number
-    AND EXISTS (SELECT 1 FROM jobs AS j WHERE j.key = o.job)
-"""
 _IS_DUE = "s.lane_no = l.lane_no AND s.wake_at IS NOT NULL AND s.damage IS NULL"
 FIRST_WAKES = f"""
     SELECT l.queue, l.kind, f.wake_at, f.job_no FROM lanes AS l CROSS JOIN states AS f
@@ -51,38 +45,16 @@ COUNTS = """
 _NODES = "SELECT i.id FROM nodes AS n JOIN node_names AS i ON i.node_no = n.node_no WHERE NOT n.is_buried"
 
 
-# -- outputs ---------------------------------------------------------------------------------------
-
-
-def write_outputs(session: Session, outputs: Sequence[Output]) -> None:
-    """Keep outputs; one that is there already is replaced."""
-    text = session.dialect.output_text
-    rows = [(o.run_key, o.number, o.job, text(o.text), o.dropped) for o in outputs]
-    session.dialect.upsert(upsert.PUT_OUTPUT, rows)
-
-
-def output(session: Session, run_key: str, number: int) -> Output | None:
-    """What an attempt wrote; nothing, if its job was removed."""
-    row = session.dialect.run(_OUTPUT, run=run_key, number=number).fetchone()
-    if row is None:
-        return None
-    job, key, count, text, dropped = row
-    return Output(job, key, count, session.dialect.read_output(text), dropped)
-
-
-# -- when to look ----------------------------------------------------------------------------------
-
-
 def wakes(
     session: Session, queues: Collection[str], kinds: Collection[str] | None, due_by: datetime | None
 ) -> Woken:
     """When the next job of these queues and kinds is due; and how many are by a time, if there is one."""
     rows = session.dialect.among(WAKES_OF_QUEUES, queues).fetchall()
-    woken = first_wake(row[2:] for row in rows if kinds is None or row[1] in kinds)
+    woken = first_wake(row[2:] for row in rows if serves(kinds, row[1]))
     if due_by is None:
         return woken
     counts = session.dialect.among(BACKLOG, queues, now=whole(due_by)).fetchall()
-    return woken._replace(due=sum(count for kind, count in counts if kinds is None or kind in kinds))
+    return woken._replace(due=sum(count for kind, count in counts if serves(kinds, kind)))
 
 
 def count_jobs(session: Session) -> dict[str, int]:

@@ -34,6 +34,7 @@ from foliot.stores.sql import (
     declare,
     job_queries,
     node_rows,
+    outputs,
     prune,
     queries,
     run_queries,
@@ -112,7 +113,8 @@ class SqlStore(ABC, Generic[SomeSession]):
     _claim = verb(Lane.CLAIMS, runs.claim)
     finish = verb(Lane.ENDS, runs.finish)
     recover = verb(Lane.ENDS, runs.recover)
-    write_outputs = verb(Lane.ENDS, queries.write_outputs)
+    write_outputs = verb(Lane.ENDS, outputs.write_outputs)
+    append_outputs = verb(Lane.PEOPLE, outputs.append_outputs)
     prune = verb(Lane.UPKEEP, prune.prune)
 
     update = verb(Lane.PEOPLE, declare.update)
@@ -122,7 +124,7 @@ class SqlStore(ABC, Generic[SomeSession]):
 
     runs = verb(Lane.READER, run_queries.runs)
     skips = verb(Lane.READER, run_queries.skips)
-    output = verb(Lane.READER, queries.output)
+    output = verb(Lane.READER, outputs.output)
 
     async def claim(
         self, node: str, now: datetime, room: Mapping[str, int], decide: DecideDue, claim_id: str

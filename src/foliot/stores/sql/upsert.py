@@ -54,7 +54,7 @@ PUT_SKIP = Upsert(
 )
 ADD_JOB = Upsert("jobs", "job_no, key, frame, data, policy_no")
 
-# What many rows share. An output is replaced: an attempt that runs writes more and more.
+# What many rows share.
 ADD_LANE = Upsert("lanes", "queue, kind", "DO NOTHING")
 ADD_NODE_NAME = Upsert("node_names", "id", "DO NOTHING")
 PUT_OUTPUT = Upsert(
@@ -62,4 +62,11 @@ PUT_OUTPUT = Upsert(
     "run_key, number, job, text, dropped",
     f"(run_key, number) DO UPDATE SET {_excluded('job, text, dropped')}",
     key=slice(2),
+)
+BEGIN_OUTPUT = Upsert("outputs", "run_key, number, job, text, dropped", "DO NOTHING")
+PUT_PART = Upsert(
+    "output_parts",
+    "run_key, number, start, text",
+    f"(run_key, number, start) DO UPDATE SET {_excluded('text')}",
+    key=slice(3),
 )

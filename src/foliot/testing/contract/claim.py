@@ -125,6 +125,17 @@ class ClaimContract(Contract):
         assert [a.job for a in await stage.claim("all-rounder")] == [shell.key]
 
     @scenario
+    async def test_a_node_may_serve_all_kinds_of_a_prefix(self, stage: Stage) -> None:
+        await stage.join("a", kinds=("http:", "mail:welcome"))
+        kinds = ("http", "http:get", "https", "https:get", "mail", "mail:welcome", "mail:welcome:again")
+        await stage.declare(*(a_job(kind.replace(":", "-"), action=Action(kind=kind)) for kind in kinds))
+        taken = {one.job.removeprefix(f"{SOURCE}/") for one in await stage.claim("a")}
+        assert taken == {"http", "http-get", "mail-welcome"}
+        assert await stage.backlog(["default"], stage.now, ("https:",)) == 2
+        assert await stage.next_wake(["default"], ("https:",)) == stage.now
+        assert await stage.next_wake(["default"], ("ftp:",)) is None
+
+    @scenario
     async def test_tokens_of_a_job_only_grow(self, stage: Stage, crowd: Crowd) -> None:
         await crowd.join()
         jobs, turns = some_jobs(3), 20

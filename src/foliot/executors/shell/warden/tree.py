@@ -41,6 +41,7 @@ class Tree:
         self.is_to_tell = False  # whether what it wrote is to be told in a while
         self.told_at = 0.0
         self._log = RunLog()
+        self._told = 0  # characters of it
         self._complaint = ""
         self._decoders: dict[int, IncrementalDecoder] = {}
         self.pid, *self.pipes = _start(command, spawner)
@@ -86,8 +87,12 @@ class Tree:
     # -- what is told ------------------------------------------------------------------------------
 
     def so_far(self) -> dict[str, Any]:
-        """What it has written."""
-        return {"wrote": self.number, "text": self._log.text, "dropped": self._log.dropped}
+        """What it has written since this was last told."""
+        parts = self._log.since(self._told)
+        if parts:
+            start, text = parts[-1]
+            self._told = start + len(text)
+        return {"wrote": self.number, "parts": parts}
 
     def at_the_end(self, *, is_oom: bool, left: list[int]) -> dict[str, Any]:
         """All there is to know when nobody of it is left, or nobody who can be ended."""
