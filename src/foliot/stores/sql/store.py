@@ -28,7 +28,7 @@ from foliot.protocols import (
     JobQuery,
     JobView,
 )
-from foliot.stores.sql import declare, node_rows, prune, queries, runs, source_rows
+from foliot.stores.sql import declare, node_rows, prune, queries, runs, source_rows, versions
 from foliot.stores.sql.answer import Woken
 from foliot.stores.sql.claim import Asked
 from foliot.stores.sql.session import Session
@@ -103,11 +103,13 @@ class SqlStore(ABC, Generic[SomeSession]):
     update = verb(Lane.PEOPLE, declare.update)
     revision = verb(Lane.GLANCE, source_rows.revision)
     sources = verb(Lane.READER, source_rows.sources)
+    revisions = verb(Lane.READER, versions.revisions)
     write_source_status = verb(Lane.PEOPLE, source_rows.write_source_status)
     forget_source = verb(Lane.PEOPLE, source_rows.forget_source)
 
     runs = verb(Lane.READER, queries.runs)
     skips = verb(Lane.READER, queries.skips)
+    versions = verb(Lane.READER, versions.versions)
     output = verb(Lane.READER, queries.output)
 
     async def claim(
