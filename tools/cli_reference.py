@@ -33,12 +33,14 @@ name no instant. Output carries no colours if it is not a terminal or if `NO_COL
 | `cron check` | as `cron explain`, and `ok`, `findings`: a list of `code`, `severity`, `message`, `times` |
 | `job list` | `jobs`: a list of `job`, `state` (a list of words), `damage`, `schedule`, `timezone`, \
 `queue`, `action`, `next_at`, `last_attempt_at`, `last_success_at`, `failures_in_row`, \
-`open_runs`; `next`: the key for `--after`, or null |
+`open_runs`, `paused_at`, `paused_reason`, `version`; `next`: the key for `--after`, or null |
 | `job show` | as one of `job list`, and `definition`, `explanation`, `stored_state`, `attempts`, \
 `skips`: a list of `first`, `last`, `reason`; `source`, as one of `source list` |
 | `job next` | `job`, `schedule`, `occurrences` as `cron next` has them, `notes`: what is in the way |
-| `job why` | `job`, `asked`, `verdict`, `text`, `at`, `rule`, `revision`, \
-`revision_since`, `state`, `notes` |
+| `job why` | `job`, `asked`, `verdict`, `text`, `at`, `rule`, `revision`, `version`, \
+`is_replaced`: the job has another definition now; `revision_since`, `state`, `notes` |
+| `job versions` | `job`, `versions`: a list of `version`, `since`, `until` (null: it holds), \
+`replaced_by`: the revision of the source, `definition`, `damage` |
 | `job occurrences` | `job`, `occurrences`: a list of `at`, `wall`, `fate`, `reason`, `run`, `outcome`; \
 `next`: where `--from` goes on, or null |
 | `job pause`, `resume` | `job`, `changed`, `paused_at`, `next_at`; `reason`, if one was given |
@@ -56,6 +58,8 @@ program's code, `version`, `clock_skew`: seconds that its host's clock is ahead 
 `unserved`: what is due and no node can start, a list of `queue`, `action`, `jobs`, `since` |
 | `source list` | `sources`: a list of `source`, `revision`, `jobs`, `reconciled_at`, `status`: what its \
 reader wrote, or null |
+| `source show` | as one of `source list`, and `revisions`: a list of `source`, `ordinal`, `revision`, `at`, \
+`added`, `changed`, `removed` |
 | `source remove` | `source`, `jobs`, `running`: how many of their runs go on, `nodes`: ids of those that \
 serve it all the same |
 | `store check` | `ok`, `schema` (`found`, `newest`), `jobs`, `open_attempts`, `next_wake_at`, `nodes`, \

@@ -19,7 +19,11 @@ from datetime import datetime, timedelta
 from typing import NamedTuple, Protocol, runtime_checkable
 
 from foliot.errors import StoreError
-from foliot.model.attempt import Attempt, Ending, Outcome, Refused
+from foliot.model.answer import Claimed as Claimed
+from foliot.model.answer import Finished as Finished
+from foliot.model.answer import Pruned as Pruned
+from foliot.model.answer import Recovered as Recovered
+from foliot.model.attempt import Attempt, Ending, Outcome
 from foliot.model.deciding import DecideCommand as DecideCommand
 from foliot.model.deciding import DecideDeclared as DecideDeclared
 from foliot.model.deciding import DecideDue as DecideDue
@@ -40,37 +44,8 @@ from foliot.model.query import SkipPage as SkipPage
 from foliot.model.query import SkipQuery as SkipQuery
 from foliot.model.run import Run as Run
 from foliot.model.state import Lease, Node
+from foliot.model.version import Revision, Version
 from foliot.model.view import NodeView, Overview, Pulse, SourceView
-
-
-class Claimed(NamedTuple):
-    """What a claim has started for a node; `more`: it is worth asking again."""
-
-    runs: Sequence[Run] = ()
-    events: Sequence[Event] = ()
-    more: bool = False
-
-
-class Finished(NamedTuple):
-    """What came of the endings that were reported."""
-
-    refused: tuple[Refused, ...] = ()
-    events: Sequence[Event] = ()
-
-
-class Recovered(NamedTuple):
-    """What came of the losses of the dead; `more`: some are left. `buried`: by this call, as they were."""
-
-    events: tuple[Event, ...] = ()
-    more: bool = False
-    buried: tuple[NodeView, ...] = ()
-
-
-class Pruned(NamedTuple):
-    """How much was forgotten; `more`: it is worth asking again soon."""
-
-    forgotten: int = 0
-    more: bool = False
 
 
 class Changes(NamedTuple):
@@ -249,6 +224,17 @@ class SourceStore(Protocol):
 
     async def sources(self) -> tuple[SourceView, ...]:
         """The sources that were reconciled, or whose status was written, in the order of their names."""
+        ...
+
+    async def revisions(self, source: str, limit: int = 100) -> tuple[Revision, ...]:
+        """The last revisions of a source, the newest first; 100 are kept, if `keeps_revisions(source)`."""
+        ...
+
+    async def versions(self, job: str) -> tuple[Version, ...]:
+        """The definitions that a job has had, the newest first: the present one, and those that are kept.
+
+        A definition that `reconcile` changes or removes is kept; 20 of each job are.
+        """
         ...
 
     async def write_source_status(self, source: str, status: str) -> None:

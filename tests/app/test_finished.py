@@ -12,7 +12,14 @@ import pytest
 from app.scene import NEVER, PATIENCE, play
 from foliot import Foliot, JobRun, Outcome, Retry
 from foliot.clock import SystemClock
-from foliot.errors import AppStateError, FoliotError, InvalidPolicyError, RunNotFoundError, WaitTimeoutError
+from foliot.errors import (
+    AppStateError,
+    FoliotError,
+    InvalidJobError,
+    InvalidPolicyError,
+    RunNotFoundError,
+    WaitTimeoutError,
+)
 from foliot.model.decision import Event, Happening
 from foliot.testing.stepper import Stepper
 
@@ -31,6 +38,26 @@ def test_the_last_attempt_is_the_answer(app: Foliot) -> None:
             assert await app.finished(key) == last
 
     play(scene)
+
+
+def test_what_is_given_with_a_request_is_for_that_run(app: Foliot) -> None:
+    seen = []
+
+    @app.job(NEVER, retry=Retry(max=1, delay="0s"))
+    def work(run: JobRun) -> None:
+        seen.append(run.payload)
+        if run.attempt == 1:
+            raise ValueError("not yet")
+
+    async def scene() -> None:
+        async with app:
+            await app.finished(await app.trigger("work", payload={"month": "2026-10"}), timeout="20s")
+            await app.finished(await app.trigger("work"), timeout="20s")
+            with pytest.raises(InvalidJobError, match="payload"):
+                await app.trigger("work", payload=[1])  # type: ignore[arg-type] # that is the point
+
+    play(scene)
+    assert seen == [{"month": "2026-10"}] * 2 + [None] * 2
 
 
 def test_an_end_in_this_process_is_told_at_once(monkeypatch: pytest.MonkeyPatch) -> None:

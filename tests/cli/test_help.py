@@ -24,7 +24,18 @@ COMMANDS = [(name, each) for name in GROUPS for each in group(name).commands]
 
 def test_all_commands_are_there() -> None:
     assert {name: set(group(name).commands) for name in GROUPS} == {
-        "job": {"list", "show", "next", "why", "occurrences", "pause", "resume", "trigger", "backfill"},
+        "job": {
+            "list",
+            "show",
+            "next",
+            "why",
+            "occurrences",
+            "versions",
+            "pause",
+            "resume",
+            "trigger",
+            "backfill",
+        },
         "run": {"list", "show", "logs", "cancel", "rerun"},
         "node": {"list"},
         "store": {"check", "migrate"},

@@ -46,6 +46,9 @@ def test_the_list_in_json(shop: Shop) -> None:
         "last_success_at": None,
         "failures_in_row": 0,
         "open_runs": ["billing/slow@2026-03-02T08:00:00Z"],
+        "paused_at": None,
+        "paused_reason": None,
+        "version": 1,
     }
 
 
@@ -88,6 +91,7 @@ def test_all_of_a_job_is_shown(shop: Shop) -> None:
         "queue         default\n"
         "policy        retry.max=1, timeout=5m\n"
         "revision      r1, since 2026-03-02T06:30:00Z (1 h 30 min ago)\n"
+        "version       1, since 2026-03-02T06:30:00Z (1 h 30 min ago)\n"
         "known since   2026-03-02T06:30:00Z (1 h 30 min ago)\n"
         "next run      2026-03-03T07:00:00Z (in 22 h 59 min)\n"
         "last run      billing/report@2026-03-02T07:00:00Z\n"

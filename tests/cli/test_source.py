@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from datetime import timedelta
 
 import pytest
@@ -23,6 +24,32 @@ def test_sources_are_listed_with_their_revisions(shop: Shop) -> None:
         "billing  3     r1        1 h 30 min ago",
         "ops      2     r1        1 h 30 min ago",
     ]
+
+
+def test_a_source_is_shown_with_its_revisions(shop: Shop) -> None:
+    async def scene(store: SqliteStore) -> None:
+        await shop.declare(store, (replace(JOBS[0], queue="other"), JOBS[1]), ("slow",))
+
+    shop.act(scene)
+    assert shop.call("source", "show", "billing").out.splitlines() == [
+        "source    billing",
+        "jobs      2",
+        "revision  r2",
+        "since     2026-03-02T08:00:05Z (now)",
+        "REVISION  REACHED         ADDED  CHANGED  REMOVED",
+        "r2        now             0      1        1",
+        "r1        1 h 30 min ago  3      0        0",
+    ]
+    document = shop.call("source", "show", "billing", "-n1", "-ojson").json()
+    assert (document["source"], document["jobs"]) == ("billing", 2)
+    assert document["revisions"] == [
+        {
+            "source": "billing", "ordinal": 2, "revision": "r2", "at": "2026-03-02T08:00:05+00:00",
+            "added": 0, "changed": 1, "removed": 1,
+        }
+    ]  # fmt: skip
+    unknown = shop.call("source", "show", "nobody")
+    assert (unknown.code, "there is no source nobody" in unknown.err) == (4, True)
 
 
 def test_a_store_without_sources(empty_shop: Shop) -> None:

@@ -61,8 +61,33 @@ def the_token_grows_by_one_exactly_when_something_changes(life: Life) -> None:
         if step.before is None or step.decision.state is step.before.state:
             continue
         old, new = step.before.state, step.decision.state
+        if new._replace(version=old.version, defined_at=old.defined_at) == old:
+            continue  # a new version alone leaves the token alone: what runs may end in peace
         assert new.token == old.token + 1
         assert new._replace(token=old.token) != old or step.decision.attempts
+
+
+def the_version_grows_by_one_exactly_when_the_job_says_something_else(life: Life) -> None:
+    for step in life.steps:
+        if step.before is None or is_new(step):
+            assert (step.decision.state.version, step.decision.state.defined_at) == (1, None)
+            continue
+        old, new = step.before.state, step.decision.state
+        is_back = old.removed_at is not None and new.removed_at is None
+        is_changed = step.what == "declare" and not step.job.says_the_same(step.before.job)
+        is_other = is_back or (is_changed and old.removed_at is None)
+        assert new.version == old.version + is_other, step
+        assert new.defined_at == (step.at if is_other else old.defined_at), step
+
+
+def what_starts_knows_the_version_that_started_it(life: Life) -> None:
+    for step in life.steps:
+        known = {attempt.key: attempt for attempt in (step.before.attempts if step.before else ())}
+        for attempt in step.decision.attempts:
+            before = known.get(attempt.key)
+            is_started = attempt.is_running and (before is None or not before.is_running)
+            version = step.decision.state.version if is_started else before.version if before else 0
+            assert attempt.version == version, step
 
 
 def whoever_opens_or_ends_an_attempt_is_seen_by_others(life: Life) -> None:
@@ -257,6 +282,8 @@ def test_laws_of_the_state(life: Life) -> None:
     the_high_water_mark_never_falls(life)
     the_next_occurrence_is_never_one_that_was_served(life)
     the_token_grows_by_one_exactly_when_something_changes(life)
+    the_version_grows_by_one_exactly_when_the_job_says_something_else(life)
+    what_starts_knows_the_version_that_started_it(life)
     whoever_opens_or_ends_an_attempt_is_seen_by_others(life)
     nothing_is_decided_without_a_reason(life)
 

@@ -171,7 +171,18 @@ def test_the_run_shows_itself() -> None:
     run = act.shown
     assert run is not None
     assert repr(run) == "<JobRun s/n@2026-01-01T00:00:00Z#1>"
-    assert (run.token, run.is_asked_to_end) == (7, False)
+    assert (run.token, run.is_asked_to_end, run.payload) == (7, False, None)
+
+
+def test_the_run_shows_what_was_given_with_its_request() -> None:
+    with closing(asyncio.new_event_loop()) as loop:
+        executor = PythonExecutor({}, jobs_loop=loop)
+    job, attempt = a_run()
+    given = Run(job, attempt._replace(payload='{"a":[1]}'))
+    run = _Act(executor, given, lambda *_: None, describe(lambda run: run)).shown
+    assert run is not None
+    assert run.payload == {"a": [1]}
+    assert run.payload is not run.payload, "each look is a copy"
 
 
 @pytest.mark.parametrize(("looks", "outcome"), [(True, Outcome.CANCELLED), (False, Outcome.SUCCEEDED)])

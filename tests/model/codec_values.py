@@ -135,6 +135,9 @@ states = st.builds(
     last_attempt_at=st.none() | instants,
     last_failure_at=st.none() | instants,
     last_run=st.none() | words,
+    version=st.integers(0, 2**63 - 1),
+    defined_at=st.none() | instants,
+    paused_reason=st.none() | words,
 )
 attempts = st.builds(
     Attempt,
@@ -158,6 +161,8 @@ attempts = st.builds(
     retries=st.integers(0, 2**63 - 1),
     losses=st.integers(0, 2**63 - 1),
     exit_code=st.none() | st.integers(-(2**31), 2**32),
+    version=st.integers(0, 2**63 - 1),
+    payload=st.none() | words,
 )
 BACKUP = Job(
     source="code",

@@ -11,6 +11,7 @@ import pytest
 
 from foliot.errors import (
     CommandRefusedError,
+    InvalidJobError,
     JobNotFoundError,
     NaiveInstantError,
     RunNotFoundError,
@@ -108,6 +109,27 @@ async def test_the_same_request_counts_once(desk: Desk) -> None:
         assert served.attempt is not None
         assert served.attempt.outcome is Outcome.FAILED
     assert len(await desk.ops.attempts(KEY)) == 1
+
+
+@scenario
+async def test_a_payload_is_that_of_the_run_and_of_its_repetition(desk: Desk) -> None:
+    await desk.ops.trigger("hourly", payload={"b": 1, "a": ["ü"]})
+    [first] = await desk.run_due(Outcome.FAILED)
+    await desk.ops.rerun(first.run_key)
+    [again] = await desk.run_due()
+    await desk.ops.trigger("hourly")
+    [other] = await desk.run_due()
+    text = '{"a":["\\u00fc"],"b":1}'
+    assert (first.payload, again.payload, other.payload) == (text, text, None)
+    assert "to repeat" in again.reason
+
+
+@scenario
+async def test_a_payload_that_is_no_object_is_refused(desk: Desk) -> None:
+    for payload in ([1], "text", {"x": object()}):
+        with pytest.raises(InvalidJobError, match="payload"):
+            await desk.ops.trigger("hourly", payload=payload)
+    assert await desk.ops.attempts(KEY) == ()
 
 
 @scenario

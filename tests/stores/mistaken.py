@@ -382,7 +382,7 @@ class ComparesTokensOnly(FileStore):
     def _versions(self, data: bytes) -> object:
         store = self._unpacked(data)
         tokens = {key: record.state.token for key, record in store._records.items()}
-        return tokens, store._nodes.lives, store._sources, sorted(store._claims)
+        return tokens, store._nodes.lives, vars(store._sources), sorted(store._claims)
 
 
 class WritesHistoryFirst(FileStore):

@@ -20,7 +20,7 @@ from foliot.testing.clock import ManualClock
 from foliot.testing.contract import StoreContract
 from foliot.testing.contract.crowd import Crowd
 from foliot.testing.contract.stage import Stage
-from stores import mistaken, mistaken_time
+from stores import mistaken, mistaken_time, mistaken_versions
 from stores.file_store import FileStore
 
 CASES: list[tuple[type[MemoryStore | FileStore], str]] = [
@@ -60,6 +60,11 @@ CASES: list[tuple[type[MemoryStore | FileStore], str]] = [
     (mistaken.PrunesTheNewest, "test_the_newest_attempt_is_kept_however_old"),
     (mistaken.DropsUnknownFields, "test_fields_that_this_version_does_not_know_survive"),
     (mistaken.ForgetsExitCodes, "test_an_exit_code_is_kept_if_there_was_one"),
+    (mistaken_versions.KnowsThePresentOnly, "test_a_definition_that_changes_is_kept_with_its_time"),
+    (mistaken_versions.ForgetsWhoReplacedIt, "test_a_definition_that_changes_is_kept_with_its_time"),
+    (mistaken_versions.StartsWithoutVersion, "test_an_attempt_knows_the_version_that_started_it"),
+    (mistaken_versions.DropsPayloads, "test_a_run_has_its_payload_in_all_its_attempts"),
+    (mistaken_versions.ForgetsReasons, "test_a_pause_keeps_its_reason_until_the_job_is_resumed"),
     (
         mistaken.CountsTheWholeQueue,
         "test_the_backlog_is_what_is_due_in_the_queues_and_of_the_kinds_asked_for",

@@ -12,9 +12,10 @@ from foliot.model.attempt import Attempt, AttemptState, Outcome, Trigger
 from foliot.model.damage import Damage
 from foliot.model.job import Action, Job
 from foliot.model.state import Record, Skip, State
+from foliot.model.version import Version
 from foliot.protocols import JobView
 from foliot.schedules import Cron, Every
-from foliot.why import Verdict, explain, rule_text
+from foliot.why import Verdict, Why, explain, rule_text
 
 NOW = datetime(2026, 11, 15, 12, tzinfo=UTC)
 HOUR = timedelta(hours=1)
@@ -258,6 +259,50 @@ def test_an_answer_names_the_rule_and_the_revision(
     view = JobView("s/n", Record(replace(JOB, revision=own), STATE))
     why = explain(view, [RAN], [SKIP], kinds=None, now=NOW, at=at, revision=of_source)
     assert (why.rule, why.revision) == ("0 12 * * *", told)
+
+
+# The job was hourly for eight days; it was removed for one, and came back at noon only.
+HOURLY = replace(JOB, schedule=Every(HOUR), revision="abc")
+GONE_AT, BACK_AT = NOW - 50 * HOUR, NOW - 26 * HOUR
+VERSIONS = (Version(2, JOB, BACK_AT), Version(1, HOURLY, STATE.created_at, GONE_AT, "def"))
+
+
+def answer_of_then(at: datetime, *runs: Attempt) -> Why:
+    view = JobView(JOB.key, Record(JOB, STATE._replace(version=2, defined_at=BACK_AT)))
+    return explain(
+        view, runs, [SKIP], kinds={"k"}, now=NOW, at=at, revision="now", versions=VERSIONS
+    )  # fmt: skip
+
+
+def test_an_instant_is_explained_by_the_rule_of_that_time() -> None:
+    old = answer_of_then(NOW - 55 * HOUR)
+    assert (old.verdict, old.text) == (
+        Verdict.SKIPPED,
+        "skipped: the job was paused; so were all from 2026-11-12T12:00:00Z to 2026-11-13T12:00:00Z",
+    )
+    assert (old.rule, old.revision, old.version, old.is_replaced) == ("@every 1h", "abc", 1, True)
+    new = answer_of_then(NOW - 25 * HOUR)
+    assert (new.text, new.rule) == ("2026-11-14T11:00:00Z is no occurrence of 0 12 * * *", "0 12 * * *")
+    assert (new.revision, new.version, new.is_replaced) == ("now", 2, False)
+
+
+def test_a_run_is_explained_by_the_definition_that_started_it() -> None:
+    ran = RAN._replace(scheduled_for=NOW - 24 * HOUR)
+    assert answer_of_then(NOW - 24 * HOUR, ran._replace(version=1)).version == 1
+    assert answer_of_then(NOW - 24 * HOUR, ran._replace(version=2)).version == 2
+    assert answer_of_then(NOW - 24 * HOUR, ran).version is None, "an older program did not count"
+
+
+def test_an_instant_at_which_the_job_was_not_there() -> None:
+    assert answer_of_then(NOW - 40 * HOUR)[:2] == (
+        Verdict.WILL_NOT,
+        "the job was removed at 2026-11-13T10:00:00Z, and came back at 2026-11-14T10:00:00Z",
+    )
+
+
+def test_what_is_to_come_is_explained_by_the_present_rule() -> None:
+    why = answer_of_then(NOW + HOUR)
+    assert (why.verdict, why.rule, why.version) == (Verdict.WILL_NOT, "0 12 * * *", 2)
 
 
 def test_a_record_that_cannot_be_read() -> None:

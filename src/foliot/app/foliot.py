@@ -179,9 +179,14 @@ class Foliot:
 
     # -- asking and telling ------------------------------------------------------------------------
 
-    async def trigger(self, name: str, *, request: str | None = None) -> str:
-        """Run a job now, beside its schedule; the key of the run. The same `request` again runs it once."""
-        effect = await self._ask(lambda ops: ops.trigger(name, request=request))
+    async def trigger(
+        self, name: str, *, request: str | None = None, payload: Mapping[str, Any] | None = None
+    ) -> str:
+        """Run a job now, beside its schedule; the key of the run. The same `request` again runs it once.
+
+        `payload` is what the job finds in `run.payload`.
+        """
+        effect = await self._ask(lambda ops: ops.trigger(name, request=request, payload=payload))
         if effect.is_served:
             raise CommandRefusedError(effect.job, f"{effect.run} has run already")
         return effect.run

@@ -16,12 +16,14 @@ from foliot.cli.job_report import (
     job_facts,
     job_row,
     next_at,
+    pause_words,
     revision_words,
     state_of,
     told,
     whole_facts,
 )
-from foliot.cli.moment import both, in_zone, read_time, zone_of
+from foliot.cli.job_versions import versions
+from foliot.cli.moment import in_zone, read_time, zone_of
 from foliot.cli.output import say, visible, wrapped, write, write_json
 from foliot.cli.session import Session, job_argument, takes_store
 from foliot.cli.source import source_facts
@@ -45,7 +47,7 @@ job = make_group(
 foliot job why billing/refresh --at 2026-11-15T07:00
 foliot job trigger refresh --wait""",
 )
-for command in (occurrences, pause, resume, trigger, backfill):
+for command in (occurrences, versions, pause, resume, trigger, backfill):
     job.add_command(command)
 
 
@@ -144,7 +146,7 @@ async def _obstacles(session: Session, record: Record) -> list[str]:
     """What keeps a job from running, as things stand."""
     found = []
     if record.state.paused_at is not None:
-        found.append(f"it is paused since {both(record.state.paused_at, session.now)}")
+        found.append(f"it is paused since {pause_words(record.state, session.now)}")
     if not record.job.enabled:
         found.append("its definition switches it off")
     if not await session.ops.servants(record.job):
@@ -191,6 +193,9 @@ def _rule_words(answer: Why, source: SourceView, now: datetime) -> str:
     words = [f"{answer.rule}"]
     if answer.revision:
         words.append(f"of revision {revision_words(answer.revision, source, now)}")
+    if answer.is_replaced:
+        words.append(f"(version {answer.version}; the job has another definition now)")
+        return " ".join(words)
     is_told = answer.verdict in (Verdict.RAN, Verdict.SKIPPED)
     if is_told and answer.at and source.reconciled_at and answer.at < source.reconciled_at:
         words.append("(an earlier revision may have decided)")

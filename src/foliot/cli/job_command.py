@@ -11,6 +11,8 @@ from foliot.cli.group import epilog
 from foliot.cli.moment import in_zone, read_time, zone_of
 from foliot.cli.request import check_request, dry_run_option, see_through, takes_request, tell
 from foliot.cli.session import Session, job_argument, takes_store
+from foliot.errors import InvalidJobError
+from foliot.model.payload import read_payload
 from foliot.operations import Effect, Which
 
 
@@ -23,7 +25,7 @@ from foliot.operations import Effect, Which
     ),
 )
 @job_argument
-@click.option("--reason", default="", metavar="TEXT", help="Why. It is told, and not stored.")
+@click.option("--reason", default="", metavar="TEXT", help="Why. It is kept until the job is resumed.")
 @dry_run_option
 @takes_store
 async def pause(session: Session, *, job: str, reason: str, dry_run: bool, as_json: bool) -> None:
@@ -57,6 +59,13 @@ def _tell_change(effect: Effect, *, as_json: bool) -> None:
     tell(effect, facts | ({"reason": effect.reason} if effect.reason else {}), as_json=as_json)
 
 
+def _read_payload(_: click.Context, __: click.Parameter, text: str | None) -> dict[str, Any] | None:
+    try:
+        return read_payload(text)
+    except InvalidJobError as error:
+        raise click.BadParameter(f"{error}") from None
+
+
 @click.command(
     name="trigger",
     short_help="Run a job now.",
@@ -64,14 +73,26 @@ def _tell_change(effect: Effect, *, as_json: bool) -> None:
         "foliot job trigger billing/refresh\n"
         "foliot job trigger refresh --follow\n"
         "foliot job trigger refresh --wait --timeout 10m\n"
-        "foliot job trigger refresh --request deploy-118"
+        "foliot job trigger refresh --request deploy-118\n"
+        'foliot job trigger report --payload \'{"month": "2026-10"}\''
     ),
 )
 @job_argument
+@click.option(
+    "--payload", callback=_read_payload, metavar="JSON",
+    help="A JSON object for this run: `run.payload` in Python, FOLIOT_PAYLOAD in a shell.",
+)  # fmt: skip
 @takes_request
 @takes_store
-async def trigger(
-    session: Session, *, job: str, request: str | None, dry_run: bool, as_json: bool, **end: Any
+async def trigger(  # noqa: PLR0913 - one argument for each option
+    session: Session,
+    *,
+    job: str,
+    payload: dict[str, Any] | None,
+    request: str | None,
+    dry_run: bool,
+    as_json: bool,
+    **end: Any,
 ) -> int:
     """Run JOB now, once, whatever its schedule says, even if it is paused.
 
@@ -84,7 +105,7 @@ async def trigger(
     likewise.
     """
     check_request(**end, as_json=as_json)
-    effect = await session.ops.trigger(job, request=request, dry_run=dry_run)
+    effect = await session.ops.trigger(job, request=request, payload=payload, dry_run=dry_run)
     return await see_through(session, effect, **end, as_json=as_json)
 
 

@@ -15,7 +15,7 @@ from foliot.cli.table import Cell, Column, Row
 from foliot.model.attempt import format_instant
 from foliot.model.codec import encode_job
 from foliot.model.policy import Policy
-from foliot.model.state import Record, Skip
+from foliot.model.state import Record, Skip, State
 from foliot.model.view import SourceView
 from foliot.protocols import JobView
 from foliot.schedules import Once, Schedule
@@ -116,6 +116,9 @@ def job_facts(view: JobView) -> dict[str, Any]:
         "last_success_at": view.last_success_at,
         "failures_in_row": state.failures_in_row,
         "open_runs": sorted({attempt.run_key for attempt in attempts}),
+        "paused_at": state.paused_at,
+        "paused_reason": state.paused_reason,
+        "version": state.version,
     }
 
 
@@ -155,12 +158,19 @@ def told(
         ("queue", job.queue),
         ("policy", ", ".join(policy_words(job.policy)) or "all defaults"),
         ("revision", revision_words(job.revision or source.revision, source, now)),
+        ("version", f"{state.version}, since {both(state.defined_at or state.created_at, now)}"),
         ("known since", both(state.created_at, now)),
         ("removed", both(state.removed_at, now)),
-        ("paused", both(state.paused_at, now)),
+        ("paused", pause_words(state, now)),
         ("next run", _due_words(next_at(view), now)),
     ]
     return facts + _told_of_runs(view.record, view.last_success_at, skips, now)
+
+
+def pause_words(state: State, now: datetime) -> str | None:
+    """Since when a job is paused, and why, if that was told."""
+    why = f": {state.paused_reason}" if state.paused_reason else ""
+    return None if state.paused_at is None else f"{both(state.paused_at, now)}{why}"
 
 
 def _due_words(at: datetime | None, now: datetime) -> str | None:

@@ -10,6 +10,7 @@ from typing import Any
 from foliot.cli.moment import both, relative, span
 from foliot.cli.table import Cell, Column, Row
 from foliot.model.attempt import Attempt, Outcome
+from foliot.model.payload import read_payload
 
 COLUMNS = (
     Column("RUN"),
@@ -91,6 +92,7 @@ def told(attempts: Sequence[Attempt], now: datetime) -> list[tuple[str, Cell | s
         ("scheduled for", both(first.scheduled_for, now)),
         ("covers from", both(first.covers_from, now)),
         ("reason", last.reason),
+        ("payload", last.payload),
         ("ended with", None if error == ended_with else ended_with),
         ("error", error),
     ]
@@ -133,4 +135,5 @@ def attempt_facts(attempt: Attempt) -> dict[str, Any]:
     """One attempt, for JSON; `signal` is the name of the one that ended its process."""
     code = attempt.exit_code
     name = exit_word(code) if code is not None and code < 0 else None
-    return {"run": attempt.run_key, **attempt._asdict(), "signal": name}
+    payload = read_payload(attempt.payload)
+    return {"run": attempt.run_key, **attempt._asdict(), "payload": payload, "signal": name}

@@ -1,4 +1,4 @@
-"""`foliot source list | remove`: where a store's jobs come from."""
+"""`foliot source list | show | remove`: where a store's jobs come from."""
 
 from __future__ import annotations
 
@@ -11,11 +11,13 @@ from typing import Any
 import click
 
 from foliot.cli.group import epilog, make_group
-from foliot.cli.moment import relative
+from foliot.cli.moment import both, relative
 from foliot.cli.output import labelled, write, write_json
 from foliot.cli.session import Session, takes_store
 from foliot.cli.source_removal import remove, where
-from foliot.cli.table import Cell, Column, Row, write_rows
+from foliot.cli.table import Cell, Column, Row, write_facts, write_rows
+from foliot.errors import SourceNotFoundError
+from foliot.model.version import KEPT_REVISIONS, Revision
 from foliot.model.view import SourceView
 
 source = make_group(
@@ -34,6 +36,13 @@ COLUMNS = (
     Column("SINCE", 1),
     Column("STATUS", 3, 20),
     Column("REPOSITORY", 4, 20),
+)
+REVISION_COLUMNS = (
+    Column("REVISION", least=12),
+    Column("REACHED"),
+    Column("ADDED"),
+    Column("CHANGED"),
+    Column("REMOVED"),
 )
 
 
@@ -56,6 +65,52 @@ async def list_sources(session: Session, *, as_json: bool) -> None:
         write_rows(COLUMNS, [_row(view, session.now) for view in views])
         for view in views:
             _tell_trouble(view, session.now)
+
+
+@source.command(
+    name="show",
+    short_help="Show a source and its revisions.",
+    epilog=epilog("foliot source show ops\nfoliot source show ops -n 5 -o json"),
+)
+@click.argument("name", metavar="SOURCE")
+@click.option(
+    "-n", "--limit", type=click.IntRange(1, KEPT_REVISIONS), default=20, show_default=True, metavar="N",
+    help="How many revisions to show.",
+)  # fmt: skip
+@takes_store
+async def show_source(session: Session, *, as_json: bool, name: str, limit: int) -> None:
+    """Show a source: where it stands, and the revisions that changed its jobs, the newest first.
+
+    What a program schedules while it runs (a source NAME.added) has no list of revisions.
+    """
+    view = next((view for view in await session.store.sources() if view.source == name), None)
+    if view is None:
+        raise SourceNotFoundError(name, hint="foliot source list shows all")
+    revisions = await session.store.revisions(name, limit)
+    if as_json:
+        shown = [revision._asdict() for revision in revisions]
+        write_json({**source_facts(view), "revisions": shown})
+        return
+    since = both(view.reconciled_at, session.now)
+    status, repository = _status_cell(view, session.now), _repository(view)
+    write_facts(
+        [
+            ("source", Cell(view.source, "heading")),
+            ("jobs", str(view.jobs)),
+            ("revision", view.revision),
+            ("since", since),
+            ("status", status if status.text else None),
+            ("repository", repository or None),
+        ]
+    )
+    _tell_trouble(view, session.now)
+    if revisions:
+        write_rows(REVISION_COLUMNS, [_revision_row(revision, session.now) for revision in revisions])
+
+
+def _revision_row(revision: Revision, now: datetime) -> Row:
+    counts = (revision.added, revision.changed, revision.removed)
+    return revision.revision, relative(revision.at, now), *map(str, counts)
 
 
 @source.command(

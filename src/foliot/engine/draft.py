@@ -117,6 +117,7 @@ class Draft:
             token=self.before.token + 1 + len(self._started),
             claimed_at=self.now,
             deadline_at=None if timeout is None else self.now + timeout,
+            version=self.state.version,
         )
         name = started.run_key
         self.state = self.state._replace(

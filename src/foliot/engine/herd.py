@@ -50,7 +50,7 @@ def start_alike(record: Record, alike: Alike, now: datetime, node: str) -> Decis
     """The decision about one member of a herd."""
     job, state, _ = record
     key, token, first = job.key, state.token + 1, alike.first
-    attempt = alike.attempt(key, token, node, now)
+    attempt = alike.attempt(key, token, state.version, node, now)
     changed = state._replace(
         token=token, wake_at=alike.following, served_until=first, next_at=alike.following,
         fired_count=state.fired_count + 1, last_attempt_at=now, last_run=attempt.run_key,

@@ -21,15 +21,19 @@ ASKED = "asked for by a person"
 
 @dataclass(frozen=True, slots=True)
 class RunNow:
-    """Run it once, now, whatever its schedule says. The same request counts once."""
+    """Run it once, now, whatever its schedule says. The same request counts once.
+
+    `payload`: the text of a JSON object, for the run to work with.
+    """
 
     request: str
     reason: str = ASKED
+    payload: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Pause:
-    """Let occurrences pass without a run, until resumed. Requests still run. The event tells the reason."""
+    """Let occurrences pass without a run, until resumed. Requests still run. The state keeps the reason."""
 
     reason: str = ""
 
@@ -92,14 +96,14 @@ def _request(draft: Draft, command: RunNow) -> None:
         _refuse_crowd(draft, 1)
         attempt = Attempt(
             draft.job.key, 1, Trigger.MANUAL, AttemptState.PENDING, draft.now,
-            request=command.request, wake_at=draft.now, reason=command.reason,
+            request=command.request, wake_at=draft.now, reason=command.reason, payload=command.payload,
         )  # fmt: skip
         draft.open_attempt(attempt, Happening.REQUESTED)
 
 
 def _pause(draft: Draft, command: Pause) -> None:
     if draft.state.paused_at is None:
-        draft.state = draft.state._replace(paused_at=draft.now)
+        draft.state = draft.state._replace(paused_at=draft.now, paused_reason=command.reason or None)
         why = f": {command.reason}" if command.reason else ""
         draft.tell(Happening.PAUSED, f"paused by a person{why}")
 
@@ -108,7 +112,7 @@ def _resume(draft: Draft) -> None:
     if draft.state.paused_at is None:
         return
     first = draft.state.next_at
-    draft.state = draft.state._replace(paused_at=None)
+    draft.state = draft.state._replace(paused_at=None, paused_reason=None)
     if draft.job.enabled:
         if first is not None and first <= draft.now:
             window = due_window(draft.job, first, draft.now)

@@ -64,7 +64,7 @@ def _plan_back(job: Job, record: Record, now: datetime) -> Decision:
     draft.state = draft.state._replace(removed_at=None)
     draft.serve(since, next_at)
     draft.tell(Happening.DECLARED, "declared again; remembers what it has served")
-    return draft.decide(looks_at_once=True)
+    return _count_version(draft.decide(looks_at_once=True), record.state, now)
 
 
 def _plan_changed(job: Job, record: Record, now: datetime) -> Decision:
@@ -80,7 +80,12 @@ def _plan_changed(job: Job, record: Record, now: datetime) -> Decision:
         draft.serve(now, next_occurrence(job, now))
     elif (job.schedule, job.repeat_until) != (old.schedule, old.repeat_until):
         _count_anew(draft, old)
-    return draft.decide(looks_at_once=True)
+    return _count_version(draft.decide(looks_at_once=True), record.state, now)
+
+
+def _count_version(decision: Decision, before: State, now: datetime) -> Decision:
+    """The job has another definition from now on. That alone does not change the token."""
+    return decision._replace(state=decision.state._replace(version=before.version + 1, defined_at=now))
 
 
 def _count_anew(draft: Draft, old: Job) -> None:

@@ -39,6 +39,7 @@ def plan_set_back(record: Record, now: datetime) -> Decision:
         removed_at=_no_later(state.removed_at, now),
         last_attempt_at=_no_later(state.last_attempt_at, now),
         last_failure_at=_no_later(state.last_failure_at, now),
+        defined_at=_no_later(state.defined_at, now),
     )
     reached = format_instant(_reached(record).replace(microsecond=0))
     draft.tell(

@@ -257,7 +257,7 @@ def _again(attempt: Attempt, trigger: Trigger, wake_at: datetime, reason: str) -
     return Attempt(
         attempt.job, attempt.number + 1, trigger, AttemptState.PENDING, attempt.scheduled_for,
         request=attempt.request, covers_from=attempt.covers_from, wake_at=wake_at, reason=reason,
-        retries=attempt.retries,
+        retries=attempt.retries, payload=attempt.payload,
     )  # fmt: skip
 
 

@@ -23,6 +23,7 @@ from foliot.executors.run_log import RunLog
 from foliot.executors.threads import ThreadCrew
 from foliot.model.attempt import Outcome, Trigger
 from foliot.model.frozen import thaw
+from foliot.model.payload import read_payload
 from foliot.protocols import AskToEnd, OnEnd, Result, Run
 
 _FRAMES = 5
@@ -84,6 +85,11 @@ class JobRun:
     def token(self) -> int:
         """Grows with each claim of the job: a fence for what must not be written by one who is late."""
         return self._run.attempt.token
+
+    @property
+    def payload(self) -> dict[str, Any] | None:
+        """What was given with the request that this run answers; None if nothing was. Each look is a copy."""
+        return read_payload(self._run.attempt.payload)
 
     @property
     def is_asked_to_end(self) -> bool:

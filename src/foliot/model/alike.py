@@ -24,11 +24,12 @@ class Alike(NamedTuple):
     timeout: timedelta | None
     ends_in_peace: bool
 
-    def attempt(self, job: str, token: int, node: str, now: datetime) -> Attempt:
+    def attempt(self, job: str, token: int, version: int, node: str, now: datetime) -> Attempt:
         """The attempt that starts for one member of the herd."""
         return Attempt(
             job, 1, Trigger.SCHEDULE, AttemptState.RUNNING, self.first,
             node=node, token=token, claimed_at=now, deadline_at=self.deadline(now), reason=ON_TIME,
+            version=version,
         )  # fmt: skip
 
     def deadline(self, now: datetime) -> datetime | None:

@@ -67,6 +67,8 @@ class Attempt(NamedTuple):
     `retries` is how often the run had been tried again up to this attempt, because it failed; `losses` is
     how many attempts in a row, just before this one, took their nodes along. `exit_code` is that of the
     process that carried it out, if one did; negative: the signal that ended it, as in `subprocess`.
+    `version` is that of the definition under which it started; 0: it has not, or an older program started it.
+    `payload` is what was given with the request, as the text of a JSON object; all attempts of a run have it.
     """
 
     job: str
@@ -89,6 +91,8 @@ class Attempt(NamedTuple):
     retries: int = 0
     losses: int = 0
     exit_code: int | None = None
+    version: int = 0
+    payload: str | None = None
 
     @property
     def run_key(self) -> str:

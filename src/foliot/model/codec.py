@@ -78,6 +78,9 @@ STATE = Shape(
         "last_attempt_at": _INSTANT_OR_NONE,
         "last_failure_at": _INSTANT_OR_NONE,
         "last_run": _TEXT_OR_NONE,
+        "version": WHOLE,
+        "defined_at": _INSTANT_OR_NONE,
+        "paused_reason": _TEXT_OR_NONE,
     },
     required=("token", "created_at"),
 )
@@ -104,6 +107,8 @@ ATTEMPT = Shape(
         "retries": WHOLE,
         "losses": WHOLE,
         "exit_code": optional(WHOLE),
+        "version": WHOLE,
+        "payload": _TEXT_OR_NONE,
     },
     required=("job", "number", "trigger", "state", "scheduled_for"),
 )

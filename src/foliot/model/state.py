@@ -20,7 +20,10 @@ class State(NamedTuple):
     `wake_at`: the only due value: when somebody must look; None: nobody need look.
     `served_until`: every occurrence up to here has its run, or is part of a skip.
     `next_at`: the first occurrence that is not served; None: there is none.
-    `token`: grows with every write of the state, and is the fence of what is claimed with it.
+    `token`: grows with every write of the state, and is the fence of what is claimed with it. A write that
+    only counts a new version leaves it alone.
+    `version`: counts the definitions that the job has had. `defined_at`: since when it has this one; None:
+    since it was created.
     """
 
     token: int
@@ -35,6 +38,9 @@ class State(NamedTuple):
     last_attempt_at: datetime | None = None
     last_failure_at: datetime | None = None
     last_run: str | None = None
+    version: int = 1
+    defined_at: datetime | None = None
+    paused_reason: str | None = None
 
 
 class Record(NamedTuple):

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from datetime import datetime
 from enum import StrEnum
 from uuid import uuid4
 
 from foliot.engine.plan_command import (
-    ASKED,
     MOST_BACKFILLED,
     Backfill,
     Cancel,
@@ -23,6 +23,7 @@ from foliot.errors import CommandRefusedError
 from foliot.model.attempt import Attempt, Outcome, run_key
 from foliot.model.decision import Decision, Event
 from foliot.model.job import LONGEST_NAME, is_name
+from foliot.model.payload import payload_text
 from foliot.model.state import Record
 from foliot.operations.effect import Effect, effect_of
 from foliot.operations.questions import Questions, Wait, readable
@@ -61,7 +62,7 @@ class Operations(Questions):
     async def pause(self, job: object, *, reason: str = "", dry_run: bool = False) -> Effect:
         """Let occurrences pass without a run, until the job is resumed. What runs goes on.
 
-        The reason is told with the event; it is not stored.
+        The reason is kept until then.
         """
         record = await self.usable(job)
         if reason and not is_name(reason):
@@ -73,18 +74,26 @@ class Operations(Questions):
         """Let a paused job run again, from now on. What passed meanwhile is not caught up."""
         return await self._do("resume", await self.usable(job), Resume(), dry_run=dry_run)
 
-    async def trigger(self, job: object, *, request: object = None, dry_run: bool = False) -> Effect:
-        """Run a job now, once, whatever its schedule says. The same request counts once."""
-        return await self._request("trigger", await self.usable(job), request, dry_run=dry_run)
+    async def trigger(
+        self, job: object, *, request: object = None, payload: object = None, dry_run: bool = False
+    ) -> Effect:
+        """Run a job now, once, whatever its schedule says. The same request counts once.
+
+        `payload` is a JSON object for this run; all its attempts get it.
+        """
+        record = await self.usable(job)
+        command = RunNow("", payload=payload_text(payload))
+        return await self._request("trigger", record, request, command, dry_run=dry_run)
 
     async def rerun(self, run: object, *, request: object = None, dry_run: bool = False) -> Effect:
-        """Repeat a run that has ended: a new request, whose reason names that run."""
+        """Repeat a run that has ended: a new request, whose reason names that run, with the same payload."""
         last = (await self.run(run))[-1]
         if last.is_open:
             hint = "wait for its end, or cancel it"
             raise CommandRefusedError(last.run_key, f"the run has not ended: it is {last.state}", hint=hint)
         reason = f"asked for by a person, to repeat {last.run_key}"
-        return await self._request("rerun", await self._owner(last), request, reason, dry_run=dry_run)
+        command = RunNow("", reason, last.payload)
+        return await self._request("rerun", await self._owner(last), request, command, dry_run=dry_run)
 
     async def cancel(self, run: object, *, dry_run: bool = False) -> Effect:
         """Ask a run to end: one that waits never starts, one that runs is asked to stop."""
@@ -134,7 +143,7 @@ class Operations(Questions):
         command: str,
         record: Record,
         request: object,
-        reason: str = ASKED,
+        asked: RunNow,
         *,
         dry_run: bool,
     ) -> Effect:
@@ -146,7 +155,7 @@ class Operations(Questions):
         if dry_run and not is_new and (served := await self.attempts_of(key, run)):
             return await self._repeated(command, record, served[-1], is_dry_run=True)
         try:
-            return await self._do(command, record, RunNow(request, reason), dry_run=dry_run)
+            return await self._do(command, record, replace(asked, request=request), dry_run=dry_run)
         except CommandRefusedError:
             if served := await self.attempts_of(key, run):
                 return await self._repeated(command, record, served[-1], is_dry_run=dry_run)

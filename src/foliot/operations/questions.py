@@ -130,7 +130,11 @@ class Questions:
         runs = await self.attempts(view.key, since=since) if since else ()
         skips = await self._skips(view.key, since) if since else ()
         revision, now = await self.store.revision(view.key.partition("/")[0]), await self.store.now()
-        return explain(view, runs, skips, kinds=kinds, now=now, at=at, revision=revision)
+        has_changed = at is not None and view.record is not None and view.record.state.version > 1
+        return explain(
+            view, runs, skips, kinds=kinds, now=now, at=at, revision=revision,
+            versions=await self.store.versions(view.key) if has_changed else (),
+        )  # fmt: skip
 
     async def occurrences(
         self, view: JobView, first: datetime | None = None, last: datetime | None = None, *, limit: int = 100

@@ -15,10 +15,12 @@ from datetime import datetime, timedelta
 from foliot.model.attempt import Attempt
 from foliot.model.job import EARLIEST
 from foliot.model.state import Skip
+from foliot.model.version import Version
 from foliot.protocols import JobView
 from foliot.why.answer import Verdict, Why, rule_text, zone_of
 from foliot.why.next import future, next_run
 from foliot.why.past import past
+from foliot.why.version import away, version_at, was_started_uncounted
 
 __all__ = ["Verdict", "Why", "explain", "look_back", "rule_text", "zone_of"]
 
@@ -39,18 +41,31 @@ def explain(  # noqa: PLR0913 - everything that is known
     now: datetime,
     at: datetime | None = None,
     revision: str | None = None,
+    versions: Sequence[Version] = (),
 ) -> Why:
     """Answer for a job at an instant, or, without one, for what it does next.
 
     `runs` start at `look_back(at)`. `revision` is that of the job's source: some jobs have none of their own.
+    `versions` are the definitions that the job has had: one of them held at an instant that is over.
     """
     if view.record is None or view.damage is not None:
         return Why(Verdict.WILL_NOT, f"its record cannot be read: {view.damage}; declare it anew")
-    job = view.record.job
+    record, number = view.record, view.record.state.version
     if at is None:
-        answer = next_run(view.record, kinds, now)
+        answer = next_run(record, kinds, now)
     elif at > now and not any(run.scheduled_for == at and run.request is None for run in runs):
-        answer = future(view.record, kinds, at)
+        answer = future(record, kinds, at)
+    elif reason := away(versions, at):
+        answer = Why(Verdict.WILL_NOT, reason, at)
     else:
-        answer = past(view.record, runs, skips, at)
-    return answer._replace(rule=rule_text(job.schedule), revision=job.revision or revision)
+        held = version_at(versions, runs, at)
+        if held is not None and held.job is not None and held.number != number:
+            answer = past(record._replace(job=held.job), runs, skips, at)
+            rule, of = rule_text(held.job.schedule), held.job.revision or None
+            return answer._replace(rule=rule, revision=of, version=held.number, is_replaced=True)
+        answer = past(record, runs, skips, at)
+        number = 0 if was_started_uncounted(runs, at) else number
+    job = record.job
+    return answer._replace(
+        rule=rule_text(job.schedule), revision=job.revision or revision, version=number or None
+    )

@@ -30,7 +30,8 @@ class Verdict(StrEnum):
 class Why(NamedTuple):
     """An answer: the verdict, and the reason in words a person reads.
 
-    `rule` and `revision` are those of the job's definition as it is now.
+    `rule`, `revision` and `version` are those of the definition that decided. `is_replaced`: the job has
+    another one now. `version` is None if an older program decided, which did not count versions.
     """
 
     verdict: Verdict
@@ -38,6 +39,8 @@ class Why(NamedTuple):
     at: datetime | None = None
     rule: str | None = None
     revision: str | None = None
+    version: int | None = None
+    is_replaced: bool = False
 
     def __str__(self) -> str:
         return self.text
@@ -87,7 +90,8 @@ def obstacle(record: Record, kinds: Collection[str] | None) -> str:
     if state.removed_at is not None:
         return f"it was removed at {time_text(state.removed_at)}"
     if state.paused_at is not None:
-        return f"it is paused since {time_text(state.paused_at)}"
+        why = f": {state.paused_reason}" if state.paused_reason else ""
+        return f"it is paused since {time_text(state.paused_at)}{why}"
     if not job.enabled:
         return "its definition switches it off"
     if not serves(kinds, job.action.kind):

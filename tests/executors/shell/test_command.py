@@ -12,7 +12,8 @@ import pytest
 
 from executors.shell.stage import REVISION, Stage, a_run, files_of, id_of, play, see
 from foliot.model.attempt import Outcome
-from foliot.protocols import Result
+from foliot.model.payload import LONGEST_PAYLOAD, payload_text
+from foliot.protocols import Result, Run
 
 SECRET = {"DATABASE_URL": "postgres://u:secret@h/d", "AWS_SECRET_ACCESS_KEY": "x", "PYTHONPATH": "/nowhere"}
 GIVEN = {
@@ -64,6 +65,22 @@ def test_the_environment_is_exactly_what_is_documented(tmp_path: Path) -> None:
         "FOLIOT_TOKEN": "7",
         "FOLIOT_REVISION": REVISION,
     }
+
+
+def test_a_payload_is_a_variable_however_long(tmp_path: Path) -> None:
+    job, attempt = a_run('printf %s "$FOLIOT_PAYLOAD" | wc -c; test -n "${FOLIOT_PAYLOAD+x}"')
+    payload = payload_text({"x": "a" * (LONGEST_PAYLOAD - 8)})
+    results: list[Result] = []
+
+    async def scene(stage: Stage) -> None:
+        for one in (Run(job, attempt._replace(payload=payload)), Run(job, attempt._replace(number=2))):
+            stage.start(one)
+            results.append(await stage.result(one))
+
+    play(tmp_path, scene)
+    assert [(result.output.strip(), result.exit_code) for result in results] == [
+        (str(LONGEST_PAYLOAD), 0), ("0", 1)
+    ]  # fmt: skip
 
 
 def test_a_daemon_without_a_path_gives_a_usual_one(tmp_path: Path) -> None:

@@ -20,7 +20,7 @@ CREATE TABLE attempts (
     error TEXT,
     reason TEXT NOT NULL,
     retries INTEGER NOT NULL,
-    losses INTEGER NOT NULL, exit_code INTEGER, seq INTEGER NOT NULL DEFAULT 0,
+    losses INTEGER NOT NULL, exit_code INTEGER, seq INTEGER NOT NULL DEFAULT 0, version INTEGER NOT NULL DEFAULT 0, payload TEXT,
     PRIMARY KEY (scheduled_for, job_no, request, number)
 ) WITHOUT ROWID;
 
@@ -32,6 +32,18 @@ CREATE TABLE claims (
 );
 
 CREATE TABLE counters (name TEXT PRIMARY KEY, value INTEGER NOT NULL) WITHOUT ROWID;
+
+CREATE TABLE definitions (
+    job_no INTEGER NOT NULL,
+    version INTEGER NOT NULL,
+    frame TEXT NOT NULL,
+    data TEXT NOT NULL,
+    policy_no INTEGER NOT NULL,
+    from_at INTEGER NOT NULL,
+    until_at INTEGER NOT NULL,
+    replaced_by TEXT,
+    PRIMARY KEY (job_no, version)
+) WITHOUT ROWID;
 
 CREATE TABLE jobs (
     job_no INTEGER PRIMARY KEY,
@@ -98,6 +110,17 @@ CREATE TABLE source_notes (
     status TEXT
 ) WITHOUT ROWID;
 
+CREATE TABLE source_revisions (
+    source TEXT NOT NULL,
+    ordinal INTEGER NOT NULL,
+    revision TEXT NOT NULL,
+    at INTEGER NOT NULL,
+    added INTEGER NOT NULL,
+    changed INTEGER NOT NULL,
+    removed INTEGER NOT NULL,
+    PRIMARY KEY (source, ordinal)
+) WITHOUT ROWID;
+
 CREATE TABLE sources (source TEXT PRIMARY KEY, revision TEXT NOT NULL) WITHOUT ROWID;
 
 CREATE TABLE sqlite_sequence(name,seq);
@@ -119,7 +142,7 @@ CREATE TABLE states (
     last_attempt_at INTEGER,
     last_failure_at INTEGER,
     last_run TEXT
-, opened INTEGER NOT NULL DEFAULT 0, skipped INTEGER NOT NULL DEFAULT 0, trim_at INTEGER NOT NULL DEFAULT 200, look_at INTEGER DEFAULT 0, cut_at INTEGER);
+, opened INTEGER NOT NULL DEFAULT 0, skipped INTEGER NOT NULL DEFAULT 0, trim_at INTEGER NOT NULL DEFAULT 200, look_at INTEGER DEFAULT 0, cut_at INTEGER, version INTEGER NOT NULL DEFAULT 1, defined_at INTEGER, paused_reason TEXT);
 
 CREATE INDEX attempts_cancelling ON attempts (node_no) WHERE state = 2;
 

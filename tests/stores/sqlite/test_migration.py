@@ -98,6 +98,9 @@ def test_what_an_older_program_has_written_is_read_as_it_is(tmp_path: Path) -> N
                 ALTER TABLE attempts DROP COLUMN seq; ALTER TABLE states DROP COLUMN opened;
                 ALTER TABLE states DROP COLUMN skipped; ALTER TABLE states DROP COLUMN trim_at;
                 ALTER TABLE states DROP COLUMN look_at; ALTER TABLE states DROP COLUMN cut_at;
+                ALTER TABLE states DROP COLUMN version; ALTER TABLE states DROP COLUMN defined_at;
+                ALTER TABLE states DROP COLUMN paused_reason; ALTER TABLE attempts DROP COLUMN version;
+                ALTER TABLE attempts DROP COLUMN payload; DROP TABLE definitions; DROP TABLE source_revisions;
                 PRAGMA user_version = {steps()[0].number};
                 INSERT INTO attempts (scheduled_for, job_no, request, number, ordinal, trigger, state, token,
                     outcome, reason, retries, losses) VALUES (7, 1, '', 1, 0, 0, 3, 1, 2, 'due', 0, 0);
@@ -106,6 +109,9 @@ def test_what_an_older_program_has_written_is_read_as_it_is(tmp_path: Path) -> N
         async with SqliteStore(path, clock) as store:
             (attempt,) = await store.runs(RunQuery())
             assert (attempt.outcome, attempt.exit_code) == (Outcome.FAILED, None)
+            assert (attempt.version, attempt.payload) == (0, None)
+            (version,) = await store.versions("old/job")
+            assert (version.number, version.job, version.since) == (1, job, clock.now())
             assert await store.sources() == (SourceView("old", "r1", 1, None),)
             await declare(store, "r2")
             assert await store.sources() == (SourceView("old", "r2", 1, clock.now()),)

@@ -62,7 +62,8 @@ def run_id(run: Run) -> str:
 
 def _of_run(run: Run, revision: str) -> dict[str, str]:
     attempt = run.attempt
-    return {
+    given = {} if attempt.payload is None else {"FOLIOT_PAYLOAD": attempt.payload}
+    return given | {
         "FOLIOT_JOB": run.job.name,
         "FOLIOT_KEY": attempt.run_key,
         "FOLIOT_RUN_ID": run_id(run),

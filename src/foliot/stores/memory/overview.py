@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable
 from datetime import datetime
 
 from foliot.model.state import Record
-from foliot.model.view import Lane, Overview, SourceView
+from foliot.model.view import Lane, Overview
 
 
 def overview_of(records: Iterable[Record], damaged: Collection[str], nodes: Iterable[str]) -> Overview:
@@ -28,9 +27,3 @@ def overview_of(records: Iterable[Record], damaged: Collection[str], nodes: Iter
         paused=sum(record.state.paused_at is not None for record in there),
         failing=sum(record.state.failures_in_row > 0 for record in there),
     )
-
-
-def sources_of(records: Iterable[Record], known: Mapping[str, SourceView]) -> tuple[SourceView, ...]:
-    """The sources, each with how many jobs it declares."""
-    counts = Counter(record.job.source for record in records if record.state.removed_at is None)
-    return tuple(view._replace(jobs=counts[name]) for name, view in sorted(known.items()))

@@ -19,6 +19,7 @@ from foliot.model.decision import Decision, Event, set_aside
 from foliot.model.job import Job
 from foliot.model.run import Run
 from foliot.model.state import Lease, Node, Record
+from foliot.model.version import KEPT_REVISIONS, Revision, Version
 from foliot.model.view import NodeView, Overview, SourceView
 from foliot.protocols import (
     Changes,
@@ -58,9 +59,11 @@ from foliot.stores.matching import (
 from foliot.stores.memory.due import DueIndex
 from foliot.stores.memory.nodes import Nodes
 from foliot.stores.memory.outputs import Outputs
-from foliot.stores.memory.overview import overview_of, sources_of
+from foliot.stores.memory.overview import overview_of
 from foliot.stores.memory.pages import page_of_jobs, page_of_runs, page_of_skips
 from foliot.stores.memory.past import Pasts
+from foliot.stores.memory.sources import Sources
+from foliot.stores.memory.versions import Versions
 
 _MOST_LOOKS = 1000
 _LONGEST = 0.25  # seconds that a claim may take: others wait for it
@@ -79,10 +82,11 @@ class MemoryStore:
         self._damage: dict[str, Damage] = {}
         self._due = DueIndex(self._sound)
         self._past = Pasts()
+        self._versions = Versions()
         self._nodes = Nodes(lease)
         self._claimed = 0
         self._claims: OrderedDict[str, tuple[datetime, Claimed]] = OrderedDict()
-        self._sources: dict[str, SourceView] = {}
+        self._sources = Sources()
         self._outputs = Outputs()
 
     # -- nodes -------------------------------------------------------------------------------------
@@ -232,8 +236,7 @@ class MemoryStore:
         removed: DecideRemoved,
     ) -> tuple[Event, ...]:
         with self._lock:
-            known = self._sources.get(source, SourceView(source))
-            found = known.revision
+            found = self._sources.revision(source)
             if found == revision:
                 return ()
             if found != base:
@@ -241,32 +244,33 @@ class MemoryStore:
             gone = [self._records.get(f"{source}/{name}") for name in changes.removed]
             decisions = [(job, declared(job, self._records.get(job.key))) for job in changes.declared]
             decisions += [(record.job, removed(record)) for record in gone if record]
+            made = []
             for job, decision in decisions:
+                made.append(self._versions.note(self._records.get(job.key), decision, revision))
                 self._damage.pop(job.key, None)
                 self._write(decision.job or job, decision)
-            self._sources[source] = known._replace(revision=revision, reconciled_at=self._clock.now())
+            self._sources.note(source, revision, self._clock.now(), made)
             return tuple(event for _, decision in decisions for event in decision.events)
 
     async def revision(self, source: str) -> str | None:
         with self._lock:
-            known = self._sources.get(source)
-            return known.revision if known else None
+            return self._sources.revision(source)
+
+    async def revisions(self, source: str, limit: int = KEPT_REVISIONS) -> tuple[Revision, ...]:
+        with self._lock:
+            return self._sources.revisions(source, limit)
 
     async def sources(self) -> tuple[SourceView, ...]:
         with self._lock:
-            return sources_of(self._records.values(), self._sources)
+            return self._sources.shown(self._records.values())
 
     async def write_source_status(self, source: str, status: str) -> None:
         with self._lock:
-            known = self._sources.get(source, SourceView(source))
-            self._sources[source] = known._replace(status=status)
+            self._sources.write_status(source, status)
 
     async def forget_source(self, source: str, revision: str | None) -> bool:
         with self._lock:
-            known = self._sources.get(source)
-            if is_it := known is not None and known.revision == revision:
-                del self._sources[source]
-            return is_it
+            return self._sources.forget(source, revision)
 
     # -- questions ---------------------------------------------------------------------------------
 
@@ -301,6 +305,11 @@ class MemoryStore:
             keys = self._records if query.job is None else (query.job,)
             skips = (skip for key in keys for skip in self._past.of(key).skips.values())
             return page_of_skips(skips, query)
+
+    async def versions(self, job: str) -> tuple[Version, ...]:
+        with self._lock:
+            record = self._records.get(job)
+            return () if record is None else self._versions.of(record)
 
     async def overview(self) -> Overview:
         with self._lock:
@@ -374,6 +383,7 @@ class MemoryStore:
         for attempt in old.attempts if old else ():
             self._nodes.note(attempt, None)
         self._due.drop(key)
+        self._versions.forget(key)
         for run in {a.key for a in decision.attempts} | self._past.forget(key):
             self._outputs.forget(run)
 

@@ -178,7 +178,7 @@ class WriteBatch(ABC):
     def remove(self, entry: Entry) -> None:
         """Forget a job altogether, with its history."""
         self.flush()
-        for table in ("states", "jobs"):
+        for table in ("states", "jobs", "definitions"):
             self.dialect.delete(table, "job_no", [(entry.job_no,)])
         history_links.leave(self.dialect, entry.job_no, entry.key, entry.newest)
         entry.record, entry.damage = None, None

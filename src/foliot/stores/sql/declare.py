@@ -18,6 +18,7 @@ from foliot.stores.sql.dialect import Dialect
 from foliot.stores.sql.entry import STATE, Entry
 from foliot.stores.sql.rows import Row, read_attempt, read_state, request_text
 from foliot.stores.sql.session import Session
+from foliot.stores.sql.versions import Differences
 
 OCCURRENCES = """
     SELECT scheduled_for, number FROM attempts
@@ -97,9 +98,10 @@ def reconcile(
         raise StaleRevisionError(source, base, found)
     gone = [f"{source}/{name}" for name in changes.removed]
     session.lock_jobs([*(job.key for job in changes.declared), *gone])
-    reconciler = _Reconciler(session)
+    reconciler = _Reconciler(session, Differences(session.dialect, source, wanted))
     reconciler.reconcile(changes.declared, gone, session.asking(declared), session.asking(removed))
     source_rows.note_revision(session, source, wanted)
+    reconciler.differences.write_revision()
     if reconciler.has_news:
         session.dialect.send_hint()
     return tuple(reconciler.events)
@@ -108,9 +110,10 @@ def reconcile(
 class _Reconciler:
     """One revision under way. `has_news`: nodes should look sooner than they meant to."""
 
-    def __init__(self, session: Session) -> None:
+    def __init__(self, session: Session, differences: Differences) -> None:
         self._batch = session.batch()
         self._dialect = session.dialect
+        self.differences = differences
         self.events: list[Event] = []
         self.has_news = False
 
@@ -136,14 +139,20 @@ class _Reconciler:
                 self._declare_again(job, entry, decide)
                 continue
             decision = decide(job, None)
+            self.differences.note(None, None, decision)
             if not decision.remove:
                 entries[job.key] = self._batch.add(job, next(numbers), decision)
             self._tell(None, decision)
+        self._flush()
+
+    def _flush(self) -> None:
         self._batch.flush()
+        self.differences.flush()
 
     def _declare_again(self, job: Job, entry: Entry, decide: DecideDeclared) -> None:
         record = entry.record or _salvage(self._batch, entry, job)
         decision = decide(job, record)
+        self.differences.note(None if entry.record is None else entry, record, decision)
         # A job of which not even the state could be read is as if it were new.
         self._batch.redefine(entry, job, record or Record(job, NO_STATE), decision)
         self._tell(record, decision)
@@ -155,9 +164,10 @@ class _Reconciler:
                 self._batch.remove(entry)  # nobody can say what it was
                 continue
             decision = decide(record)
+            self.differences.note(entry, record, decision)
             self._batch.redefine(entry, record.job, record, decision)
             self._tell(record, decision)
-        self._batch.flush()
+        self._flush()
 
     def _tell(self, record: Record | None, decision: Decision) -> None:
         self.has_news = self.has_news or _is_news(record.state if record else None, decision)

@@ -47,8 +47,8 @@ from foliot.stores.sql.rows import ABSURD, Row
 
 # ruff: noqa: S608 - made of constants only
 
-_TOKEN, _WAKE, _SERVED, _NEXT, _PAUSED, _REMOVED, _FIRED, _FAILURES = (
-    STATE + n for n in (0, 2, 3, 4, 5, 6, 7, 8)
+_TOKEN, _WAKE, _SERVED, _NEXT, _PAUSED, _REMOVED, _FIRED, _FAILURES, _VERSION = (
+    STATE + n for n in (0, 2, 3, 4, 5, 6, 7, 8, 12)
 )
 _MOST_HERDS = 4096
 _RUNNING, _ENDED = STATE_CODES[AttemptState.RUNNING], STATE_CODES[AttemptState.ENDED]
@@ -57,10 +57,10 @@ STARTED = "job_no, first, following, last_run, place, deadline, look_at"
 START = f"""
     INSERT INTO attempts (
         scheduled_for, job_no, request, number, ordinal, previous_at, seq, claim_no, trigger, state, node_no,
-        token, claimed_at, deadline_at, reason, retries, losses
+        token, claimed_at, deadline_at, reason, retries, losses, version
     )
     SELECT v.first, s.job_no, '', 1, 0, s.newest_at, s.opened + 1, v.place, {TRIGGER_CODES[Trigger.SCHEDULE]},
-        {_RUNNING}, g.node_no, s.token + 1, g.now, v.deadline, '{ON_TIME}', 0, 0
+        {_RUNNING}, g.node_no, s.token + 1, g.now, v.deadline, '{ON_TIME}', 0, 0, s.version
     FROM v CROSS JOIN g CROSS JOIN states AS s WHERE s.job_no = v.job_no
 """
 MOVE = """
@@ -173,12 +173,15 @@ class Place(NamedTuple):
 class HerdRun(Run):
     """A run of a herd. It makes its job and its attempt when they are asked for."""
 
-    __slots__ = ("_action", "_key", "_start", "_token", "job_key", "place")
+    __slots__ = ("_action", "_key", "_start", "_token", "_version", "job_key", "place")
 
-    def __init__(self, start: _Start, job_key: str, run_key: str, action: Action, token: int) -> None:
+    def __init__(  # noqa: PLR0913, PLR0917 - what it makes its attempt of
+        self, start: _Start, job_key: str, run_key: str, action: Action, token: int, version: int
+    ) -> None:
         self._start = start
         self._action = action
         self._token = token
+        self._version = version
         self.place: Place | None = None  # if its success may end in peace
         self.job_key = job_key
         self._key = run_key, 1
@@ -194,7 +197,8 @@ class HerdRun(Run):
 
     @property
     def attempt(self) -> Attempt:
-        return self._start.herd.alike.attempt(self.job_key, self._token, self._start.node, self._start.at)
+        start = self._start
+        return start.herd.alike.attempt(self.job_key, self._token, self._version, start.node, start.at)
 
     @property
     def claimed_at(self) -> datetime:
@@ -258,7 +262,7 @@ class HerdStarts:
         except (DamagedRecordError, *UNREADABLE):
             return None
         run_key = key + herd.suffix
-        run = HerdRun(start, key, run_key, action, token + 1)
+        run = HerdRun(start, key, run_key, action, token + 1, row[_VERSION])
         if herd.alike.ends_in_peace and not row[_FAILURES]:
             run.place = Place(at, row[0], herd.frame if herd.following is None else None)
         start.runs.append(run)
@@ -296,6 +300,7 @@ def _plain_occurrence(row: Row) -> int | None:
         and (newest is None or (type(newest) is int and newest < at))
         and (served is None or (type(served) is int and served < at))
         and type(row[_TOKEN]) is type(row[_FAILURES]) is type(row[_FIRED]) is type(row[OPENED]) is int
+        and type(row[_VERSION]) is int
         and 0 <= row[_TOKEN] < ABSURD
         and 0 <= row[OPENED] < ABSURD
         and (row[LOOK_AT] is None or type(row[LOOK_AT]) is int)

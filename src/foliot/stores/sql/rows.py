@@ -33,54 +33,66 @@ new = tuple.__new__  # with all fields in their order, in half the time that a c
 
 STATE_COLUMNS = (
     "token, created_at, wake_at, served_until, next_at, paused_at, removed_at, "
-    "fired_count, failures_in_row, last_attempt_at, last_failure_at, last_run"
+    "fired_count, failures_in_row, last_attempt_at, last_failure_at, last_run, "
+    "version, defined_at, paused_reason"
 )
 ATTEMPT_COLUMNS = (
     "job_no, number, trigger, state, scheduled_for, request, covers_from, wake_at, node_no, token, "
-    "claimed_at, deadline_at, started_at, finished_at, outcome, error, reason, retries, losses, exit_code"
+    "claimed_at, deadline_at, started_at, finished_at, outcome, error, reason, retries, losses, exit_code, "
+    "version, payload"
 )
 ABSURD = 2**62  # what counts on from here would soon not fit into a row
-ORDINAL = 20  # stands behind the columns of an attempt where the order of opening matters
+ORDINAL = 22  # stands behind the columns of an attempt where the order of opening matters
 
 
 def read_state(row: Row) -> State:
-    """A state of its twelve columns."""
-    token, created_at, wake, served, next_, paused, removed, fired, failures, last, failure, run = row
-    if type(token) is not int or type(fired) is not int or type(failures) is not int:
+    """A state of its columns."""
+    (
+        token, created_at, wake, served, next_, paused, removed, fired, failures, last, failure, run,
+        version, defined, why_paused,
+    ) = row  # fmt: skip
+    if not type(token) is type(fired) is type(failures) is type(version) is int:
         raise TypeError("the state counts with something that is no number")
-    if not 0 <= token < ABSURD or not 0 <= fired < ABSURD or not 0 <= failures < ABSURD:
+    if not (0 <= token < ABSURD and 0 <= fired < ABSURD and 0 <= failures < ABSURD and 0 < version < ABSURD):
         raise ValueError("the state counts beyond all bounds")
-    if run is not None and type(run) is not str:
-        raise TypeError("the state's last run is no text")
+    if (run is not None and type(run) is not str) or (why_paused is not None and type(why_paused) is not str):
+        raise TypeError("the state's last run, or the reason of its pause, is no text")
     return new(State, (
         token, an_instant(created_at), instant(wake), instant(served), instant(next_), instant(paused),
         instant(removed), fired, failures, instant(last), instant(failure), run,
+        version, instant(defined), None if paused is None else why_paused,
     ))  # fmt: skip
 
 
 def state_row(state: State) -> Row:
-    """The twelve columns of a state."""
-    token, created_at, wake, served, next_, paused, removed, fired, failures, last, failure, run = state
+    """The columns of a state."""
+    (
+        token, created_at, wake, served, next_, paused, removed, fired, failures, last, failure, run,
+        version, defined, why_paused,
+    ) = state  # fmt: skip
     return (
         token, micros(created_at), micros(wake), micros(served), micros(next_), micros(paused),
         micros(removed), fired, failures, micros(last), micros(failure), run,
+        version, micros(defined), None if why_paused is None else clean_text(why_paused),
     )  # fmt: skip
 
 
 def read_attempt(row: Row, key: str, names: Interned) -> Attempt:
     """An attempt of a job, of its columns."""
-    number, request, token, exit_code = row[1], row[5], row[9], row[19]
+    number, request, token, exit_code, version, payload = row[1], row[5], row[9], row[19], row[20], row[21]
     if type(number) is not int or type(token) is not int or type(request) is not str:
         raise TypeError("the attempt counts with something that is no number")
-    if exit_code is not None and type(exit_code) is not int:
-        raise TypeError("the attempt's exit code is no number")
+    if (exit_code is not None and type(exit_code) is not int) or type(version) is not int:
+        raise TypeError("the attempt's exit code or version is no number")
+    if payload is not None and type(payload) is not str:
+        raise TypeError("the attempt's payload is no text")
     if number >= ABSURD or token >= ABSURD:
         raise ValueError("the attempt counts beyond all bounds")
     return Attempt(
         key, number, TRIGGERS[row[2]], STATES[row[3]], an_instant(row[4]), request[1:] if request else None,
         instant(row[6]), instant(row[7]), names.node(row[8]), token, instant(row[10]), instant(row[11]),
         instant(row[12]), instant(row[13]), OUTCOMES[row[14]], row[15], row[16], row[17], row[18],
-        exit_code,
+        exit_code, version, payload,
     )  # fmt: skip
 
 
@@ -99,13 +111,14 @@ def attempt_row(attempt: Attempt, names: Interned) -> Row:
     (
         _, _, trigger, state, _, _, covers_from, wake_at, node, token,
         claimed_at, deadline_at, started_at, finished_at, outcome, error, reason, retries, losses,
-        exit_code,
+        exit_code, version, payload,
     ) = attempt  # fmt: skip
     return (
         TRIGGER_CODES[trigger], STATE_CODES[state], micros(covers_from), micros(wake_at),
         names.node_number(node), token, micros(claimed_at), micros(deadline_at), micros(started_at),
         micros(finished_at), OUTCOME_CODES[outcome], None if error is None else clean_text(error),
         reason if reason.isascii() else clean_text(reason), retries, losses, exit_code,
+        version, payload,
     )  # fmt: skip
 
 

@@ -10,6 +10,8 @@ from foliot.model.view import SourceView
 from foliot.stores.sql.codes import UNREADABLE, instant
 from foliot.stores.sql.session import Session
 
+_FORGET_REVISIONS = "DELETE FROM source_revisions WHERE source = :source"
+
 
 def revision(session: Session, source: str) -> str | None:
     """The revision that a source was last reconciled to."""
@@ -48,7 +50,7 @@ def forget_source(session: Session, source: str, revision: str | None) -> bool:
     row = session.dialect.run(session.dialect.sources.find, source=source).fetchone()
     if row is None or row[0] != revision:
         return False
-    for sql in session.dialect.sources.forget:
+    for sql in (*session.dialect.sources.forget, _FORGET_REVISIONS):
         session.dialect.run(sql, source=source)
     return True
 

@@ -40,6 +40,7 @@ from foliot.stores.sql import (
     run_queries,
     runs,
     source_rows,
+    versions,
 )
 from foliot.stores.sql.answer import Woken
 from foliot.stores.sql.claim import Asked
@@ -119,11 +120,13 @@ class SqlStore(ABC, Generic[SomeSession]):
 
     update = verb(Lane.PEOPLE, declare.update)
     revision = verb(Lane.GLANCE, source_rows.revision)
+    revisions = verb(Lane.READER, versions.revisions)
     write_source_status = verb(Lane.PEOPLE, source_rows.write_source_status)
     forget_source = verb(Lane.PEOPLE, source_rows.forget_source)
 
     runs = verb(Lane.READER, run_queries.runs)
     skips = verb(Lane.READER, run_queries.skips)
+    versions = verb(Lane.READER, versions.versions)
     output = verb(Lane.READER, outputs.output)
 
     async def claim(

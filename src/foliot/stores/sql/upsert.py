@@ -8,7 +8,7 @@ from foliot.stores.sql.rows import STATE_COLUMNS
 
 _CHANGING = (
     "trigger, state, covers_from, wake_at, node_no, token, claimed_at, deadline_at, started_at, finished_at, "
-    "outcome, error, reason, retries, losses, exit_code"
+    "outcome, error, reason, retries, losses, exit_code, version, payload"
 )
 _COUNTS = "newest_at, opened, skipped, look_at"
 
@@ -44,13 +44,17 @@ PUT_STATE = Upsert(
     "states",
     f"{STATE_COLUMNS}, {_COUNTS}, job_no, lane_no, trim_at",
     f"(job_no) DO UPDATE SET {_excluded(STATE_COLUMNS)}, {_excluded(_COUNTS)}",
-    key=slice(16, 17),
+    key=slice(19, 20),
 )
 PUT_SKIP = Upsert(
     "skips",
     "job_no, first_at, last_at, reason",
     "(job_no, first_at, last_at) DO UPDATE SET reason = excluded.reason",
     key=slice(3),
+)
+# A job that comes back ends the definition that was kept when it was removed.
+ADD_DEFINITION = Upsert(
+    "definitions", "job_no, version, frame, data, policy_no, from_at, until_at, replaced_by", "DO NOTHING"
 )
 ADD_JOB = Upsert("jobs", "job_no, key, frame, data, policy_no")
 

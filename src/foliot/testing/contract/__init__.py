@@ -20,8 +20,8 @@ store; opened twice, it gives two handles of the same data. A store that lives i
 what the clock was moved by. No plugin of pytest is needed.
 
 The topics are classes of their own, for a store that is still being written: claims, passing over, finishes,
-leases, recovery, reconciling, commands, questions, pages, history, damage, herds. What attempts wrote, who
-works on the store, and where its jobs come from are seams of their own:
+leases, recovery, reconciling, commands, questions, pages, history, damage, herds, versions. What attempts
+wrote, who works on the store, and where its jobs come from are seams of their own:
 `class TestMyStore(StoreContract, OutputContract, NodeContract, SourceContract)`.
 
 Three ways to race are built in: claimers come alone, as four tasks, as four threads and as four processes
@@ -44,7 +44,7 @@ pytest.register_assert_rewrite(
         for module in (
             "claim", "command", "concurrent_writer", "crowd_of_one", "damage", "finish", "finish_race",
             "herd", "history", "lease", "node", "order", "output", "pages", "pass_over", "process", "query",
-            "reconcile", "recovery", "sample", "source", "stage",
+            "reconcile", "recovery", "sample", "source", "stage", "version",
         )
     )
 )  # fmt: skip
@@ -66,6 +66,7 @@ from foliot.testing.contract.reconcile import ReconcileContract
 from foliot.testing.contract.recovery import RecoveryContract
 from foliot.testing.contract.source import SourceContract
 from foliot.testing.contract.stage import Damage, OpenStore, Sharing
+from foliot.testing.contract.version import VersionContract
 
 __all__ = [
     "ClaimContract",
@@ -88,6 +89,7 @@ __all__ = [
     "Sharing",
     "SourceContract",
     "StoreContract",
+    "VersionContract",
 ]
 
 
@@ -105,5 +107,6 @@ class StoreContract(
     DamageContract,
     CrowdOfOneContract,
     HerdContract,
+    VersionContract,
 ):
     """Everything that a store promises."""

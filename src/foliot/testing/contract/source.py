@@ -10,6 +10,7 @@ import pytest
 
 from foliot.errors import StaleRevisionError
 from foliot.model.decision import Decision
+from foliot.model.version import KEPT_REVISIONS
 from foliot.model.view import SourceView
 from foliot.protocols import Changes, JobQuery, SourceStore
 from foliot.testing.contract.sample import HOUR, SOURCE, a_job, some_jobs
@@ -115,6 +116,45 @@ class SourceContract(Contract):
         await stage.store.reconcile(SOURCE, None, "r2", Changes(), declared=_never, removed=_never)
         (shown,) = await seam(stage).sources()
         assert shown == SourceView(SOURCE, "r2", 1, stage.now)
+
+    @scenario
+    async def test_each_revision_tells_what_it_has_changed(self, stage: Stage) -> None:
+        first, second = stage.now, stage.later(HOUR)
+        await stage.plan(*some_jobs(3))
+        await stage.advance(HOUR)
+        await stage.plan(a_job("job-0000"), a_job("job-0001", queue="other"), removed=("job-0002",))
+        await stage.plan(a_job("job-0002"))
+        await stage.plan(removed=("job-0002", "unknown"))
+        names = [f"r{number}" for number in range(1, 5)]
+        kept = await seam(stage).revisions(SOURCE)
+        assert [(one.ordinal, one.revision, one.at) for one in reversed(kept)] == [
+            (number, name, first if number == 1 else second) for number, name in enumerate(names, start=1)
+        ]
+        counts = [(one.added, one.changed, one.removed) for one in reversed(kept)]
+        assert counts == [(3, 0, 0), (0, 1, 1), (1, 0, 0), (0, 0, 1)]
+        assert await seam(stage).revisions(SOURCE, 2) == kept[:2]
+        assert await seam(stage).revisions("unknown") == ()
+
+    @scenario
+    async def test_the_newest_hundred_revisions_are_kept(self, stage: Stage) -> None:
+        for number in range(KEPT_REVISIONS + 3):
+            await stage.plan(a_job(queue=f"q{number % 2}"))
+        kept = await seam(stage).revisions(SOURCE, 1000)
+        assert [one.ordinal for one in kept] == list(range(KEPT_REVISIONS + 3, 3, -1))
+
+    @scenario
+    async def test_a_source_whose_every_write_is_a_revision_keeps_none(self, stage: Stage) -> None:
+        await stage.declare(a_job(source="shop.added"), source="shop.added")
+        assert await seam(stage).revisions("shop.added") == ()
+
+    @scenario
+    async def test_what_was_refused_or_forgotten_has_no_revision(self, stage: Stage) -> None:
+        await stage.declare(a_job())
+        with pytest.raises(StaleRevisionError):
+            await stage.store.reconcile(SOURCE, "no", "other", Changes(), declared=_never, removed=_never)
+        assert len(await seam(stage).revisions(SOURCE)) == 1
+        assert await seam(stage).forget_source(SOURCE, await stage.store.revision(SOURCE))
+        assert await seam(stage).revisions(SOURCE) == ()
 
     @scenario
     async def test_a_source_that_was_never_read_can_have_a_status(self, stage: Stage) -> None:

@@ -20,6 +20,7 @@ from foliot.model.attempt import Attempt, Ending, Outcome
 from foliot.model.decision import Decision
 from foliot.model.job import Job
 from foliot.model.state import Lease, Node, Record, Skip
+from foliot.model.version import Version
 from foliot.model.view import Overview
 from foliot.protocols import (
     Changes,
@@ -33,6 +34,7 @@ from foliot.protocols import (
     NodeStore,
     RunQuery,
     SkipQuery,
+    SourceStore,
     Store,
 )
 from foliot.testing.clock import ManualClock
@@ -209,6 +211,11 @@ class Stage:
     ) -> int:
         """How many jobs are due."""
         return (await self.store.wakes(queues, kinds, due_by)).due
+
+    async def versions(self, job: str) -> tuple[Version, ...]:
+        """The definitions that a job has had: by the seam of sources."""
+        store: Any = self.store
+        return await cast("SourceStore", store).versions(job)
 
     async def overview(self) -> Overview:
         """The store at a glance: by its other seam."""
