@@ -1,3 +1,7 @@
+CREATE TRIGGER outputs_gone AFTER DELETE ON outputs BEGIN
+    DELETE FROM output_parts WHERE run_key = old.run_key AND number = old.number;
+END;
+
 CREATE TABLE attempts (
     scheduled_for INTEGER NOT NULL,
     job_no INTEGER NOT NULL,
@@ -82,6 +86,14 @@ CREATE TABLE nodes (
     is_buried INTEGER NOT NULL
 );
 
+CREATE TABLE output_parts (
+    run_key TEXT NOT NULL,
+    number INTEGER NOT NULL,
+    start INTEGER NOT NULL,
+    text TEXT NOT NULL,
+    PRIMARY KEY (run_key, number, start)
+) WITHOUT ROWID;
+
 CREATE TABLE outputs (
     run_key TEXT NOT NULL,
     number INTEGER NOT NULL,
@@ -158,10 +170,16 @@ CREATE INDEX attempts_rise ON attempts (job_no, previous_at) WHERE previous_at >
 
 CREATE INDEX attempts_trouble ON attempts (job_no, scheduled_for) WHERE outcome > 1;
 
+CREATE INDEX skips_by_end ON skips (last_at, job_no, first_at);
+
 CREATE INDEX states_damaged ON states (job_no) WHERE damage IS NOT NULL;
 
 CREATE INDEX states_due ON states (lane_no, wake_at, job_no) WHERE wake_at IS NOT NULL AND damage IS NULL;
 
+CREATE INDEX states_failing ON states (job_no) WHERE failures_in_row > 0;
+
 CREATE INDEX states_old ON states (look_at) WHERE look_at IS NOT NULL;
+
+CREATE INDEX states_paused ON states (job_no) WHERE paused_at IS NOT NULL;
 
 CREATE INDEX states_ripe ON states (job_no) WHERE trim_at <= opened + skipped;
