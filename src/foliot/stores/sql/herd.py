@@ -194,7 +194,12 @@ class HerdRun(Run):
 
     @property
     def attempt(self) -> Attempt:
-        return self._start.herd.alike.attempt(self.job_key, self._token, self._start.node, self._start.at)
+        try:
+            return self._attempt  # a listener is told of its start and of its end
+        except AttributeError:
+            start = self._start
+            made = self._attempt = start.herd.alike.attempt(self.job_key, self._token, start.node, start.at)
+            return made
 
     @property
     def claimed_at(self) -> datetime:
