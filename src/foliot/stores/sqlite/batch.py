@@ -7,8 +7,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from foliot.stores.sql.batch import MOST_STRAY_ROUNDS, STRAY, WriteBatch
-from foliot.stores.sql.claim_cursor import Place
-from foliot.stores.sql.entry import ENTRY, WAKE_AT, Entry
+from foliot.stores.sql.entry import ENTRY, WAKE_AT, Entry, Place
 from foliot.stores.sql.rows import Row
 
 if TYPE_CHECKING:
