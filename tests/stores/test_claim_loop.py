@@ -141,6 +141,16 @@ def test_what_another_writer_has_changed_is_looked_at_again_as_it_is_now() -> No
     assert not claimed.more
 
 
+def test_what_was_refused_comes_before_what_is_behind_it() -> None:
+    store = Optimistic(meddle=once(lambda store: store.change("b", token=7)))
+    store.add("a", "b", "c", "d")
+
+    def decide(record: Record, *facts: Any) -> Decision:
+        return (pass_over if record.job.name == "a" else start_due)(record, *facts)
+
+    assert names(claim(store, 2, decide)) == ["b", "c"]
+
+
 def test_a_store_that_refuses_for_ever_ends_the_claim_and_not_the_node() -> None:
     store = Optimistic(meddle=lambda store: store.change("a", token=1 + store.versions[a_job("a").key]))
     store.add("a")
