@@ -266,6 +266,7 @@ class Result(NamedTuple):
 
 
 OnEnd = Callable[[Run, Result], None]
+OnEnds = Callable[[Iterable[tuple[Run, Result]]], None]
 AskToEnd = Callable[[], None]
 
 
@@ -275,22 +276,27 @@ class Executor(Protocol):
     def start(self, run: Run, on_end: OnEnd) -> AskToEnd:
         """Let an attempt begin, on the engine's loop; the answer asks it to end.
 
-        `on_end` is called once, on that loop and not before this returns: when the action and everything
-        that it started has ended. A failure is a result; nothing is raised. An action that was asked to end
-        gives a result, too, and its output is kept.
+        `on_end` is called once, on that loop and not before this returns: when the action and everything that
+        it started has ended. A failure, or an end that was asked for, is a result; nothing is raised.
         """
         ...
 
 
 @runtime_checkable
+class StartsMany(Protocol):
+    """An executor for which many attempts at once cost less than one by one."""
+
+    def start_many(self, runs: Sequence[Run], on_ends: OnEnds) -> Sequence[AskToEnd]:
+        """As `start`, for each of these runs. `on_ends` tells of each run once, of any number at a time."""
+        ...
+
+
+@runtime_checkable
 class Selective(Protocol):
-    """An executor that cannot carry out every job of its kinds, all the time. Those without this can."""
+    """An executor that cannot carry out every job of its kinds, all the time: the rest is left to others."""
 
     def fits(self, job: Job) -> bool:
-        """Whether the job can be started here, now. Quick, on any thread: it is asked within a claim.
-
-        What does not fit is left to other nodes, and stays due.
-        """
+        """Whether the job can be started here, now. Quick, on any thread: it is asked within a claim."""
         ...
 
     def on_passed_over(self, jobs: Sequence[Job]) -> None:

@@ -63,14 +63,14 @@ def test_finding_strangers_among_many_does_not_compare_each_with_each() -> None:
         attempts = [an_attempt(number) for number in range(MANY)]
         third = MANY // 3
         for attempt in attempts[:third]:
-            runner.start(Run(a_job, attempt))
+            runner.start([Run(a_job, attempt)])
         executor.end_all()
         runner.take_report()  # a third is under way to the store, a third has ended, and a third runs
         for attempt in attempts[third : 2 * third]:
-            runner.start(Run(a_job, attempt))
+            runner.start([Run(a_job, attempt)])
         executor.end_all()
         for attempt in attempts[2 * third :]:
-            runner.start(Run(a_job, attempt))
+            runner.start([Run(a_job, attempt)])
         stranger = an_attempt(MANY)
         held = [an_attempt(number) for number in range(MANY)] + [stranger]
         Counted.comparisons = 0

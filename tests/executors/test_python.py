@@ -168,7 +168,7 @@ def test_the_run_shows_itself() -> None:
     with closing(asyncio.new_event_loop()) as loop:
         executor = PythonExecutor({}, jobs_loop=loop)
     act = _Act(executor, a_run(), lambda *_: None, function)
-    run = act.shown
+    run: JobRun = act
     assert run is not None
     assert repr(run) == "<JobRun s/n@2026-01-01T00:00:00Z#1>"
     assert (run.token, run.is_asked_to_end, run.payload) == (7, False, None)

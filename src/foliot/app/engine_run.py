@@ -43,7 +43,7 @@ class EngineRun:
         self._clock = clock
         self._parts = tuple(parts)
         self._lease = lease
-        self._log = LogListener(self._title)
+        self._log = LogListener(self._title) if parts else LogListener()
         self._listeners = (self._log, *listeners)
         self._monitors = (self._log, *monitors)
         self._watch = watch

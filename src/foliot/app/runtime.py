@@ -49,7 +49,7 @@ class Runtime(EngineRun):
         super().__init__(
             core.name,
             core.clock,
-            (self._own, *parts),
+            parts,
             lease=cast("timedelta", core.settings.lease),
             listeners=(_Tell(core), *watchers),
             monitors=watchers,
@@ -59,6 +59,7 @@ class Runtime(EngineRun):
         self._registry = registry
         self._jobs_loop = jobs_loop
         self._is_alone = not parts
+        self._parts = (self._own, *self._parts)
         self._declaration = Declaration(core, registry)
         self._loop: asyncio.AbstractEventLoop | None = None
         self._beginning: asyncio.Task[None] | None = None

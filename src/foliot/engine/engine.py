@@ -102,6 +102,7 @@ class Engine:
             return
         self._store_clock.take_jump()  # there was nothing yet to jump from
         beside = [self._report, self._beat, self._upkeep.recover, self._upkeep.prune, self._correction.turn]
+        beside += [self._runner.deadlines.turn]
         beside += [self._heed_hint] if self._hints is not None else []
         services = [self._turn(turn, self._over) for turn in beside]
         try:
@@ -150,11 +151,11 @@ class Engine:
             await self._clock.wait(_GATHER)  # others end, too: one claim then fills all their places
         began = self._clock.monotonic()
         claimed = await self._claim()
-        for run in claimed.runs:
+        for runs in self._runner.portions(claimed.runs):
             self._failpoint("before_start")
             if not self._store_clock.is_sure:  # who stood still meanwhile may be buried: the rest is lost
                 break
-            self._runner.start(run)
+            self._runner.start(runs)
         self._passed = self._fitness.tell()
         self._tell_turn("claim", began)
         if not claimed.runs and not claimed.more:
@@ -352,6 +353,7 @@ class Engine:
         self._over.set()
         self._ended.set()
         self._hinted.set()
+        self._runner.deadlines.wake()
 
     # -- time and trouble --------------------------------------------------------------------------
 

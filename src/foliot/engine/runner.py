@@ -1,19 +1,28 @@
-"""The life of an attempt on its node: start, watch, end, report."""
+"""The life of attempts on their node: start, watch, end, report.
+
+A herd starts and ends in portions. So an executor may be given many runs at once (`StartsMany`), and may tell
+many ends at once. Whatever an executor does wrong costs a run at most: an end that is told twice, or by an
+executor that never got the run, is not heard.
+"""
 
 from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
+from functools import partial
+from itertools import groupby
 from typing import NamedTuple
 
+from foliot.engine.deadlines import Deadlines, Key
 from foliot.engine.listeners import Complaints
 from foliot.model.attempt import Attempt, Ending, Outcome
-from foliot.protocols import AskToEnd, Clock, Executor, Output, Result, Run
+from foliot.protocols import AskToEnd, Clock, Executor, Output, Result, Run, StartsMany
 from foliot.schedules.duration import format_duration
 
-Key = tuple[str, int]
+_Held = tuple[Run, datetime, AskToEnd | None]  # a run, when it started, and how it is asked to end
+_PORTION = 100  # runs that are handed over at once; before each portion the lease is looked at
 _SHARED = 0.005  # seconds
 _EARLIEST = datetime.min.replace(tzinfo=UTC)
 
@@ -23,29 +32,6 @@ class Report(NamedTuple):
 
     endings: list[Ending]
     outputs: list[Output]
-
-
-class _Life:
-    """An attempt that runs here."""
-
-    __slots__ = ("_runner", "cancel", "is_over", "key", "run", "started_at", "verdict", "watch")
-
-    def __init__(self, runner: Runner, run: Run, key: Key, started_at: datetime) -> None:
-        self._runner = runner
-        self.run = run
-        self.key = key
-        self.started_at = started_at
-        self.cancel: AskToEnd | None = None
-        self.watch: asyncio.Task[None] | None = None
-        self.verdict: Outcome | None = None  # of this node; it counts more than the executor's
-        self.is_over = False
-
-    def ended(self, run: Run, result: object) -> None:
-        """Its executor says so. Only the first time counts, and only for the run that this was made for."""
-        del run
-        if not self.is_over:
-            self.is_over = True
-            self._runner.note_end(self, result if isinstance(result, Result) else _no_result(result))
 
 
 class Runner:
@@ -62,7 +48,15 @@ class Runner:
         self._clock = clock
         self._now = now  # the store's time: what is stored must not depend on this host's clock
         self._on_ended = on_ended
-        self._lives: dict[Key, _Life] = {}
+        self._lives: dict[Key, _Held] = {}
+        self._verdicts: dict[Key, Outcome] = {}  # of this node; they count more than the executor's
+        self._abandoned: set[Key] = set()  # attempts that are no longer this node's own, and have not ended
+        self.deadlines = Deadlines(
+            clock,
+            lambda: len(self._lives),
+            self._lives.__contains__,
+            partial(self.end, verdict=Outcome.TIMED_OUT),
+        )
         self._busy: Counter[str] = Counter()
         self._endings: list[Ending] = []
         self._outputs: list[Output] = []
@@ -108,37 +102,58 @@ class Runner:
 
     # -- begin and end -----------------------------------------------------------------------------
 
-    def start(self, run: Run) -> None:
-        """Let an attempt run that the store has given to this node."""
-        life = _Life(self, run, run.key, self._shared_now(run.claimed_at or _EARLIEST))
-        self._lives[life.key] = life
-        self._busy[run.queue] += 1
+    def portions(self, runs: Sequence[Run]) -> Iterator[Sequence[Run]]:
+        """Runs as they are started: several at once where one executor takes several, else one by one."""
+        for executor, some in groupby(runs, self._executor_of):
+            alike = list(some)
+            size = _PORTION if _takes_many(executor) else 1
+            for first in range(0, len(alike), size):
+                yield alike[first : first + size]
+
+    def start(self, runs: Sequence[Run]) -> None:
+        """Let a portion of runs begin that the store has given to this node."""
+        at = self._shared_now(runs[0].claimed_at or _EARLIEST)
+        self._lives.update({run.key: (run, at, None) for run in runs})
+        self._busy.update(run.queue for run in runs)
         self.idle.clear()
         try:
-            life.cancel = self._executors[run.kind].start(run, life.ended)
+            for run, ask in zip(runs, self._hand_over(runs), strict=True):
+                if run.key in self._lives:
+                    self._lives[run.key] = run, at, ask
         except BaseException as error:  # noqa: BLE001 - an executor's own fault fails the run, not the node
             fault = Result(Outcome.FAILED, f"{type(error).__name__}: {error}")
-            asyncio.get_running_loop().call_soon(life.ended, run, fault)
-        if run.timeout is not None and not life.is_over:
-            life.watch = asyncio.ensure_future(self._end_after(run.timeout, life.key))
+            asyncio.get_running_loop().call_soon(self._note_ends, [(run, fault) for run in runs])
+        by_timeout: dict[timedelta, list[Key]] = {}
+        for run in runs:
+            if run.timeout is not None and run.key in self._lives:
+                by_timeout.setdefault(run.timeout, []).append(run.key)
+        for timeout, keys in by_timeout.items():
+            self.deadlines.add(timeout, keys)
 
-    async def _end_after(self, duration: timedelta, key: Key) -> None:
-        await self._clock.wait(duration)
-        self.end(key, Outcome.TIMED_OUT)
+    def _executor_of(self, run: Run) -> Executor | None:
+        try:
+            return self._executors[run.kind]
+        except KeyError:  # this node has claimed what it cannot carry out: the run fails
+            return None
+
+    def _hand_over(self, runs: Sequence[Run]) -> Sequence[AskToEnd]:
+        executor = self._executors[runs[0].kind]
+        if isinstance(executor, StartsMany):
+            return executor.start_many(runs, self._note_ends)
+        return [executor.start(run, partial(self._note_only, run)) for run in runs]
 
     def end(self, key: Key, verdict: Outcome) -> None:
         """Ask an attempt to end; that it was asked is its outcome. It is held until it has ended."""
-        life = self._lives.get(key)
-        if life is None or life.verdict is not None:
+        held = self._lives.get(key)
+        if held is None or key in self._verdicts:
             return
-        life.verdict = verdict
-        if life.watch is not None:
-            life.watch.cancel()  # it could only ask once more
+        self._verdicts[key] = verdict
+        run, _, ask = held
         try:
-            if life.cancel is not None:
-                life.cancel()
+            if ask is not None:
+                ask()
         except BaseException as error:  # noqa: BLE001 - an executor's own fault must not end the node
-            self._complaints.add(life.run.kind, error)
+            self._complaints.add(run.kind, error)
 
     def end_all(self, verdict: Outcome) -> None:
         """Ask every attempt to end."""
@@ -152,35 +167,47 @@ class Runner:
         """
         self.end_all(Outcome.LOST)
         await self._clock.wait(grace, self.idle)
+        self._abandoned.update(self._lives)
         self._lives.clear()
+        self._verdicts.clear()
         self.idle.set()
         self._endings, self._outputs, self._under_way = [], [], ()
 
-    def note_end(self, life: _Life, result: Result) -> None:
-        """An attempt has ended; it is part of the next report."""
-        run = life.run
-        if life.watch is not None:
-            life.watch.cancel()
-        self._busy[run.queue] -= 1
-        if self._lives.get(life.key) is not life:
-            return  # it was abandoned
-        del self._lives[life.key]
-        outcome, error = life.verdict or result.outcome, result.error
-        if outcome is Outcome.INTERRUPTED and result.outcome is Outcome.SUCCEEDED:
-            outcome = Outcome.SUCCEEDED  # it was asked to end, and was done already
-        if outcome is Outcome.TIMED_OUT and error is None and run.timeout is not None:
-            error = f"did not end within {format_duration(run.timeout)}"
-        ending = run.ending(
-            outcome, life.started_at, self._shared_now(life.started_at), error, result.exit_code
-        )
-        if result.output:
-            self._outputs.append(
-                Output(ending.job, ending.run_key, ending.number, result.output, result.dropped)
-            )
-        self._endings.append(ending)
+    def _note_only(self, run: Run, told: Run, result: Result) -> None:
+        """The callback of one run: it knows whose end it tells, whatever its executor says."""
+        del told
+        self._note_ends([(run, result)])
+
+    def _note_ends(self, ends: Iterable[tuple[Run, Result]]) -> None:
+        """Attempts have ended; they are part of the next report."""
+        at = _EARLIEST
+        for number, (run, result) in enumerate(ends):
+            if number % _PORTION == 0:
+                at = self._shared_now(_EARLIEST)
+            held = self._lives.pop(run.key, None)
+            if held is not None:
+                self._busy[run.queue] -= 1
+                self._note_end(run, held[1], at, result)
+            elif run.key in self._abandoned:
+                self._abandoned.remove(run.key)
+                self._busy[run.queue] -= 1
         if not self._lives:
             self.idle.set()
         self._on_ended()
+
+    def _note_end(self, run: Run, started_at: datetime, at: datetime, given: object) -> None:
+        result = given if isinstance(given, Result) else _no_result(given)
+        outcome, error, output, dropped, exit_code = result
+        if self._verdicts and (verdict := self._verdicts.pop(run.key, None)) is not None:
+            if verdict is not Outcome.INTERRUPTED or outcome is not Outcome.SUCCEEDED:
+                outcome = verdict  # else it was asked to end, and was done already
+            if verdict is Outcome.TIMED_OUT and error is None and run.timeout is not None:
+                error = f"did not end within {format_duration(run.timeout)}"
+        finished_at = at if at >= started_at else self._shared_now(started_at)
+        ending = run.ending(outcome, started_at, finished_at, error, exit_code)
+        if output:
+            self._outputs.append(Output(ending.job, ending.run_key, ending.number, output, dropped))
+        self._endings.append(ending)
 
     # -- report ------------------------------------------------------------------------------------
 
@@ -200,6 +227,10 @@ class Runner:
         self._endings[:0] = report.endings
         self._outputs[:0] = report.outputs
         self._under_way = ()
+
+
+def _takes_many(executor: object) -> bool:
+    return isinstance(executor, StartsMany)
 
 
 def _no_result(given: object) -> Result:

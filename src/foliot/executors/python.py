@@ -11,9 +11,10 @@ import inspect
 import threading
 import traceback
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextvars import Context, ContextVar, copy_context
 from datetime import datetime
+from itertools import groupby
 from typing import Any, NamedTuple
 
 from foliot.errors import InvalidJobError
@@ -24,7 +25,7 @@ from foliot.executors.threads import ThreadCrew
 from foliot.model.attempt import Outcome, Trigger
 from foliot.model.frozen import thaw
 from foliot.model.payload import read_payload
-from foliot.protocols import AskToEnd, OnEnd, Result, Run
+from foliot.protocols import AskToEnd, OnEnd, OnEnds, Result, Run
 
 _FRAMES = 5
 _DONE = Result(Outcome.SUCCEEDED)
@@ -44,12 +45,12 @@ class Function(NamedTuple):
 class JobRun:
     """What a function gets to know about the run that it is: the `run` argument."""
 
-    __slots__ = ("_act", "_log", "_run")
+    __slots__ = ("_is_asked", "_is_heeded", "_log", "_run")
 
-    def __init__(self, run: Run, act: _Act) -> None:
+    def __init__(self, run: Run) -> None:
         self._run = run
-        self._act = act
         self._log: RunLog | None = None
+        self._is_asked = self._is_heeded = False
 
     @property
     def key(self) -> str:
@@ -97,9 +98,8 @@ class JobRun:
 
         A function that has seen this and returns has not succeeded; one that never looked has.
         """
-        act = self._act
-        act.is_heeded = act.is_asked
-        return act.is_asked
+        self._is_heeded = self._is_asked
+        return self._is_asked
 
     @property
     def log(self) -> RunLog:
@@ -121,24 +121,39 @@ class JobRun:
         return f"<JobRun {self.id}>"
 
 
-class _Act:
-    """One attempt on its way through the loops.
+class _Act(JobRun):
+    """One attempt on its way through the loops; and, for its function, the run that it is."""
 
-    `is_asked`: it is to end. `is_heeded`: its function has looked since.
-    """
+    __slots__ = ("_executor", "function", "on_ends", "task")
 
-    __slots__ = ("_executor", "function", "is_asked", "is_heeded", "on_end", "run", "shown", "task")
-
-    def __init__(self, executor: PythonExecutor, run: Run, on_end: OnEnd, function: Function) -> None:
+    def __init__(self, executor: PythonExecutor, run: Run, on_ends: OnEnds, function: Function) -> None:
+        super().__init__(run)
         self._executor = executor
-        self.run = run
-        self.on_end = on_end
+        self.on_ends = on_ends
         self.function = function
-        self.is_asked = self.is_heeded = False
-        self.shown = JobRun(run, self) if function.takes_run else None
         self.task: asyncio.Task[None] | None = None  # that carries it out, while it does
 
+    @property
+    def run(self) -> Run:
+        return self._run
+
+    @property
+    def has_log(self) -> bool:
+        """Whether something was told to its log."""
+        return self._log is not None
+
+    @property
+    def is_asked(self) -> bool:
+        """Whether it is to end."""
+        return self._is_asked
+
+    @property
+    def is_heeded(self) -> bool:
+        """Whether its function has looked since it was asked to end."""
+        return self._is_heeded
+
     def ask_to_end(self) -> None:
+        self._is_asked = True
         self._executor.ask_to_end(self)
 
     def follow(self, log: RunLog) -> None:
@@ -171,12 +186,23 @@ class PythonExecutor:
 
     def start(self, run: Run, on_end: OnEnd) -> AskToEnd:
         """Let it begin with the others of this turn."""
-        act = _Act(self, run, on_end, self._functions[run.kind])
+
+        def on_ends(ends: Iterable[tuple[Run, Result]]) -> None:
+            for ended, result in ends:
+                on_end(ended, result)
+
+        (ask,) = self.start_many((run,), on_ends)
+        return ask
+
+    def start_many(self, runs: Sequence[Run], on_ends: OnEnds) -> Sequence[AskToEnd]:
+        """Let them begin with the others of this turn."""
+        functions = self._functions
+        acts = [_Act(self, run, on_ends, functions[run.kind]) for run in runs]
         if not self._inbox:
             self._engine_loop = asyncio.get_running_loop()
             self._engine_loop.call_soon(self._hand_over)
-        self._inbox.append(act)
-        return act.ask_to_end
+        self._inbox += acts
+        return [act.ask_to_end for act in acts]
 
     def _hand_over(self) -> None:
         acts, self._inbox = self._inbox, []
@@ -196,15 +222,14 @@ class PythonExecutor:
 
     def ask_to_end(self, act: _Act) -> None:
         """Have an attempt end: a coroutine is cancelled, a plain function should look."""
-        act.is_asked = True
         if act.function.is_async:
             self._on_jobs_loop([], self._cancel, act)
 
     def _deliver(self) -> None:
         with self._lock:
             ended, self._outbox = self._outbox, []
-        for act, result in ended:
-            act.on_end(act.run, result)
+        for on_ends, some in groupby(ended, lambda end: end[0].on_ends):
+            on_ends([(act.run, result) for act, result in some])
 
     # -- on the user's loop ------------------------------------------------------------------------
 
@@ -314,13 +339,13 @@ def describe(function: Callable[..., Any]) -> Function:
 def _invoke(act: _Act) -> Any:
     call, _, takes_run, _ = act.function
     payload = thaw(act.run.data)
-    return call(act.shown, **payload) if takes_run else call(**payload)
+    return call(act, **payload) if takes_run else call(**payload)
 
 
 def _result(act: _Act, outcome: Outcome, error: str | None = None) -> Result:
-    if act.shown is None:
-        return _DONE if outcome is Outcome.SUCCEEDED else Result(outcome, error)
-    return Result(outcome, error, *act.shown.written)
+    if outcome is Outcome.SUCCEEDED and not act.has_log:
+        return _DONE
+    return Result(outcome, error, *act.written)
 
 
 def _refuse_to_await(value: object) -> None:

@@ -159,7 +159,7 @@ class LogListener:
     def on_events(self, events: Sequence[Event]) -> None:
         late: list[tuple[Event, Attempt]] = []
         others: list[Event] = []
-        for event in chain.from_iterable(part for part in parts_of(events) if not self._is_dull(part)):
+        for event in chain.from_iterable(part for part in parts_of(events) if not self._is_counted(part)):
             what, attempt = event.what, event.attempt
             if what is _STARTED and attempt is not None:
                 if event.at - attempt.scheduled_for >= LATE and attempt.trigger in PROMPT:
@@ -179,11 +179,18 @@ class LogListener:
             for event in events:
                 _tell_happening(event)
 
-    def _is_dull(self, events: Sequence[Event]) -> bool:
-        """Whether the log says nothing of them: a herd has started in time, or has succeeded."""
-        if isinstance(events, HerdStarted):
-            return events.at - events.scheduled_for < LATE
-        return isinstance(events, HerdEnded) and self._title is _no_title
+    def _is_counted(self, events: Sequence[Event]) -> bool:
+        """Whether there is nothing to tell of each of them: a herd has started, or has succeeded."""
+        if isinstance(events, HerdEnded):
+            return self._title is _no_title or not any(self._title(ending.job) for ending in events.endings)
+        if not isinstance(events, HerdStarted):
+            return False
+        is_late = events.at - events.scheduled_for >= LATE
+        if is_late and self._declared:
+            return False
+        if is_late and events and (attempt := events[0].attempt) is not None:
+            self._late.add([(events[0], attempt)], len(events))
+        return True
 
     def note_declared(self, events: Sequence[Event]) -> None:
         """A new job may owe a run for a time before it was there; that run is late only since it is there."""
@@ -287,8 +294,9 @@ class _Late:
         self._count = 0
         self._worst: tuple[Event, Attempt] | None = None
 
-    def add(self, late: Sequence[tuple[Event, Attempt]]) -> None:
-        self._count += len(late)
+    def add(self, late: Sequence[tuple[Event, Attempt]], count: int | None = None) -> None:
+        """Late starts; or one of many that are equally late, and how many those are."""
+        self._count += len(late) if count is None else count
         known = [self._worst] if self._worst else []
         self._worst = max([*known, *late], key=lambda start: _lateness(*start), default=None)
 

@@ -7,6 +7,7 @@ lock and its children by label, costs several. The standard library is all that 
 from __future__ import annotations
 
 from bisect import bisect_left
+from collections import Counter
 from collections.abc import Collection, Sequence
 from datetime import timedelta
 from re import compile as pattern
@@ -102,12 +103,15 @@ class Tally:
             self.lateness[Trigger.SCHEDULE].observe(herd.at - herd.scheduled_for, len(herd))
             return
         durations = self.durations[Outcome.SUCCEEDED]
-        for run, ending in zip(herd.runs, herd.endings, strict=True):
-            if ending.started_at is None or run.claimed_at is None:
-                self._never_ran[Outcome.SUCCEEDED] += 1
+        times = (
+            (r.claimed_at, e.started_at, e.finished_at) for r, e in zip(herd.runs, herd.endings, strict=True)
+        )
+        for (claimed_at, started_at, finished_at), count in Counter(times).items():  # most share their times
+            if started_at is None or claimed_at is None:
+                self._never_ran[Outcome.SUCCEEDED] += count
             else:
-                durations.observe(ending.finished_at - ending.started_at)
-                self.delay.observe(ending.started_at - run.claimed_at)
+                durations.observe(finished_at - started_at, count)
+                self.delay.observe(started_at - claimed_at, count)
 
     def skip(self, reason: str) -> None:
         """Occurrences were skipped. Reasons are few texts; what varies in them is left out."""

@@ -17,7 +17,7 @@ from foliot.stores.postgres.connection import WRITE, begin, connect
 from foliot.stores.postgres.dialect import _MANY, _about, _for_many, _translated
 from foliot.stores.postgres.insert import insert_of
 from foliot.stores.sql import herd, upsert
-from foliot.stores.sql.claim_cursor import FIRST
+from foliot.stores.sql.entry import FIRST
 from stores.shared_statements import SHARED, VALUES
 
 HOT: dict[str, tuple[str, Sequence[Any] | dict[str, Any], list[str]]] = {

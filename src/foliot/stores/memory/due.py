@@ -62,6 +62,11 @@ class DueIndex:
         del self._places[key]
         return self._find(key)
 
+    def push_again(self, key: str) -> None:
+        """Note a record that was taken out, as it is now."""
+        if (record := self._find(key)) is not None:
+            self.push(record)
+
     def _take(self, heap: _Heap) -> tuple[datetime, str]:
         self._size -= 1
         return heappop(heap)

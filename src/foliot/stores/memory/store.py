@@ -7,8 +7,8 @@ process. `now` of leases is the store's own clock, as with a server.
 from __future__ import annotations
 
 import threading
-from collections import OrderedDict, deque
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections import OrderedDict
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 from functools import partial
 
@@ -17,7 +17,6 @@ from foliot.model.attempt import Attempt, Ending, Refused
 from foliot.model.damage import Damage, damage_of
 from foliot.model.decision import Decision, Event, set_aside
 from foliot.model.job import Job
-from foliot.model.run import Run
 from foliot.model.state import Lease, Node, Record
 from foliot.model.version import KEPT_REVISIONS, Revision, Version
 from foliot.model.view import NodeView, Overview, SourceView
@@ -46,16 +45,17 @@ from foliot.protocols import (
     Traits,
     Wakes,
 )
+from foliot.stores.claim_cursor import ClaimCursor
+from foliot.stores.claim_loop import ClaimLoop
 from foliot.stores.matching import (
     Key,
     by_job,
-    decide_once,
     in_order,
     part_held,
-    started_by,
     swap_end,
     swap_loss,
 )
+from foliot.stores.memory.claim import DueRecord, DueRecords
 from foliot.stores.memory.due import DueIndex
 from foliot.stores.memory.nodes import Nodes
 from foliot.stores.memory.outputs import Outputs
@@ -64,9 +64,6 @@ from foliot.stores.memory.pages import page_of_jobs, page_of_runs, page_of_skips
 from foliot.stores.memory.past import Pasts
 from foliot.stores.memory.sources import Sources
 from foliot.stores.memory.versions import Versions
-
-_MOST_LOOKS = 1000
-_LONGEST = 0.25  # seconds that a claim may take: others wait for it
 
 
 class MemoryStore:
@@ -85,6 +82,7 @@ class MemoryStore:
         self._versions = Versions()
         self._nodes = Nodes(lease)
         self._claimed = 0
+        self._cursor = ClaimCursor(clock, has_litter=False)
         self._claims: OrderedDict[str, tuple[datetime, Claimed]] = OrderedDict()
         self._sources = Sources()
         self._outputs = Outputs()
@@ -124,44 +122,22 @@ class MemoryStore:
             return claimed
 
     def _claim(self, node: Node, now: datetime, room: Mapping[str, int], decide: DecideDue) -> Claimed:
-        started: list[Run] = []
-        events: list[Event] = []
-        passed: list[Record] = []
-        looks, until = 0, self._clock.monotonic() + _LONGEST
-        is_enough = False
+        def decide_and_write(job: DueRecord, ask: Callable[[Record], Decision]) -> Decision | None:
+            record = self._records[job.key]
+            decision = self._ask(record, ask, now, [])
+            job.damage = self._damage.get(job.key)
+            if decision is not None and not decision.is_nothing(record):
+                self._write(record.job, decision)
+                job.record = self._records.get(job.key)
+            return decision
+
         self._claimed += 1
-        first = self._claimed % len(room) if room else 0
-        # Each claim begins with another queue: one that takes all the time must not starve the others.
-        for queue, free in (*list(room.items())[first:], *list(room.items())[:first]):
-            most, seen = len(started) + free, set[str]()
-            again: deque[Record] = deque()  # due once more, when every other job has had its turn
-            while len(started) < most and not is_enough:
-                record = self._due.pop(queue, node.kinds, now)
-                if record is not None and record.job.key in seen:
-                    again.append(record)
-                    continue
-                share = 2 if record is not None else 1
-                if record is None and again:
-                    record = again.popleft()
-                if record is None:
-                    break
-                seen.add(record.job.key)
-                ask = partial(
-                    decide_once, decide, self._has_run, now, node.id, max(1, (most - len(started)) // share)
-                )
-                decision = self._ask(record, ask, now, events)
-                if decision and decision.is_nothing(record):
-                    passed.append(record)  # and out of this claim's sight
-                    continue
-                looks += 1
-                is_enough = looks >= _MOST_LOOKS or self._clock.monotonic() >= until
-                if decision:
-                    self._write(record.job, decision)
-                    started += (Run(record.job, attempt) for attempt in started_by(decision, record))
-            passed += again
-        for record in passed:
-            self._due.push(record)
-        return Claimed(tuple(started), tuple(events), more=is_enough)
+        jobs = DueRecords(self._due, node, now, self._has_run, decide_and_write)
+        loop = ClaimLoop(jobs, self._cursor, self._clock, node=node.id, now=now, decide=decide, told=set())
+        try:
+            return loop.claim(room, self._claimed)
+        finally:
+            jobs.put_back()
 
     def _has_run(self, attempt: Attempt) -> bool:
         return attempt.key in self._past.of(attempt.job).attempts

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 
 from foliot.stores.postgres import arrays, statement
 from foliot.stores.sql.batch import MOST_STRAY_ROUNDS, STRAY, WriteBatch
-from foliot.stores.sql.claim_cursor import FIRST, Place
-from foliot.stores.sql.entry import Entry
+from foliot.stores.sql.entry import FIRST, Entry, Place
 from foliot.stores.sql.rows import Row
 
 if TYPE_CHECKING:

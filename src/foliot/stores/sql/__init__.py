@@ -8,7 +8,7 @@
   have numbers (`interned`).
 - **A batch** (`batch`, `entry`) is the work of one call: it reads records, asks, and notes the rows that an
   answer writes.
-- **Verbs by subject**: claims, ends and losses (`runs`, `claim`, `claim_cursor`), nodes (`node_rows`),
+- **Verbs by subject**: claims, ends and losses (`runs`, `claim`), nodes (`node_rows`),
   sources (`source_rows`), commands and revisions (`declare`), questions (`queries`, `answer`).
 - **History** is found by links (`history_links`, `history_queries`) and forgotten when that is worth a look
   (`prune`, `look`, `cut`, `erasure`).

@@ -22,7 +22,6 @@ from foliot.model.policy import Keep
 from foliot.model.state import Record, State
 from foliot.stores.retention import first_look
 from foliot.stores.sql import history_links, upsert
-from foliot.stores.sql.claim_cursor import Place
 from foliot.stores.sql.codes import EPOCH, UNREADABLE, micros, whole
 from foliot.stores.sql.entry import (
     BY_KEY,
@@ -33,6 +32,7 @@ from foliot.stores.sql.entry import (
     OPEN_BY_NUMBER,
     STATE,
     Entry,
+    Place,
 )
 from foliot.stores.sql.flaw import find_flaw
 from foliot.stores.sql.rows import (
@@ -91,7 +91,6 @@ class WriteBatch(ABC):
         self.dialect = session.dialect
         self.interned = session.interned
         self.claim_no: int | None = None
-        self.told = session.told
         self.is_careful = False
         self._decisions = 0
         self._reader = session.reader

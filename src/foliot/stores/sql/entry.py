@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from typing import NamedTuple
 
 from foliot.errors import DamagedRecordError
 from foliot.model.attempt import Attempt
 from foliot.model.damage import Damage, Flaw
 from foliot.model.policy import Keep
 from foliot.model.state import Record, Skip
-from foliot.stores.sql.claim_cursor import Place
 from foliot.stores.sql.codes import DAY, micros
 from foliot.stores.sql.rows import ABSURD, ATTEMPT_COLUMNS, STATE_COLUMNS, Row
 
@@ -34,6 +34,16 @@ OPEN_BY_NUMBER = f"""
 # Where an entry's row has what; the state's columns are the last.
 LANE, NEWEST, OPENED, SKIPPED, LOOK_AT, DAMAGE, STATE = 5, 6, 7, 8, 9, 10, 11
 WAKE_AT, REMOVED_AT = STATE + 2, STATE + 6
+
+
+class Place(NamedTuple):
+    """A place in the order of what is due."""
+
+    wake_at: int
+    job_no: int
+
+
+FIRST = Place(-(2**63), -(2**63))
 
 
 class Entry:

@@ -197,8 +197,14 @@ class HerdRun(Run):
 
     @property
     def attempt(self) -> Attempt:
-        start = self._start
-        return start.herd.alike.attempt(self.job_key, self._token, self._version, start.node, start.at)
+        try:
+            return self._attempt  # a listener is told of its start and of its end
+        except AttributeError:
+            start = self._start
+            made = self._attempt = start.herd.alike.attempt(
+                self.job_key, self._token, self._version, start.node, start.at
+            )
+            return made
 
     @property
     def claimed_at(self) -> datetime:

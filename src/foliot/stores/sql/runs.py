@@ -9,10 +9,11 @@ from foliot.model.attempt import Ending, Refused
 from foliot.model.decision import Decision, Event, set_aside
 from foliot.model.events import joined
 from foliot.protocols import Claimed, DecideEnded, DecideLost, Finished, Recovered
+from foliot.stores.claim_loop import ClaimLoop
 from foliot.stores.matching import by_job, in_order, part_held
 from foliot.stores.sql import node_rows
 from foliot.stores.sql.batch import WriteBatch
-from foliot.stores.sql.claim import PLACES, Asked, Claimer, answer_again
+from foliot.stores.sql.claim import PLACES, Asked, DueEntries, answer_again
 from foliot.stores.sql.codes import whole
 from foliot.stores.sql.entry import Entry
 from foliot.stores.sql.herd import end_quietly, ended
@@ -39,8 +40,15 @@ def claim(session: Session, asked: Asked) -> Claimed:
         return Claimed()  # the lease has run out: nothing is claimed until it is renewed
     batch = session.batch()
     batch.claim_no, batch.is_careful = start.claim_no * PLACES, session.is_careful
-    claimer = Claimer(batch, session.claim_cursor, asked, session.clock, session.herds, start.node_no)
-    claimed = claimer.claim(start.lanes)
+    lanes = {queue: numbers for queue, numbers in start.lanes.items() if numbers and asked.room[queue] > 0}
+    jobs = DueEntries(batch, lanes, asked, session.herds, start.node_no)
+    loop = ClaimLoop(
+        jobs, session.claim_cursor, session.clock,
+        node=asked.node, now=asked.now, decide=asked.decide, told=session.told,
+    )  # fmt: skip
+    claimed = loop.claim(
+        {queue: free for queue, free in asked.room.items() if queue in lanes}, start.claim_no
+    )
     session.is_careful = False
     if claimed.runs:
         until = start.now + session.lease // timedelta(microseconds=1)

@@ -9,9 +9,9 @@ from typing import NamedTuple, ParamSpec, TypeVar
 
 from foliot.model.state import Node
 from foliot.protocols import Clock
+from foliot.stores.claim_cursor import ClaimCursor
 from foliot.stores.sql.batch import WriteBatch
 from foliot.stores.sql.claim import Asked
-from foliot.stores.sql.claim_cursor import ClaimCursor
 from foliot.stores.sql.definition import Reader, Writer
 from foliot.stores.sql.dialect import Dialect
 from foliot.stores.sql.herd import Herds

@@ -14,7 +14,7 @@ them is reached.
 from __future__ import annotations
 
 from collections.abc import Hashable
-from typing import NamedTuple
+from typing import Any
 
 from foliot.protocols import Clock
 
@@ -23,39 +23,29 @@ _MOMENT = 1.0  # seconds
 _LONGER_MOMENT = 10.0  # for the next claim to come, and to move on
 
 
-class Place(NamedTuple):
-    """A place in the order of what is due."""
-
-    wake_at: int
-    job_no: int
-
-
-FIRST = Place(-(2**63), -(2**63))
-
-
 class ClaimCursor:
     """How far the claims of a kind have come. `has_litter`: what was claimed is still in the way."""
 
     def __init__(self, clock: Clock, *, has_litter: bool) -> None:
         self._clock = clock
         self._has_litter = has_litter
-        self._places: dict[Hashable, tuple[Place, float]] = {}
+        self._places: dict[Hashable, tuple[Any, float]] = {}
 
-    def start(self, claims: Hashable) -> Place:
-        """Where to begin."""
-        place, until = self._places.get(claims, (FIRST, 0.0))
+    def start(self, claims: Hashable) -> Any | None:
+        """The place after which to begin; None: at the front."""
+        place, until = self._places.get(claims, (None, 0.0))
         if self._clock.monotonic() < until:
             return place
         self._places.pop(claims, None)
-        return FIRST
+        return None
 
-    def end(self, claims: Hashable, place: Place, looked: int, passed: int = 0) -> None:
+    def end(self, claims: Hashable, place: Any, looked: int, passed: int = 0) -> None:
         """A claim has come so far, and looked at so many on the way, of which it passed over so many."""
         now = self._clock.monotonic()
         if passed >= _HERD:
             self._places[claims] = place, now + _LONGER_MOMENT
         elif looked >= _HERD and self._has_litter:
-            _, until = self._places.get(claims, (FIRST, now + _MOMENT))
+            _, until = self._places.get(claims, (None, now + _MOMENT))
             self._places[claims] = place, until
 
     def forget(self, claims: Hashable) -> None:

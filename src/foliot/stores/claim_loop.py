@@ -1,0 +1,239 @@
+"""The loop of a claim, the same for every store: which jobs are looked at, in which order, and when it ends.
+
+    store: due jobs, page by page ──▶ loop: a look at each, the planner decides ──▶ store: writes the page
+                 ▲                                                                        │
+                 └────────────── what another writer was quicker with, again ◀────────────┘
+
+- Queues take turns at being first, and each gives as many runs as there is room for.
+- One job gets half of the room at first, so that jobs behind it get some; in the end it gets the rest.
+- A job about which nothing is to be written is passed over. The next claim begins behind many of those
+  (`claim_cursor`).
+- A claim ends after so many looks, starts or milliseconds; `more` says that the rest is for the next one.
+
+A store that locks what it reads refuses nothing. One that compares before it writes says which jobs were
+changed by another writer: what was decided about them does not count, and they are looked at again.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
+from datetime import datetime
+from functools import partial
+from typing import Any, Generic, Protocol, TypeVar
+
+from foliot.model.attempt import Attempt
+from foliot.model.damage import Damage
+from foliot.model.decision import Decision, Event, Happening, set_aside
+from foliot.model.events import joined
+from foliot.model.run import Run
+from foliot.model.state import Record
+from foliot.protocols import Claimed, Clock, DecideDue
+from foliot.stores.claim_cursor import ClaimCursor
+from foliot.stores.matching import decide_once, started_by
+
+MOST_LOOKS = 2000
+MOST_STARTS = 4000
+LONGEST = 0.25  # seconds: other calls wait for a claim, and what takes too long is given up, and undone
+_AT_ONCE = 500  # where many are passed over
+_MOST_TOLD = 1000
+
+
+class DueJob(Protocol):
+    """A job that is due, within one claim. `record` is None if it cannot be read, or is gone."""
+
+    @property
+    def key(self) -> str: ...
+    @property
+    def record(self) -> Record | None: ...
+    @property
+    def damage(self) -> Damage | None: ...
+    @property
+    def is_unknown_here(self) -> bool:
+        """Whether only this node does not understand the definition."""
+        ...
+
+    @property
+    def place(self) -> Any:
+        """Where it stood in the order of what is due, when it was found."""
+        ...
+
+
+J = TypeVar("J", bound=DueJob)
+
+
+class DueJobs(ABC, Generic[J]):
+    """What a store brings to a claim. What a store need not bring has a plain answer here."""
+
+    @abstractmethod
+    def due(self, queue: str, count: int, after: Any | None) -> Sequence[J]:
+        """The jobs of a queue that have been due for longest, of the node's kinds, after a place."""
+
+    @abstractmethod
+    def sign(self, queue: str) -> Hashable:
+        """What claims must have in common for one to go on where another ended."""
+
+    @abstractmethod
+    def has_run(self, job: J, attempt: Attempt) -> bool:
+        """Whether there is an attempt of that name already."""
+
+    @abstractmethod
+    def decide(self, job: J, ask: Callable[[Record], Decision]) -> Decision | None:
+        """Ask about a record, and take the answer to be written. None: the job is set aside."""
+
+    def write(self) -> Collection[str]:
+        """Write what was decided since the last call; the keys of jobs that another has changed meanwhile."""
+        return ()
+
+    def read(self, job: J) -> None:
+        """Make the record of a job, if that was not worth it before."""
+
+    def may_have_run(self, job: J) -> bool:  # noqa: ARG002 - see above
+        """Whether an attempt that starts now may be there already, as when the clock was set back."""
+        return True
+
+    def start_alike(self, job: J) -> Run | None:  # noqa: ARG002 - see above
+        """Start a job without a look at its record, if it is one of a herd."""
+        return None
+
+    def alike_events(self) -> Sequence[Sequence[Event]]:
+        """The events of what was started so."""
+        return ()
+
+    def wait_for_others(self) -> bool:
+        """Whether other claims have something at hand that is due; if so, they were given a moment."""
+        return False
+
+
+class ClaimLoop(Generic[J]):
+    """One claim under way. `told`: keys of jobs that this and other claims have passed over, and told of."""
+
+    def __init__(  # noqa: PLR0913 - what it works with
+        self,
+        jobs: DueJobs[J],
+        cursor: ClaimCursor,
+        clock: Clock,
+        *,
+        node: str,
+        now: datetime,
+        decide: DecideDue,
+        told: set[str],
+    ) -> None:
+        self._jobs = jobs
+        self._cursor = cursor
+        self._clock = clock
+        self._until = clock.monotonic() + LONGEST
+        self._node, self._now, self._decide, self._told = node, now, decide, told
+        self._started: list[Run] = []
+        self._events: list[Event] = []
+        self._passed: set[str] = set()
+        self._looks = 0
+        self._is_late = False
+        self._share = 2  # one job gets so small a part of the room
+
+    def claim(self, room: Mapping[str, int], turn: int) -> Claimed:
+        """Start what is due in each queue, as far as there is room."""
+        queues = [queue for queue, free in room.items() if free > 0]
+        first = turn % len(queues) if queues else 0
+        # Each claim begins with another queue: one that takes all the time must not starve the others.
+        asked = {queue: room[queue] for queue in queues[first:] + queues[:first]}
+        self._claim_from_all(asked)
+        is_idle = bool(asked) and not self._looks and not self._passed
+        if is_idle and self._jobs.wait_for_others():  # others may leave some of what they have
+            self._claim_from_all(asked)
+        events = joined(self._events, *self._jobs.alike_events())
+        return Claimed(tuple(self._started), events, more=self._is_enough)
+
+    @property
+    def _is_enough(self) -> bool:
+        """Whether the rest is for the next claim."""
+        return self._is_late or self._looks >= MOST_LOOKS or len(self._started) >= MOST_STARTS
+
+    def _claim_from_all(self, room: Mapping[str, int]) -> None:
+        for queue, free in room.items():
+            self._claim_from(queue, min(len(self._started) + free, MOST_STARTS))
+
+    def _claim_from(self, queue: str, most: int) -> None:
+        """Look at what has been due for longest, until there is no room or nothing due."""
+        claims, passed, self._share = self._jobs.sign(queue), 0, 2
+        begun = after = self._cursor.start(claims)
+        while (room := most - len(self._started)) > 0 and passed < MOST_LOOKS and not self._is_enough:
+            count = min(max(room, _AT_ONCE) if passed else room, MOST_LOOKS - self._looks)
+            jobs = self._jobs.due(queue, count, after)
+            looked, is_whole = self._look_at_page(jobs, most)
+            if not looked:
+                return
+            if not is_whole:
+                continue  # some have changed: they are found again, as they are now
+            passed_now = sum(job.key in self._passed for job in looked) if self._passed else 0
+            passed += passed_now
+            if len(jobs) == count:
+                self._cursor.end(claims, looked[-1].place, len(looked), passed_now)
+                after = looked[-1].place if passed_now else after
+            elif begun is not None:
+                self._cursor.forget(claims)
+                begun = after = None  # what is in front has its turn
+            elif any(map(self._is_due_again, jobs)):
+                after, self._share = None, 1  # every other job that is due has had its turn
+            else:
+                return  # that was all: nobody need ask once more
+
+    def _look_at_page(self, jobs: Sequence[J], most: int) -> tuple[Sequence[J], bool]:
+        """Those that were looked at before there was no more room; and whether all decisions were written."""
+        runs, events = len(self._started), len(self._events)
+        looked = self._look_at(jobs, most)
+        refused = self._jobs.write()
+        if refused:
+            self._started[runs:] = [r for r in self._started[runs:] if r.attempt.job not in refused]
+            self._events[events:] = [e for e in self._events[events:] if e.job not in refused]
+        self._is_late = self._looks > 0 and self._clock.monotonic() >= self._until
+        return looked, not refused
+
+    def _look_at(self, jobs: Sequence[J], most: int) -> Sequence[J]:
+        for number, job in enumerate(jobs):
+            room = most - len(self._started)
+            if room <= 0 or self._is_enough:
+                return jobs[:number]
+            if job.key not in self._passed:
+                self._look(job, room)
+        return jobs
+
+    def _look(self, job: J, room: int) -> None:
+        if (run := self._jobs.start_alike(job)) is not None:
+            self._looks += 1
+            self._started.append(run)
+            return
+        self._jobs.read(job)
+        if job.is_unknown_here:
+            self._pass_over(job)
+            return
+        record = job.record
+        decision = self._jobs.decide(job, partial(self._ask, job, max(1, room // self._share)))
+        if record is not None and decision is not None and decision.is_nothing(record):
+            self._passed.add(job.key)
+            return
+        self._looks += 1
+        self._is_late = self._clock.monotonic() >= self._until
+        if decision is None or record is None:
+            self._events.append(set_aside(job.key, self._now, job.damage))
+            return
+        self._events += decision.events
+        self._started += (Run(record.job, attempt) for attempt in started_by(decision, record))
+
+    def _ask(self, job: J, most: int, record: Record) -> Decision:
+        if not self._jobs.may_have_run(job):
+            return self._decide(record, self._now, self._node, most)
+        has_run = partial(self._jobs.has_run, job)
+        return decide_once(self._decide, has_run, self._now, self._node, most, record)
+
+    def _pass_over(self, job: J) -> None:
+        """This node does not understand the definition. That is told once."""
+        self._passed.add(job.key)
+        if job.key not in self._told and len(self._told) < _MOST_TOLD:
+            self._told.add(job.key)
+            self._events.append(Event(Happening.PASSED_OVER, job.key, self._now, str(job.damage)))
+
+    def _is_due_again(self, job: J) -> bool:
+        """Whether a job that was decided about is to be looked at once more."""
+        wake_at = job.record.state.wake_at if job.record is not None and job.damage is None else None
+        return wake_at is not None and wake_at <= self._now and job.key not in self._passed
