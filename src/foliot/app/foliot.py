@@ -18,7 +18,7 @@ from types import TracebackType
 from typing import Any, Self, TypeVar, Unpack
 
 from foliot.app.core import Core, check_clock, check_store, make_settings
-from foliot.app.options import JobOptions, Scheduled, Template, each, make_schedule, name_job, naming
+from foliot.app.options import JobOptions, Rules, Scheduled, Template, each, make_schedule, name_job, naming
 from foliot.app.part import Part
 from foliot.app.registry import Registry, name_of
 from foliot.app.runtime import Runtime, begins_before
@@ -152,13 +152,13 @@ class Foliot:
         self, jobs: Iterable[Scheduled] | AsyncIterable[Scheduled], **options: Unpack[JobOptions]
     ) -> int:
         """Add or change many jobs, in batches; how many. A batch is taken whole or not at all."""
-        count, template = 0, Template(self._core.added, options)
+        count, template, rules = 0, Template(self._core.added, options), Rules()
         batch: list[Job] = []
         async for name, schedule, action, payload in each(jobs):
             try:  # in this loop, `naming` would cost a million jobs a second
                 self._registry.refuse_declared(name)
                 what = self._registry.action(action, payload)
-                batch.append(template.scheduled(name, make_schedule(schedule, None), what))
+                batch.append(template.scheduled(name, rules.of(schedule), what))
             except InvalidJobError as error:
                 name_job(error, name)
                 raise

@@ -9,12 +9,13 @@ from typing import Any
 from foliot.errors import InvalidJobError, shorten
 from foliot.executors.python import Function, describe
 from foliot.model.codec import encode_job
-from foliot.model.job import LONGEST_NAME, Action, Job, is_name
-from foliot.model.json_text import MisfitError
+from foliot.model.job import LONGEST_NAME, Action, Job, is_name, unchecked_action
+from foliot.model.json_text import MisfitError, is_flat
 from foliot.model.shape import DATA
 from foliot.protocols import Snapshot
 
 PREFIX = "python:"
+_MOST_FITS = 1000
 
 
 class Registry:
@@ -24,6 +25,7 @@ class Registry:
         self.functions: dict[str, Function] = {}  # by the kind of their action
         self._kinds: dict[Callable[..., Any], str] = {}
         self._jobs: dict[str, Job] = {}
+        self._fits: set[tuple[str, ...]] = set()  # kinds, each with names of arguments that fit its function
 
     def add_function(self, name: str, function: Callable[..., Any]) -> str:
         """Make a function an action; the kind of it."""
@@ -44,6 +46,7 @@ class Registry:
             hint = "wrap it in a function"
             raise InvalidJobError("action", function, "cannot be told from others", hint=hint) from None
         self.functions[kind] = described
+        self._fits.clear()
         return kind
 
     def add_job(self, job: Job) -> None:
@@ -73,12 +76,14 @@ class Registry:
         if given is not None and not isinstance(given, Mapping):
             hint = 'such as payload={"user_id": 7}'
             raise InvalidJobError("payload", payload, "must be a mapping, of arguments by name", hint=hint)
+        if function is not None and (sign := (kind, *(payload or ()))) not in self._fits:
+            _check_fit(kind, function, payload or {})
+            if len(self._fits) < _MOST_FITS:
+                self._fits.add(sign)
         if not payload:
-            if function is not None:
-                _check_fit(kind, function, {})
             return Action(kind=kind)
-        if function is not None:
-            _check_fit(kind, function, payload)
+        if type(payload) is dict and is_flat(payload):
+            return unchecked_action(kind, dict(payload))
         try:
             return Action(kind=kind, data=DATA.write(payload))
         except MisfitError as error:
