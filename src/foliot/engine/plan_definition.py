@@ -62,8 +62,8 @@ def plan_new(job: Job, now: datetime) -> AlikeNew:
     Neither the name of the job nor the data of its action matters.
     """
     served, reason = now, "declared; waits for its next occurrence"
-    latest = last_occurrence(job, now) if job.enabled else None
     first_seen = job.policy.first_seen
+    latest = last_occurrence(job, now) if job.enabled and first_seen is not FirstSeen.WAIT else None
     if latest is not None and first_seen is FirstSeen.NOW:
         served, reason = latest - _TICK, "declared; runs at once"
     elif latest is not None and first_seen is FirstSeen.IF_MATCHING and job.schedule.matches(now):

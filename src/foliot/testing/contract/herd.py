@@ -268,7 +268,8 @@ async def _definitions(store: Store) -> list[object]:
     views = await store.jobs(JobQuery(with_removed=True, limit=1000))
     versions = [await store.versions(view.key) for view in views]
     revisions = await cast("SourceStore", store).revisions(SOURCE)
-    return [views, versions, revisions, await store.next_wake(["default", "other"])]
+    wakes = [await store.next_wake([queue], ["test"]) for queue in ("default", "other")]
+    return [views, versions, revisions, wakes]
 
 
 async def _begin(stage: Stage) -> None:
