@@ -32,7 +32,13 @@ def test_equal_schedules_are_one_object(one: Schedule | str, other: Schedule | s
 
 def test_schedules_that_say_something_else_stay_apart() -> None:
     rules = Rules()
-    given = ["0 7 * * *", Cron("0 7 * * *", timezone="Europe/Berlin"), "00 7 * * *", Every("1h"), Once(AT)]
+    given: list[Schedule | str] = [
+        "0 7 * * *",
+        Cron("0 7 * * *", timezone="Europe/Berlin"),
+        "00 7 * * *",
+        Every("1h"),
+        Once(AT),
+    ]
     assert len({id(rules.of(schedule)) for schedule in given}) == len(given)
     assert [str(rules.of(schedule)) for schedule in given] == [str(schedule) for schedule in given]
 

@@ -152,8 +152,7 @@ class Foliot:
         self, jobs: Iterable[Scheduled] | AsyncIterable[Scheduled], **options: Unpack[JobOptions]
     ) -> int:
         """Add or change many jobs, in batches; how many. A batch is taken whole or not at all."""
-        count, template, rules = 0, Template(self._core.added, options), Rules()
-        batch: list[Job] = []
+        count, batch, template, rules = 0, list[Job](), Template(self._core.added, options), Rules()
         async for name, schedule, action, payload in each(jobs):
             try:  # in this loop, `naming` would cost a million jobs a second
                 self._registry.refuse_declared(name)
@@ -181,10 +180,7 @@ class Foliot:
     async def trigger(
         self, name: str, *, request: str | None = None, payload: Mapping[str, Any] | None = None
     ) -> str:
-        """Run a job now, beside its schedule; the key of the run. The same `request` again runs it once.
-
-        `payload` is what the job finds in `run.payload`.
-        """
+        """Run a job now, with that `run.payload`; the key of the run. The same `request` again runs it once."""
         effect = await self._ask(lambda ops: ops.trigger(name, request=request, payload=payload))
         if effect.is_served:
             raise CommandRefusedError(effect.job, f"{effect.run} has run already")
