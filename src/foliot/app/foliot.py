@@ -180,7 +180,7 @@ class Foliot:
     async def trigger(
         self, name: str, *, request: str | None = None, payload: Mapping[str, Any] | None = None
     ) -> str:
-        """Run a job now, with that `run.payload`; the key of the run. The same `request` again runs it once."""
+        """Run a job now, with that `run.payload`; the key of the run. The same `request` runs it once."""
         effect = await self._ask(lambda ops: ops.trigger(name, request=request, payload=payload))
         if effect.is_served:
             raise CommandRefusedError(effect.job, f"{effect.run} has run already")
