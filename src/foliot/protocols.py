@@ -146,7 +146,7 @@ class Store(Protocol):
         *,
         declared: DecideDeclared,
         removed: DecideRemoved,
-    ) -> tuple[Event, ...]:
+    ) -> Sequence[Event]:
         """Make the store agree with a source, all or nothing. StaleRevisionError if `base` is not there.
 
         The same revision again changes nothing.

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 from hypothesis import given
+from hypothesis import strategies as st
 
 from engine.plan_cases import NODE, Life, Step
 from engine.plan_lives import lives
 from foliot.engine.draft import Draft
 from foliot.engine.herd import end_in_peace, is_plain, start_alike
+from foliot.engine.plan_definition import PlanDeclared, plan_declared
 from foliot.engine.planner import plan_any_due, plan_any_ended, plan_due
 from foliot.model.attempt import TRANSITIONS, Attempt, AttemptState, Ending, Outcome, Trigger
+from foliot.model.job import Action
 from foliot.model.policy import MisfireMode, OverlapMode
 from foliot.model.state import Record
 
@@ -310,3 +314,13 @@ def test_laws_of_attempts(life: Life) -> None:
 def test_laws_of_liveness(life: Life) -> None:
     somebody_looks_while_something_can_start(life)
     what_waits_for_a_run_has_one_to_wait_for(life)
+
+
+@given(lives(), st.text(min_size=1, max_size=5).filter(str.isprintable))
+def test_new_jobs_that_are_alike_get_one_decision(life: Life, name: str) -> None:
+    """Neither the name nor the data of the action matters to a job that is not there yet."""
+    for step in life.steps:
+        decide = PlanDeclared(step.at)
+        other = replace(step.job, name=name, action=Action(kind=step.job.action.kind, data={"n": name}))
+        assert decide(other, None) == decide.new(step.job).decision(other.key)
+        assert decide(other, None) == plan_declared(other, None, step.at)

@@ -179,8 +179,7 @@ def test_the_run_shows_what_was_given_with_its_request() -> None:
         executor = PythonExecutor({}, jobs_loop=loop)
     job, attempt = a_run()
     given = Run(job, attempt._replace(payload='{"a":[1]}'))
-    run = _Act(executor, given, lambda *_: None, describe(lambda run: run)).shown
-    assert run is not None
+    run: JobRun = _Act(executor, given, lambda *_: None, describe(lambda run: run))
     assert run.payload == {"a": [1]}
     assert run.payload is not run.payload, "each look is a copy"
 

@@ -3,13 +3,22 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
 from foliot.model import json_text
-from foliot.model.json_text import LARGEST, MisfitError, read_object
+from foliot.model.json_text import (
+    LARGEST,
+    MisfitError,
+    check_json,
+    is_flat,
+    read_object,
+    write_flat,
+    write_json,
+)
 
 scalars = st.one_of(
     st.none(), st.booleans(), st.integers(-(2**70), 2**70), st.floats(), st.text(max_size=4), st.just([1])
@@ -54,3 +63,28 @@ def test_the_quick_way_reads_as_the_other_does(text: str) -> None:
 @pytest.mark.parametrize("text", ['{"user":12345}', '{"a":"b","c":true,"d":null,"e":-5}', "{}"])
 def test_the_usual_goes_the_quick_way(text: str) -> None:
     assert json_text._read_flat(text) == json.loads(text)
+
+
+values = (
+    scalars
+    | st.dictionaries(st.text(max_size=2), st.integers(), max_size=1)
+    | st.sampled_from(["\0", "\ud800"])
+)
+
+
+@given(st.dictionaries(st.text(max_size=4) | st.integers(), values, max_size=4))
+@example({"a": LARGEST + 1})
+@example({"a": -LARGEST - 1})
+@example({"a\0": 1})
+@example({"a": float("inf")})
+def test_what_is_called_flat_would_pass_all_checks(data: dict[Any, Any]) -> None:
+    text = write_flat(data)
+    assert (text is not None) == is_flat(data)
+    if text is not None:
+        check_json(data)
+        assert text == write_json(data)
+
+
+def test_the_usual_is_written_the_quick_way() -> None:
+    assert write_flat({"user": 42, "b": None, "a": "x", "c": 1.5, "d": True}) is not None
+    assert write_flat({"a": "x" * json_text.LONGEST_TEXT}) is None

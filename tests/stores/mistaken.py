@@ -37,9 +37,8 @@ class ForgetsAnswers(MemoryStore):
     async def claim(
         self, node: str, now: datetime, room: Mapping[str, int], decide: DecideDue, claim_id: str
     ) -> Claimed:
-        return await super().claim(
-            node, now, room, decide, f"{claim_id} {id(object())} {now} {len(self._claims)}"
-        )
+        another = f"{claim_id} {id(object())} {now} {len(self._claims)}"
+        return await super().claim(node, now, room, decide, another)
 
 
 class CountsRoomTogether(MemoryStore):

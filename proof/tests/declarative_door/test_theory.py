@@ -59,7 +59,8 @@ def begin_anew_when_overridden(patch: pytest.MonkeyPatch) -> None:
     """A change of cron or delay forgets the debts."""
 
     def changed(job: Any, record: Any, now: datetime) -> Decision:
-        return plan_definition._plan_new(job, now, token=record.state.token)
+        begun = plan_definition.plan_new(job, now).decision(job.key)
+        return begun._replace(state=begun.state._replace(token=record.state.token))
 
     patch.setattr(plan_definition, "_plan_changed", changed)
 
@@ -102,7 +103,7 @@ def serve_a_minute_twice(patch: pytest.MonkeyPatch) -> None:
     def declared(job: Any, record: Any, now: datetime) -> Decision:
         return real(job, None if record is None else record._replace(state=_unserved(record, now)), now)
 
-    patch.setattr(reconciler, "plan_declared", declared)
+    patch.setattr(plan_definition, "plan_declared", declared)
     patch.setattr("foliot.model.job.Job.says_the_same", lambda *_: False)
 
 

@@ -310,10 +310,11 @@ def start_twice(monkeypatch: pytest.MonkeyPatch) -> MakeStore:
     """One claim in fifty is started twice."""
     real, starts = Runner.start, count(1)
 
-    def start(runner: Runner, run: Run) -> None:
-        real(runner, run)
-        if next(starts) % 50 == 0:
-            runner._executors["simulated"].start(run, lambda *_: None)
+    def start(runner: Runner, runs: Sequence[Run]) -> None:
+        real(runner, runs)
+        for run in runs:
+            if next(starts) % 50 == 0:
+                runner._executors["simulated"].start(run, lambda *_: None)
 
     monkeypatch.setattr(Runner, "start", start)
     return usual_store

@@ -13,7 +13,7 @@ from typing import Any, Protocol, TypeVar
 from uuid import uuid4
 
 from foliot.app.options import as_duration
-from foliot.engine.plan_definition import plan_declared, plan_removed
+from foliot.engine.plan_definition import PlanDeclared, plan_removed
 from foliot.errors import (
     AppStateError,
     CommandRefusedError,
@@ -219,7 +219,7 @@ class Core:
                     base,
                     f"added-{uuid4().hex}",
                     changes,
-                    declared=lambda job, record, now=now: plan_declared(job, record, now),  # type: ignore[misc]
+                    declared=PlanDeclared(now),
                     removed=lambda record, now=now: plan_removed(record, now),  # type: ignore[misc] # mypy: defaults
                 )
             except StaleRevisionError as stale:  # another process was quicker; these are additions, so go on

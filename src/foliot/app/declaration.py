@@ -6,6 +6,7 @@ How the revisions agree is said in `engine.convergence`. A node tells its revisi
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import datetime
 
 from foliot.app.core import Core
@@ -14,6 +15,7 @@ from foliot.engine.convergence import Declared, Mark, other_marks
 from foliot.engine.planner import plan_lost
 from foliot.engine.reconciler import Declarer
 from foliot.model.decision import Event
+from foliot.model.events import joined
 from foliot.model.job import Job
 from foliot.observability.log import tell_burial
 from foliot.protocols import JobView
@@ -47,7 +49,7 @@ class Declaration:
         mark = Mark(f"{_MARKER}{name}", f"{_MARKER}{name}/{snapshot.revision}")
         return Declared(name, mark, {job.name: job for job in snapshot.jobs}, snapshot.revision)
 
-    async def write(self) -> tuple[Event, ...]:
+    async def write(self) -> Sequence[Event]:
         """Make the store agree with the code."""
         store = await self._core.store()
         events: tuple[Event, ...] = ()
@@ -56,9 +58,9 @@ class Declaration:
                 store, await store.now()
             )  # a node whose death is proved keeps no jobs
         self._declarer = Declarer(store, self._declared, _job_of)
-        return events + await self._declarer.declare()
+        return joined(events, await self._declarer.declare())
 
-    async def tidy(self) -> tuple[Event, ...]:
+    async def tidy(self) -> Sequence[Event]:
         """Do what follows when nodes of other revisions have come or gone; nearly always nothing."""
         return () if self._declarer is None else await self._declarer.look_again()
 

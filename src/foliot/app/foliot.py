@@ -18,15 +18,15 @@ from types import TracebackType
 from typing import Any, Self, TypeVar, Unpack
 
 from foliot.app.core import Core, check_clock, check_store, make_settings
-from foliot.app.options import JobOptions, Scheduled, Template, each, make_schedule, name_job, naming
-from foliot.app.part import Part
+from foliot.app.options import JobOptions, Rules, Scheduled, Template, each, make_schedule, name_job, naming
+from foliot.app.part import Part, check_part
 from foliot.app.registry import Registry, name_of
 from foliot.app.runtime import Runtime, begins_before
 from foliot.app.status import JobStatus, status_of
 from foliot.app.thread import EngineThread, LoopThread, as_coroutine, closing_if_refused
 from foliot.clock import SystemClock
 from foliot.engine.listeners import check_monitor
-from foliot.errors import AppStateError, CommandRefusedError, InvalidJobError, InvalidPolicyError
+from foliot.errors import AppStateError, CommandRefusedError, InvalidJobError
 from foliot.model.attempt import Attempt
 from foliot.model.decision import Event
 from foliot.model.job import Action, Job
@@ -114,8 +114,7 @@ class Foliot:
         """Have the engine carry out the jobs of another source, too, such as a git repository's."""
         if self._runtime is not None:
             raise AppStateError(self.name, "it is running", hint="attach it before")
-        if not all(callable(getattr(part, name, None)) for name in ("begin", "live", "close", "title")):
-            raise InvalidPolicyError("part", part, "is no part", hint="such as Rollcron(…)")
+        check_part(part)
         self._parts.append(part)
 
     def use_store(self, store: str) -> None:
@@ -153,13 +152,12 @@ class Foliot:
         self, jobs: Iterable[Scheduled] | AsyncIterable[Scheduled], **options: Unpack[JobOptions]
     ) -> int:
         """Add or change many jobs, in batches; how many. A batch is taken whole or not at all."""
-        count, template = 0, Template(self._core.added, options)
-        batch: list[Job] = []
+        count, batch, template, rules = 0, list[Job](), Template(self._core.added, options), Rules()
         async for name, schedule, action, payload in each(jobs):
             try:  # in this loop, `naming` would cost a million jobs a second
                 self._registry.refuse_declared(name)
                 what = self._registry.action(action, payload)
-                batch.append(template.scheduled(name, make_schedule(schedule, None), what))
+                batch.append(template.scheduled(name, rules.of(schedule), what))
             except InvalidJobError as error:
                 name_job(error, name)
                 raise
@@ -182,10 +180,7 @@ class Foliot:
     async def trigger(
         self, name: str, *, request: str | None = None, payload: Mapping[str, Any] | None = None
     ) -> str:
-        """Run a job now, beside its schedule; the key of the run. The same `request` again runs it once.
-
-        `payload` is what the job finds in `run.payload`.
-        """
+        """Run a job now, with that `run.payload`; the key of the run. The same `request` runs it once."""
         effect = await self._ask(lambda ops: ops.trigger(name, request=request, payload=payload))
         if effect.is_served:
             raise CommandRefusedError(effect.job, f"{effect.run} has run already")

@@ -10,7 +10,7 @@ from difflib import get_close_matches
 from typing import Any, Literal, TypedDict
 
 from foliot.errors import InvalidJobError, InvalidPolicyError, shorten
-from foliot.model.job import Action, Job
+from foliot.model.job import Action, Job, is_name, shared_by, unchecked_job
 from foliot.model.policy import (
     DURATION_HINT,
     FirstSeen,
@@ -51,6 +51,8 @@ Scheduled = tuple[str, Schedule | str, Callable[..., Any] | str | Action, Mappin
 
 _OF_THE_JOB = ("queue", "enabled", "repeat_until", "auto_remove")
 _EXAMPLE = Every("1h")
+_COMPARABLE = frozenset((str, Cron, Every, Once))
+_MOST_RULES = 4096
 _FOUR = "(name, schedule, action, payload)"
 _WORDS_OF_OTHERS = {
     "tz": "timezone",
@@ -78,6 +80,25 @@ def make_schedule(schedule: Schedule | str, timezone: str | None) -> Schedule:
     return schedule
 
 
+class Rules:
+    """The schedules of one call: equal ones become one object, so that jobs share what is computed for it."""
+
+    def __init__(self) -> None:
+        self._known: dict[Schedule | str, Schedule] = {}
+
+    def of(self, schedule: Schedule | str) -> Schedule:
+        """A rule that may be given as text."""
+        if type(schedule) not in _COMPARABLE:
+            return make_schedule(schedule, None)
+        found = self._known.get(schedule)
+        if found is None:
+            if len(self._known) >= _MOST_RULES:
+                self._known.clear()
+            made = make_schedule(schedule, None)
+            found = self._known[schedule] = self._known.setdefault(made, made)
+        return found
+
+
 class Template:
     """What many jobs have in common: their source and options, read and checked once."""
 
@@ -86,6 +107,7 @@ class Template:
         _refuse_unknown(given)
         self._own = {field: given.pop(field) for field in _OF_THE_JOB if field in given}
         self._source = source
+        self._shared: dict[int, tuple[Schedule, tuple[Any, ...]]] = {}  # by the identity of the schedule
         self.policy = make_policy(given)
         # What a person schedules for a time that has just passed is meant to run, not to be forgotten.
         self._at_once = self.policy if "first_seen" in given else make_policy({**given, "first_seen": "now"})
@@ -98,8 +120,15 @@ class Template:
 
     def scheduled(self, name: str, schedule: Schedule, action: Action) -> Job:
         """A job that is added while the program runs."""
+        known = self._shared.get(id(schedule))
+        if known is not None and is_name(name):
+            return unchecked_job(name, action, known[1])
         policy = self._at_once if isinstance(schedule, Once) else self.policy
-        return self._make(name, schedule, action, policy)
+        job = self._make(name, schedule, action, policy)
+        if len(self._shared) >= _MOST_RULES:
+            self._shared.clear()
+        self._shared[id(schedule)] = schedule, shared_by(job)  # it is kept, so that its id is not used again
+        return job
 
     def _make(self, name: str, schedule: Schedule, action: Action, policy: Policy) -> Job:
         return Job(

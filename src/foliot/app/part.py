@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import timedelta
 from typing import NamedTuple, Protocol
 
+from foliot.errors import InvalidPolicyError
 from foliot.executors.live_output import FollowLog
 from foliot.model.decision import Event
 from foliot.model.view import SourceHealth
@@ -54,3 +55,9 @@ class Part(Protocol):
     def title(self, job: str) -> str | None:
         """What people call a job, if it is one of this part's: its runs are then told of in the log."""
         ...
+
+
+def check_part(part: object) -> None:
+    """Refuse what cannot be attached."""
+    if not all(callable(getattr(part, name, None)) for name in ("begin", "live", "close", "title")):
+        raise InvalidPolicyError("part", part, "is no part", hint="such as Rollcron(…)")

@@ -9,14 +9,15 @@ from typing import Any
 from foliot.errors import InvalidJobError, shorten
 from foliot.executors.python import Function, describe
 from foliot.model.codec import encode_job
-from foliot.model.job import LONGEST_NAME, Action, Job, is_name
-from foliot.model.json_text import MisfitError
+from foliot.model.job import LONGEST_NAME, Action, Job, is_name, unchecked_action
+from foliot.model.json_text import MisfitError, is_flat
 from foliot.model.kinds import all_of, serves
 from foliot.model.shape import DATA
 from foliot.protocols import Snapshot
 
 PREFIX = "python:"
 _MOST_SHOWN = 20  # kinds, in an error
+_MOST_FITS = 1000
 
 
 class Registry:
@@ -27,6 +28,7 @@ class Registry:
         self.functions: dict[str, Function] = {}  # by the kind of their action
         self._kinds: dict[Callable[..., Any], str] = {}
         self._jobs: dict[str, Job] = {}
+        self._fits: set[tuple[str, ...]] = set()  # kinds, each with names of arguments that fit its function
 
     @property
     def kinds(self) -> frozenset[str]:
@@ -52,6 +54,7 @@ class Registry:
             hint = "wrap it in a function"
             raise InvalidJobError("action", function, "cannot be told from others", hint=hint) from None
         self.functions[kind] = described
+        self._fits.clear()
 
     def add_job(self, job: Job) -> None:
         """Declare a job in code. A cell of a notebook that is run again declares it again."""
@@ -90,12 +93,14 @@ class Registry:
         if given is not None and not isinstance(given, Mapping):
             hint = 'such as payload={"user_id": 7}'
             raise InvalidJobError("payload", payload, "must be a mapping, of arguments by name", hint=hint)
+        if function is not None and (sign := (kind, *(payload or ()))) not in self._fits:
+            _check_fit(kind, function, payload or {})
+            if len(self._fits) < _MOST_FITS:
+                self._fits.add(sign)
         if not payload:
-            if function is not None:
-                _check_fit(kind, function, {})
             return Action(kind=kind)
-        if function is not None:
-            _check_fit(kind, function, payload)
+        if type(payload) is dict and is_flat(payload):
+            return unchecked_action(kind, dict(payload))
         return Action(kind=kind, data=_stored("payload", payload))
 
     def _of_other_kind(self, action: Action) -> Action:

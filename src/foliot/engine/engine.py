@@ -32,7 +32,7 @@ from foliot.engine.store_clock import StoreClock
 from foliot.errors import NodeBuriedError, StoreUnavailableError
 from foliot.model.attempt import Outcome
 from foliot.model.decision import Event, Happening
-from foliot.model.events import HERD, parts_of
+from foliot.model.events import HERDS, parts_of
 from foliot.model.state import Lease, Node
 from foliot.protocols import Claimed, Clock, Executor, Listener, Monitor, Notifier, OutputStore, Store
 
@@ -367,7 +367,7 @@ class Engine:
 
     def handle_events(self, events: Sequence[Event]) -> None:
         """Tell the listeners, and act on cancels of this node's own attempts at once."""
-        for event in chain.from_iterable(part for part in parts_of(events) if not isinstance(part, HERD)):
+        for event in chain.from_iterable(part for part in parts_of(events) if not isinstance(part, HERDS)):
             if event.what is Happening.CANCEL_ASKED and event.run_key is not None:
                 self._runner.end((event.run_key, event.number), Outcome.CANCELLED)
         self._listeners.tell_events(events)

@@ -7,8 +7,9 @@ from datetime import UTC, datetime, timedelta
 
 from foliot.engine.calendar import due_window, last_occurrence, next_occurrence
 from foliot.engine.draft import Draft
+from foliot.model.alike import AlikeNew
 from foliot.model.attempt import Attempt, AttemptState, Trigger
-from foliot.model.decision import Decision, Event, Happening
+from foliot.model.decision import Decision, Happening
 from foliot.model.job import Job
 from foliot.model.policy import FirstSeen, OnChange
 from foliot.model.state import Record, State
@@ -21,10 +22,25 @@ _OUTDATED = "its definition changed before it could start"
 _SWITCHED_OFF = "the job was switched off"
 
 
+class PlanDeclared:
+    """A source declares jobs at an instant: one, or all that are new and alike."""
+
+    def __init__(self, now: datetime) -> None:
+        self._now = now
+
+    def __call__(self, job: Job, record: Record | None) -> Decision:
+        """What happens to one job."""
+        return plan_declared(job, record, self._now)
+
+    def new(self, job: Job) -> AlikeNew:
+        """What happens to every job like this one that is not there yet."""
+        return plan_new(job, self._now)
+
+
 def plan_declared(job: Job, record: Record | None, now: datetime) -> Decision:
     """A source declares a job: new, unchanged, changed, or back from having been removed."""
     if record is None:
-        return _plan_new(job, now, token=(now - _EPOCH) // timedelta(milliseconds=1))
+        return plan_new(job, now).decision(job.key)
     if not record.job.extra or job.extra:
         return _plan_again(job, record, now)
     # What a newer node wrote is not lost when an older one declares the job.
@@ -40,18 +56,22 @@ def _plan_again(job: Job, record: Record, now: datetime) -> Decision:
     return _plan_changed(job, record, now)
 
 
-def _plan_new(job: Job, now: datetime, token: int) -> Decision:
-    """Occurrences count from now on; the policy may owe the latest one as well."""
+def plan_new(job: Job, now: datetime) -> AlikeNew:
+    """Occurrences count from now on; the policy may owe the latest one as well.
+
+    Neither the name of the job nor the data of its action matters.
+    """
     served, reason = now, "declared; waits for its next occurrence"
-    latest = last_occurrence(job, now) if job.enabled else None
     first_seen = job.policy.first_seen
+    latest = last_occurrence(job, now) if job.enabled and first_seen is not FirstSeen.WAIT else None
     if latest is not None and first_seen is FirstSeen.NOW:
         served, reason = latest - _TICK, "declared; runs at once"
     elif latest is not None and first_seen is FirstSeen.IF_MATCHING and job.schedule.matches(now):
         served, reason = latest - _TICK, "declared; the present minute matches, so it runs at once"
     next_at = next_occurrence(job, served) if job.enabled else None
+    token = (now - _EPOCH) // timedelta(milliseconds=1)
     state = State(token, created_at=now, wake_at=next_at, served_until=served, next_at=next_at)
-    return Decision(state, events=(Event(Happening.DECLARED, job.key, now, reason),))
+    return AlikeNew(state, now, reason)
 
 
 def _plan_back(job: Job, record: Record, now: datetime) -> Decision:

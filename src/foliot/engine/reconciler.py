@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from datetime import datetime
 from hashlib import sha256
 from types import EllipsisType
@@ -10,7 +10,7 @@ from typing import Protocol
 from uuid import uuid4
 
 from foliot.engine.convergence import Declared, other_marks, wanted
-from foliot.engine.plan_definition import plan_declared, plan_removed
+from foliot.engine.plan_definition import PlanDeclared, plan_removed
 from foliot.errors import StaleRevisionError
 from foliot.model.decision import Event
 from foliot.model.job import Job
@@ -30,7 +30,7 @@ async def reconcile(
     now: datetime,
     *,
     base: str | EllipsisType | None = ...,
-) -> tuple[Event, ...]:
+) -> Sequence[Event]:
     """Declare all jobs of a snapshot, and remove those that it no longer has: all or nothing.
 
     `base` is the revision that the snapshot is known to be newer than; without one, what the store has now.
@@ -61,7 +61,7 @@ class Declarer:
         self._agreed: tuple[frozenset[str], str | None] | None = None  # who else lived, and the revision
         self.is_writing = False
 
-    async def declare(self) -> tuple[Event, ...]:
+    async def declare(self) -> Sequence[Event]:
         """Declare all, as a node does that starts. What only other living revisions declare stays."""
         while True:
             try:
@@ -69,14 +69,14 @@ class Declarer:
             except StaleRevisionError:
                 continue  # another node was quicker; this is the later word
 
-    async def look_again(self) -> tuple[Event, ...]:
+    async def look_again(self) -> Sequence[Event]:
         """Do what is to be done when nodes of other revisions have come, gone, or declared something."""
         try:
             return await self._settle(is_start=False)
         except StaleRevisionError:
             return ()  # the next look finds what the other node has written
 
-    async def _settle(self, *, is_start: bool) -> tuple[Event, ...]:
+    async def _settle(self, *, is_start: bool) -> Sequence[Event]:
         self.is_writing = False
         declared, store = self._declared(), self._store
         base = await store.revision(declared.source)  # first: a later write of another node makes it stale
@@ -85,7 +85,7 @@ class Declarer:
             return ()
         changes, kept = await self._compare(declared, others, base, is_start=is_start)
         revision = _next_revision(declared, base, kept, has_changes=any(changes), has_others=bool(others))
-        events: tuple[Event, ...] = ()
+        events: Sequence[Event] = ()
         if revision != base:
             self.is_writing = True
             events = await _write(store, declared.source, base, revision, changes, await store.now())
@@ -134,14 +134,14 @@ def _next_revision(
 
 async def _write(  # noqa: PLR0913, PLR0917 - the facts of a revision
     store: Store, source: str, base: str | None, revision: str | None, changes: Changes, now: datetime
-) -> tuple[Event, ...]:
+) -> Sequence[Event]:
     assert revision is not None  # noqa: S101 - only what a store has at first has no revision
     return await store.reconcile(
         source,
         base,
         revision,
         changes,
-        declared=lambda job, record: plan_declared(job, record, now),
+        declared=PlanDeclared(now),
         removed=lambda record: plan_removed(record, now),
     )
 

@@ -106,7 +106,7 @@ class JobRun:
         """Call it like `print`; what it is told is kept in the history."""
         if self._log is None:
             self._log = RunLog()
-            self._act.follow(self._log)
+            self._follow(self._log)
         return self._log
 
     @property
@@ -116,6 +116,9 @@ class JobRun:
             return "", 0
         self._log.is_closed = True
         return self._log.text, self._log.dropped
+
+    def _follow(self, log: RunLog) -> None:
+        """Let others read what it says while it runs."""
 
     def __repr__(self) -> str:
         return f"<JobRun {self.id}>"
@@ -156,8 +159,8 @@ class _Act(JobRun):
         self._is_asked = True
         self._executor.ask_to_end(self)
 
-    def follow(self, log: RunLog) -> None:
-        self._executor.follow_log(self.run, log)
+    def _follow(self, log: RunLog) -> None:
+        self._executor.follow_log(self._run, log)
 
 
 class PythonExecutor:

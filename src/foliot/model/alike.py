@@ -6,8 +6,29 @@ from datetime import datetime, timedelta
 from typing import NamedTuple
 
 from foliot.model.attempt import Attempt, AttemptState, Trigger
+from foliot.model.decision import Decision, Event, Happening
+from foliot.model.state import State
 
 ON_TIME = "its occurrence has come"
+
+
+class AlikeNew(NamedTuple):
+    """What happens to every new job of one definition: they share a state, and are told of in the same words.
+
+    Jobs are of one definition if they differ in nothing but their names and the data of their actions.
+    """
+
+    state: State
+    at: datetime
+    reason: str
+
+    def event(self, job: str) -> Event:
+        """What is told of one of them."""
+        return Event(Happening.DECLARED, job, self.at, self.reason)
+
+    def decision(self, job: str) -> Decision:
+        """The decision about one of them."""
+        return Decision(self.state, events=(self.event(job),))
 
 
 class Alike(NamedTuple):

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from datetime import datetime
 from typing import Protocol, runtime_checkable
 
-from foliot.model.alike import Alike
+from foliot.model.alike import Alike, AlikeNew
 from foliot.model.attempt import Ending
 from foliot.model.decision import Decision
 from foliot.model.job import Job
@@ -33,4 +33,20 @@ class DecidesAlike(Protocol):
 
     def alike(self, job: Job, first: datetime) -> Alike | None:
         """What happens to every plain record of jobs like this one; None: each is to be asked about."""
+        ...
+
+
+@runtime_checkable
+class DecidesNewAlike(Protocol):
+    """A `DecideDeclared` that can also say at once what happens to all new jobs that are alike.
+
+    A store need not ask it so: one by one, the answers are the same.
+    """
+
+    def __call__(self, job: Job, record: Record | None, /) -> Decision:
+        """What happens to one job."""
+        ...
+
+    def new(self, job: Job) -> AlikeNew:
+        """What happens to every job like this one that is not there yet."""
         ...

@@ -8,6 +8,7 @@ from datetime import datetime
 from itertools import chain
 from typing import overload
 
+from foliot.model.alike import AlikeNew
 from foliot.model.attempt import AttemptState, Ending
 from foliot.model.decision import Event, Happening
 from foliot.model.run import Run
@@ -72,7 +73,22 @@ class HerdEnded(_Made):
         )
 
 
+class HerdDeclared(_Made):
+    """Jobs that are new, each with the decision that it shares with others."""
+
+    def __init__(self, jobs: Sequence[tuple[str, AlikeNew]]) -> None:
+        self.jobs = jobs
+
+    def __len__(self) -> int:
+        return len(self.jobs)
+
+    def _make(self, place: int) -> Event:
+        job, alike = self.jobs[place]
+        return alike.event(job)
+
+
 HERD = (HerdStarted, HerdEnded)
+HERDS = (*HERD, HerdDeclared)  # in none of these is a cancel
 
 
 class Events(_Made):
@@ -97,7 +113,7 @@ class Events(_Made):
 
 def joined(*parts: Sequence[Event]) -> Sequence[Event]:
     """Batches, one after the other; a plain tuple if no herd is among them."""
-    if any(isinstance(part, HERD) and part for part in parts):
+    if any(isinstance(part, HERDS) and part for part in parts):
         return Events(*parts)
     return tuple(chain.from_iterable(parts))
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from datetime import UTC, datetime
+from operator import attrgetter
 from types import MappingProxyType
 from typing import Any, TypeGuard
 
@@ -16,6 +17,7 @@ from foliot.schedules import Once, Schedule
 _EMPTY: Mapping[str, Any] = MappingProxyType({})
 _USUAL = Policy()  # one for all: a herd's policies are then the same object, not only equal
 LONGEST_NAME = 200
+_NESTED = frozenset((dict, list))
 # A day from the ends of the calendar, so that every zone can tell the time, and one can count on from it.
 EARLIEST = datetime(1, 1, 2, tzinfo=UTC)
 LATEST = datetime(9999, 12, 30, tzinfo=UTC)
@@ -111,3 +113,48 @@ def _check_instant(field_: str, instant: object) -> None:
         raise InvalidJobError(field_, instant, "must be a datetime with a time zone", hint=hint)
     if not EARLIEST <= instant <= LATEST:
         raise InvalidJobError(field_, instant, f"must lie between {EARLIEST.date()} and {LATEST.date()}")
+
+
+# -- without checks --------------------------------------------------------------------------------
+#
+# A herd is made of one checked job. The checks cost more than all the rest.
+
+
+class _OpenJob:
+    """A job in the making: it has a job's slots, and can still be changed."""
+
+    __slots__ = tuple(one.name for one in fields(Job))
+
+
+class _OpenAction:
+    """The same of an action."""
+
+    __slots__ = tuple(one.name for one in fields(Action))
+
+
+shared_by = attrgetter(
+    "source", "schedule", "queue", "policy", "enabled", "repeat_until", "auto_remove", "revision", "extra"
+)
+
+
+def unchecked_job(name: str, action: Action, shared: tuple[Any, ...]) -> Job:
+    """A job with a name and an action of its own, and all else as `shared_by` a job that was checked."""
+    made: Any = _OpenJob()  # no way to set the slots of what is frozen is half as quick
+    made.name, made.action = name, action
+    (
+        made.source, made.schedule, made.queue, made.policy, made.enabled, made.repeat_until,
+        made.auto_remove, made.revision, made.extra,
+    ) = shared  # fmt: skip
+    made.__class__ = Job
+    job: Job = made
+    return job
+
+
+def unchecked_action(kind: str, data: dict[str, Any]) -> Action:
+    """An action with data that has no other owner: if nothing is nested in it, it need not be copied."""
+    made: Any = _OpenAction()
+    made.kind = kind
+    made.data = MappingProxyType(data) if _NESTED.isdisjoint(map(type, data.values())) else freeze(data)
+    made.__class__ = Action
+    action: Action = made
+    return action

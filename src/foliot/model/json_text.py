@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Mapping
 from json import JSONDecodeError, JSONDecoder, JSONEncoder
 from math import isfinite
 from types import NoneType
@@ -118,6 +119,36 @@ def write_json(value: Any) -> str:
     if _is_suspect(text):
         check_json(value)
     return text
+
+
+def write_flat(data: Mapping[str, Any]) -> str | None:
+    """The canonical text of an object that is flat; None if it is not, or too long."""
+    text = _ENCODER.encode(dict(data)) if is_flat(data) else None
+    return None if text is None or len(text) > LONGEST_TEXT else text
+
+
+def is_flat(data: Mapping[str, Any]) -> bool:
+    """Whether nothing in an object is nested or unusual: a quick answer, and a yes is always true."""
+    for name, inner in data.items():
+        kind = type(inner)
+        if type(name) is not str or not _is_usual(name):
+            return False
+        if kind is str:
+            if not _is_usual(inner):
+                return False
+        elif kind is int:
+            if not -LARGEST <= inner <= LARGEST:
+                return False
+        elif kind is float:
+            if not isfinite(inner):
+                return False
+        elif inner is not None and kind is not bool:
+            return False
+    return True
+
+
+def _is_usual(text: str) -> bool:
+    return text.isascii() and "\0" not in text
 
 
 def _is_suspect(text: str) -> bool:

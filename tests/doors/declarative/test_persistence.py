@@ -14,7 +14,7 @@ from foliot.doors.declarative import (
     SchedulerInitializationError,
     read_tasks,
 )
-from foliot.engine import reconciler
+from foliot.engine import plan_definition
 from foliot.engine.plan_definition import plan_declared
 from foliot.protocols import Changes, JobQuery, RunQuery
 from foliot.schedules import Cron
@@ -221,7 +221,7 @@ async def test_an_override_is_all_or_nothing(stage: Stage) -> None:
         return plan_declared(job, record, now)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(reconciler, "plan_declared", fail_at_c)
+        patch.setattr(plan_definition, "plan_declared", fail_at_c)
         with pytest.raises(SchedulerInitializationError) as error:
             await scheduler.initialize([stage.task(name, "5 * * * *") for name in "abc"])
     assert isinstance(error.value.details["cause"], OSError)

@@ -79,8 +79,8 @@ def start_twice() -> None:
 
     async def claim(self: Engine) -> Any:
         claimed = await real(self)
-        for run in claimed.runs:
-            self._runner.start(run)
+        if claimed.runs:
+            self._runner.start(claimed.runs)
         return claimed
 
     _break(Engine, "_claim", claim)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
 
 from foliot.clock import SystemClock
@@ -155,7 +155,7 @@ class PostgresStore(SqlStore[PostgresSession]):
         *,
         declared: DecideDeclared,
         removed: DecideRemoved,
-    ) -> tuple[Event, ...]:
+    ) -> Sequence[Event]:
         deadline = self._deadline_of(len(changes.declared) + len(changes.removed))
         upkeep = self._lanes[Lane.UPKEEP]
         await upkeep.call("prepare", lambda session: declare.prepare(session, changes), deadline)

@@ -7,7 +7,9 @@ from typing import NamedTuple
 
 from foliot.errors import CommandRefusedError, JobNotFoundError, StaleRevisionError
 from foliot.model.attempt import Attempt, AttemptState
+from foliot.model.deciding import DecidesNewAlike
 from foliot.model.decision import Decision, Event
+from foliot.model.events import joined
 from foliot.model.job import Job
 from foliot.model.state import Record, State
 from foliot.protocols import Changes, DecideCommand, DecideDeclared, DecideRemoved
@@ -16,6 +18,7 @@ from foliot.stores.sql.batch import NO_STATE, WriteBatch
 from foliot.stores.sql.codes import UNREADABLE, whole
 from foliot.stores.sql.dialect import Dialect
 from foliot.stores.sql.entry import STATE, Entry
+from foliot.stores.sql.new_jobs import NewJobs
 from foliot.stores.sql.rows import Row, read_attempt, read_state, request_text
 from foliot.stores.sql.session import Session
 from foliot.stores.sql.versions import Differences
@@ -82,13 +85,13 @@ def prepare(session: Session, changes: Changes) -> None:
 
     Two sources may share some: a call that adds one would else wait until the other's revision is written.
     """
-    policies = {session.writer.texts(job).policy for job in changes.declared}
+    policies = {session.writer.frame(job).policy for job in changes.declared}
     session.interned.add(policies, {(job.queue, job.action.kind) for job in changes.declared})
 
 
 def reconcile(
     session: Session, step: Step, changes: Changes, declared: DecideDeclared, removed: DecideRemoved
-) -> tuple[Event, ...]:
+) -> Sequence[Event]:
     """Make the store agree with a source."""
     source, base, wanted = step
     found = source_rows.revision_alone(session, source)
@@ -98,24 +101,26 @@ def reconcile(
         raise StaleRevisionError(source, base, found)
     gone = [f"{source}/{name}" for name in changes.removed]
     session.lock_jobs([*(job.key for job in changes.declared), *gone])
-    reconciler = _Reconciler(session, Differences(session.dialect, source, wanted))
+    new = NewJobs(session, declared) if isinstance(declared, DecidesNewAlike) else None
+    reconciler = _Reconciler(session, Differences(session.dialect, source, wanted), new)
     reconciler.reconcile(changes.declared, gone, session.asking(declared), session.asking(removed))
     source_rows.note_revision(session, source, wanted)
     reconciler.differences.write_revision()
     if reconciler.has_news:
         session.dialect.send_hint()
-    return tuple(reconciler.events)
+    return reconciler.events
 
 
 class _Reconciler:
-    """One revision under way. `has_news`: nodes should look sooner than they meant to."""
+    """One revision under way. `new` takes the jobs that are not there, if those alike share a decision."""
 
-    def __init__(self, session: Session, differences: Differences) -> None:
+    def __init__(self, session: Session, differences: Differences, new: NewJobs | None) -> None:
         self._batch = session.batch()
         self._dialect = session.dialect
+        self._new = new
         self.differences = differences
-        self.events: list[Event] = []
-        self.has_news = False
+        self._events: list[Event] = []
+        self._has_news = False
 
     def reconcile(
         self, jobs: Sequence[Job], gone: Sequence[str], declared: DecideDeclared, removed: DecideRemoved
@@ -128,24 +133,33 @@ class _Reconciler:
             self._remove(gone[start : start + size], removed)
 
     def _declare(self, jobs: Sequence[Job], decide: DecideDeclared) -> None:
-        keys = {job.key for job in jobs}
+        keys = [job.key for job in jobs]
         entries = self._batch.by_key(keys)
-        new = keys - entries.keys()
+        new = set(keys) - entries.keys()
         numbers = self._dialect.new_numbers(len(new))
         history_links.clear_outputs(self._dialect, new)
-        for job in jobs:
-            entry = entries.get(job.key)
+        for job, key in zip(jobs, keys, strict=True):
+            entry = entries.get(key)
+            if entry is None and self._new is not None and key in new:
+                self._new.add(job, key, next(numbers))
+                new.remove(key)
+                continue
+            if entry is None and self._new is not None:
+                self._flush()  # it was declared a moment ago, in the same revision
+                entry = entries[key] = self._batch.by_key((key,))[key]
             if entry is not None:
                 self._declare_again(job, entry, decide)
                 continue
             decision = decide(job, None)
             self.differences.note(None, None, decision)
             if not decision.remove:
-                entries[job.key] = self._batch.add(job, next(numbers), decision)
+                entries[key] = self._batch.add(job, next(numbers), decision)
             self._tell(None, decision)
         self._flush()
 
     def _flush(self) -> None:
+        if self._new is not None:
+            self.differences.count_new(self._new.flush())
         self._batch.flush()
         self.differences.flush()
 
@@ -170,8 +184,18 @@ class _Reconciler:
         self._flush()
 
     def _tell(self, record: Record | None, decision: Decision) -> None:
-        self.has_news = self.has_news or _is_news(record.state if record else None, decision)
-        self.events += decision.events
+        self._has_news = self._has_news or _is_news(record.state if record else None, decision)
+        self._events += decision.events
+
+    @property
+    def events(self) -> Sequence[Event]:
+        """What has happened to jobs."""
+        return joined(() if self._new is None else self._new.events, self._events)
+
+    @property
+    def has_news(self) -> bool:
+        """Whether nodes should look sooner than they meant to."""
+        return self._has_news or (self._new is not None and self._new.has_wakes)
 
 
 def _salvage(batch: WriteBatch, entry: Entry, job: Job) -> Record | None:

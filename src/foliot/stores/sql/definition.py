@@ -6,16 +6,13 @@ million jobs has few frames, so each is read once, and a job costs no more than 
 
 from __future__ import annotations
 
-from dataclasses import fields
-from operator import attrgetter
-from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from foliot.errors import DamagedRecordError, InvalidJobError
 from foliot.model.codec import decode_job, encode_job_apart
-from foliot.model.frozen import freeze
-from foliot.model.job import Action, Job
-from foliot.model.json_text import MisfitError, read_object, write_json
+from foliot.model.job import Action, Job, shared_by, unchecked_action, unchecked_job
+from foliot.model.json_text import MisfitError, read_object, write_flat, write_json
+from foliot.model.policy import Policy
 from foliot.model.shape import DATA
 from foliot.schedules import Schedule
 
@@ -23,24 +20,6 @@ _MOST_FRAMES = 2048
 _MOST_JOBS = 8192
 _NO_NAME = "-"
 _NO_DATA = "{}"
-_NESTED = frozenset((dict, list))
-
-
-class _Clay:
-    """A job in the making: it has a job's slots, and can still be changed."""
-
-    __slots__ = tuple(field.name for field in fields(Job))
-
-
-class _ActionClay:
-    """The same of an action."""
-
-    __slots__ = tuple(field.name for field in fields(Action))
-
-
-_shared_by = attrgetter(
-    "source", "schedule", "queue", "policy", "enabled", "repeat_until", "auto_remove", "revision", "extra"
-)
 
 
 class Texts(NamedTuple):
@@ -51,10 +30,12 @@ class Texts(NamedTuple):
     policy: str
 
 
-class _Frame(NamedTuple):
+class Frame(NamedTuple):
+    """The texts that many jobs share."""
+
     frame: str
     policy: str
-    alive: Schedule  # so that its id is not used again
+    alive: tuple[Schedule, Policy]  # so that their ids are not used again
 
 
 class Mould(NamedTuple):
@@ -68,31 +49,31 @@ class Mould(NamedTuple):
     def action_of(self, data: str) -> Action:
         """The action of a job with that data; DamagedRecordError if it cannot be read."""
         # A herd without data shares its action, too.
-        return self.action if data == _NO_DATA else _acting(self.action.kind, _read_data(data))
+        return self.action if data == _NO_DATA else unchecked_action(self.action.kind, _read_data(data))
 
     def job(self, name: str, action: Action) -> Job:
         """The job of that name."""
-        return _named(name, action, self.values)
+        return unchecked_job(name, action, self.values)
 
 
 class Writer:
     """Jobs to texts. Equal jobs have equal texts."""
 
     def __init__(self) -> None:
-        self._frames: dict[tuple[Any, ...], _Frame] = {}
+        self._frames: dict[tuple[Any, ...], Frame] = {}
 
     def texts(self, job: Job) -> Texts:
         """The texts of a job; InvalidJobError if it has none."""
-        frame = self._frame(job)
-        data = job.action.data
-        return Texts(frame.frame, _write_data(job) if data else _NO_DATA, frame.policy)
+        frame = self.frame(job)
+        return Texts(frame.frame, data_text(job), frame.policy)
 
-    def _frame(self, job: Job) -> _Frame:
+    def frame(self, job: Job) -> Frame:
+        """The texts that it shares with jobs like it: the same object for all of them, while it is kept."""
         if job.extra:
             return self._written(job)
-        # A schedule by identity: not every one can be compared, and a herd shares it anyway.
+        # By identity: not every schedule can be compared, and a herd shares both anyway.
         sign = (
-            id(job.schedule), job.policy, job.source, job.action.kind, job.queue,
+            id(job.schedule), id(job.policy), job.source, job.action.kind, job.queue,
             job.enabled, job.repeat_until, job.auto_remove, job.revision,
         )  # fmt: skip
         found = self._frames.get(sign)
@@ -102,9 +83,9 @@ class Writer:
             found = self._frames[sign] = self._written(job)
         return found
 
-    def _written(self, job: Job) -> _Frame:
+    def _written(self, job: Job) -> Frame:
         empty = _job_of(job, _NO_NAME, {})
-        return _Frame(*encode_job_apart(empty), job.schedule)
+        return Frame(*encode_job_apart(empty), (job.schedule, job.policy))
 
 
 class Reader:
@@ -165,35 +146,16 @@ def _job_of(frame: Job, name: str, data: dict[str, Any]) -> Job:
 
 
 def _mould_of(frame: Job) -> Mould:
-    return Mould(frame.source, frame.action, _shared_by(frame), frame)
+    return Mould(frame.source, frame.action, shared_by(frame), frame)
 
 
-def _named(name: str, action: Action, values: tuple[Any, ...]) -> Job:
-    """A job of a frame, without the checks: the frame has passed them, and they cost the most."""
-    clay: Any = _Clay()  # no way to set the slots of what is frozen is half as quick
-    clay.name, clay.action = name, action
-    (
-        clay.source, clay.schedule, clay.queue, clay.policy, clay.enabled, clay.repeat_until,
-        clay.auto_remove, clay.revision, clay.extra,
-    ) = values  # fmt: skip
-    clay.__class__ = Job
-    job: Job = clay
-    return job
-
-
-def _acting(kind: str, data: dict[str, Any]) -> Action:
-    """An action with data that nobody else has: if nothing is nested in it, it need not be copied."""
-    clay: Any = _ActionClay()
-    clay.kind = kind
-    clay.data = MappingProxyType(data) if _NESTED.isdisjoint(map(type, data.values())) else freeze(data)
-    clay.__class__ = Action
-    action: Action = clay
-    return action
-
-
-def _write_data(job: Job) -> str:
+def data_text(job: Job) -> str:
+    """The text of a job's data; InvalidJobError if it has none."""
+    data = job.action.data
+    if not data:
+        return _NO_DATA
     try:
-        return write_json(DATA.write(job.action.data))
+        return write_flat(data) or write_json(DATA.write(data))
     except MisfitError as error:
         raise InvalidJobError(error.within("action.data").path, error.value, error.reason) from error
 

@@ -143,8 +143,8 @@ class SqlStore(ABC, Generic[SomeSession]):
         *,
         declared: DecideDeclared,
         removed: DecideRemoved,
-    ) -> tuple[Event, ...]:
-        def work(session: SomeSession) -> tuple[Event, ...]:
+    ) -> Sequence[Event]:
+        def work(session: SomeSession) -> Sequence[Event]:
             step = declare.Step(source, base, revision)
             return declare.reconcile(session, step, changes, declared, removed)
 

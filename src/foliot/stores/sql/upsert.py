@@ -46,6 +46,12 @@ PUT_STATE = Upsert(
     f"(job_no) DO UPDATE SET {_excluded(STATE_COLUMNS)}, {_excluded(_COUNTS)}",
     key=slice(19, 20),
 )
+# Of a job that is new: what it has not yet done is left to the defaults of the columns.
+ADD_STATE = Upsert(
+    "states",
+    "token, created_at, wake_at, served_until, next_at, fired_count, failures_in_row, look_at, trim_at, "
+    "lane_no, job_no",
+)
 PUT_SKIP = Upsert(
     "skips",
     "job_no, first_at, last_at, reason",

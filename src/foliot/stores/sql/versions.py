@@ -65,6 +65,10 @@ class Differences:
             span = micros(ended.since), micros(ended.until), ended.replaced_by
             self._rows.append((entry.job_no, ended.number, *entry.row[2:5], *span))
 
+    def count_new(self, count: int) -> None:
+        """So many jobs are new."""
+        self._counts[Change.ADDED] += count
+
     def flush(self) -> None:
         """Write the definitions; each drives out the one that is too old to be kept."""
         self._dialect.upsert(upsert.ADD_DEFINITION, self._rows)

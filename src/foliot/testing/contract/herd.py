@@ -10,27 +10,30 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 from random import Random
+from typing import cast
 
 import pytest
 
 from foliot.engine.plan_command import Command, Pause, Resume, RunNow, plan_command
-from foliot.engine.plan_definition import plan_declared, plan_removed
+from foliot.engine.plan_definition import PlanDeclared, plan_removed
 from foliot.engine.planner import plan_due, plan_ended
 from foliot.errors import CommandRefusedError
 from foliot.model.attempt import Attempt, Outcome
+from foliot.model.decision import Event
 from foliot.model.job import Action, Job
-from foliot.model.policy import Keep, Overlap, OverlapMode, Policy, Retry
+from foliot.model.policy import FirstSeen, Keep, Overlap, OverlapMode, Policy, Retry
 from foliot.model.run import Run
 from foliot.model.state import Node, Record
-from foliot.protocols import Changes, JobQuery, RunQuery, Store
-from foliot.schedules import Cron, Every, Once
+from foliot.protocols import Changes, JobQuery, RunQuery, SourceStore, Store
+from foliot.schedules import Cron, Every, Once, Schedule
 from foliot.stores.memory import MemoryStore
-from foliot.testing.contract.sample import HOUR, MINUTE, SECOND, SOURCE, a_job, some_jobs
+from foliot.testing.contract.sample import HOUR, MINUTE, SECOND, SOURCE, a_job, keys_of, some_jobs
 from foliot.testing.contract.stage import Contract, Stage, scenario
 
 ROOM = {"default": 1000}
+_USUAL, _AT_ONCE = Policy(), Policy(first_seen=FirstSeen.NOW)
 WAITS = Overlap(mode=OverlapMode.WAIT)
 
 
@@ -48,7 +51,7 @@ class _Lived:
         await self._store.join(Node("a"))
         await self._store.reconcile(
             SOURCE, None, "r1", Changes(tuple(jobs)),
-            declared=lambda job, record: plan_declared(job, record, now),
+            declared=PlanDeclared(now),
             removed=lambda record: plan_removed(record, now),
         )  # fmt: skip
 
@@ -131,6 +134,32 @@ class HerdContract(Contract):
             assert found[0] == expected[0]
             assert found[1] == expected[1]
 
+    @pytest.mark.parametrize("seed", range(3))
+    @scenario
+    async def test_what_is_declared_at_once_is_as_if_it_were_declared_one_by_one(
+        self, stage: Stage, seed: int
+    ) -> None:
+        chance = Random(seed)  # noqa: S311 - not for secrets
+        both: list[Store] = [stage.store, MemoryStore(stage.clock)]
+        for number in range(12):
+            names = chance.sample(range(60), 25)
+            changes = Changes(
+                tuple(_any_job(chance, f"job-{name}") for name in names[:20]),
+                tuple(f"job-{name}" for name in names[20:]),
+            )
+            told = [await _declared(store, number, changes, stage.now) for store in both]
+            assert told[0] == told[1]
+            found, expected = [await _definitions(store) for store in both]
+            assert found == expected
+            await stage.clock.advance(chance.choice([SECOND, MINUTE, HOUR]))
+
+    @scenario
+    async def test_of_two_new_jobs_of_one_name_the_last_counts(self, stage: Stage) -> None:
+        jobs = a_job(), a_job("other"), a_job(queue="last"), a_job("other")
+        await stage.plan(*jobs)
+        assert (await stage.record(f"{SOURCE}/job")).job == jobs[2]
+        assert await stage.keys() == keys_of({job.key: job for job in jobs}.values())
+
     @scenario
     async def test_runs_of_a_herd_are_told_like_any_other(self, stage: Stage) -> None:
         await _begin(stage)
@@ -207,6 +236,41 @@ class HerdContract(Contract):
         assert [run.attempt for run in again.runs] == [run.attempt for run in first.runs]
         endings = [run.ending(Outcome.SUCCEEDED, stage.now, stage.now) for run in again.runs]
         assert (await stage.store.finish("a", endings, stage.now, plan_ended)).refused == ()
+
+
+def _any_job(chance: Random, name: str) -> Job:
+    """One of some herds, or a job of another kind; the first look may be due at once."""
+    rules: list[Schedule] = [Every(HOUR), Cron("0 12 * * *"), Cron("* * * * *"), Once("2026-01-01T00:00:30Z")]
+    return a_job(
+        name,
+        schedule=chance.choice(rules),
+        action=Action(kind="test", data=chance.choice([{}, {"n": name}, {"n": [1, {"x": "\u00fc"}]}])),
+        queue=chance.choice(["default", "default", "other"]),
+        policy=chance.choice([_USUAL, _AT_ONCE, Policy(remembers=False)]),
+        enabled=chance.random() < 0.9,
+        auto_remove=chance.random() < 0.2,
+    )
+
+
+async def _declared(store: Store, number: int, changes: Changes, now: datetime) -> list[Event]:
+    """What a revision tells, in an order that does not matter."""
+    base = f"r{number - 1}" if number else None
+    events = await store.reconcile(
+        SOURCE, base, f"r{number}", changes,
+        declared=PlanDeclared(now), removed=lambda record: plan_removed(record, now),
+    )  # fmt: skip
+    assert len(events) == len(list(events))
+    return sorted(events, key=lambda event: (event.job, event.what))
+
+
+async def _definitions(store: Store) -> list[object]:
+    """All that a store knows of what was declared."""
+    views = await store.jobs(JobQuery(with_removed=True, limit=1000))
+    sources = cast("SourceStore", store)
+    versions = [await sources.versions(view.key) for view in views]
+    revisions = await sources.revisions(SOURCE)
+    wakes = [await store.wakes([queue], ["test"]) for queue in ("default", "other")]
+    return [views, versions, revisions, wakes]
 
 
 async def _begin(stage: Stage) -> None:

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 from datetime import timedelta
 
 import pytest
@@ -41,7 +42,7 @@ KEY = f"{SOURCE}/job"
 
 async def to_revision(
     stage: Stage, base: str | None, revision: str, *jobs: Job, removed: tuple[str, ...] = ()
-) -> tuple[Event, ...]:
+) -> Sequence[Event]:
     """Reconcile the usual source."""
     return await stage.store.reconcile(
         SOURCE, base, revision, Changes(jobs, removed),

@@ -14,7 +14,7 @@ from typing import Any, ClassVar, NamedTuple, cast
 
 import pytest
 
-from foliot.engine.plan_definition import plan_declared, plan_removed
+from foliot.engine.plan_definition import PlanDeclared, plan_removed
 from foliot.errors import NodeBuriedError
 from foliot.model.attempt import Attempt, Ending, Outcome
 from foliot.model.decision import Decision
@@ -125,7 +125,7 @@ class Stage:
         base, revision = await self.store.revision(SOURCE), f"r{next(self._numbers)}"
         await self.store.reconcile(
             SOURCE, base, revision, Changes(jobs, removed),
-            declared=lambda job, record: plan_declared(job, record, self.now),
+            declared=PlanDeclared(self.now),
             removed=lambda record: plan_removed(record, self.now),
         )  # fmt: skip
 
