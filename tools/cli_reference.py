@@ -32,10 +32,10 @@ name no instant. Output carries no colours if it is not a terminal or if `NO_COL
 | `cron explain` | `expression`, `dialect`, `timezone`, `explanation`, `canonical` |
 | `cron check` | as `cron explain`, and `ok`, `findings`: a list of `code`, `severity`, `message`, `times` |
 | `job list` | `jobs`: a list of `job`, `state` (a list of words), `damage`, `schedule`, `timezone`, \
-`queue`, `action`, `next_at`, `last_attempt_at`, `last_success_at`, `failures_in_row`, \
+`queue`, `action`, `next_at`, `last_attempt_at`, `last_outcome`, `last_success_at`, `failures_in_row`, \
 `open_runs`, `paused_at`, `paused_reason`, `version`; `next`: the key for `--after`, or null |
 | `job show` | as one of `job list`, and `definition`, `explanation`, `stored_state`, `attempts`, \
-`skips`: a list of `first`, `last`, `reason`; `source`, as one of `source list` |
+`skips`: a list of `first`, `last`, `code`, `reason`; `source`, as one of `source list` |
 | `job next` | `job`, `schedule`, `occurrences` as `cron next` has them, `notes`: what is in the way |
 | `job why` | `job`, `asked`, `verdict`, `text`, `at`, `rule`, `revision`, `version`, \
 `is_replaced`: the job has another definition now; `revision_since`, `state`, `notes` |

@@ -354,6 +354,15 @@ class Monitor(Protocol):
         ...
 
 
+@runtime_checkable
+class JobWatcher(Protocol):
+    """A monitor that wants to know which jobs there are when an engine begins."""
+
+    def on_jobs(self, views: Sequence[JobView]) -> None:
+        """Some jobs, in the order of their keys."""
+        ...
+
+
 class Snapshot(NamedTuple):
     """All that a source declares at one revision."""
 

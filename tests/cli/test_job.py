@@ -24,9 +24,9 @@ def test_the_list_shows_how_jobs_are_and_when_they_run(shop: Shop) -> None:
     _, refresh, report, slow, *_ = result.out.splitlines()
     assert (
         " ".join(refresh.split()[1:])
-        == "ok in 59 min 55 s 5 s ago 0 * * * * Europe/Berlin default python:refresh"
+        == "ok in 59 min 55 s succeeded 5 s ago 0 * * * * Europe/Berlin default python:refresh"
     )
-    assert "failing 2x  in 22 h 59 min  59 min 31 s ago" in report
+    assert "failing 1x  in 22 h 59 min  failed     59 min 31 s ago" in report
     assert "running" in slow
 
 
@@ -43,6 +43,7 @@ def test_the_list_in_json(shop: Shop) -> None:
         "action": "python:slow",
         "next_at": "2026-03-03T08:00:00+00:00",
         "last_attempt_at": "2026-03-02T08:00:00+00:00",
+        "last_outcome": None,
         "last_success_at": None,
         "failures_in_row": 0,
         "open_runs": ["billing/slow@2026-03-02T08:00:00Z"],
@@ -83,7 +84,7 @@ def test_removed_jobs_are_shown_when_asked_for(shop: Shop) -> None:
 def test_all_of_a_job_is_shown(shop: Shop) -> None:
     assert shop.call("job", "show", "billing/report").out == (
         "job           billing/report\n"
-        "state         failing 2x\n"
+        "state         failing 1x\n"
         "schedule      0 7 * * MON-FRI\n"
         "meaning       at 07:00 on weekdays, UTC\n"
         "action        python:report\n"
@@ -95,8 +96,9 @@ def test_all_of_a_job_is_shown(shop: Shop) -> None:
         "known since   2026-03-02T06:30:00Z (1 h 30 min ago)\n"
         "next run      2026-03-03T07:00:00Z (in 22 h 59 min)\n"
         "last run      billing/report@2026-03-02T07:00:00Z\n"
+        "last outcome  failed\n"
         "last failure  2026-03-02T07:00:36Z (59 min 29 s ago)\n"
-        "failures      2 in a row\n"
+        "failures      1 in a row\n"
     )
 
 

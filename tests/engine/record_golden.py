@@ -32,7 +32,7 @@ from engine.golden_ledger import (
     write_ledger,
 )
 from foliot import engine as package
-from foliot.engine import engine, reconciler
+from foliot.engine import engine, plan_definition, reconciler
 from foliot.engine.plan_command import Backfill, RunNow
 from foliot.errors import CommandRefusedError
 from foliot.model.attempt import Ending, Outcome
@@ -163,7 +163,7 @@ def listening(sink: Sink) -> Iterator[None]:
         return ask
 
     with ExitStack() as patches:
-        for module in (plan_cases, engine, simulate, reconciler, *map(_tables, TABLES)):
+        for module in (plan_cases, engine, simulate, reconciler, plan_definition, *map(_tables, TABLES)):
             for name, make in _MAKERS.items():
                 if hasattr(module, name):
                     patches.enter_context(patch.object(module, name, heard(getattr(module, name), make)))

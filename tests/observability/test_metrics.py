@@ -15,9 +15,11 @@ from prometheus_client.parser import text_string_to_metric_families
 from foliot.errors import StoreUnavailableError
 from foliot.model.attempt import Outcome, Trigger
 from foliot.model.decision import Event, Happening
+from foliot.model.query import JobView
 from foliot.model.state import Node
 from foliot.model.view import NodeView, SourceHealth
 from foliot.observability import Metrics
+from foliot.observability.tally import MOST_JOBS
 from observability.moments import ended, pulse, started, told
 
 NAMES = {
@@ -27,6 +29,7 @@ NAMES = {
     "foliot_start_lateness_seconds": ("histogram", "trigger"),
     "foliot_start_delay_seconds": ("histogram", ""),
     "foliot_attempt_duration_seconds": ("histogram", "outcome"),
+    "foliot_job_last_success_timestamp_seconds": ("gauge", ""),
     "foliot_open_attempts": ("gauge", ""),
     "foliot_turn_duration_seconds": ("histogram", "turn"),
     "foliot_leases_lost_total": ("counter", ""),
@@ -80,7 +83,8 @@ def test_names_kinds_and_labels_are_pinned(by_job: bool) -> None:  # noqa: FBT00
         labels = {label for sample in family.samples for label in sample.labels} - {"le"}
         found[name] = (family.type, ",".join(sorted(labels - {"job"})))
         of_job = name.startswith(("foliot_attempt", "foliot_start_", "foliot_skips"))
-        assert ("job" in labels) is (by_job and of_job), name
+        always = name == "foliot_job_last_success_timestamp_seconds"
+        assert ("job" in labels) is (always or (by_job and of_job)), name
         assert family.documentation.endswith(".")
     assert found == NAMES
 
@@ -180,7 +184,18 @@ def test_ten_thousand_jobs_are_not_ten_thousand_series() -> None:
 
     metrics.on_events([event for n in range(10_000) for event in (started(f"app/{n}"), ended(f"app/{n}"))])
 
-    assert metrics.text().count(b"\n") == one.text().count(b"\n")
+    assert metrics.text().count(b"\n") == one.text().count(b"\n") + MOST_JOBS - 1
+
+
+def test_the_last_success_of_a_job_is_known_from_the_start() -> None:
+    metrics, name = Metrics(), "foliot_job_last_success_timestamp_seconds"
+    at = datetime(2026, 1, 1, tzinfo=UTC)
+    metrics.on_jobs([JobView("app/a", None, at), JobView("app/b", None)])
+    metrics.on_events([ended("app/c"), ended("app/d", outcome=Outcome.FAILED)])
+    assert value(metrics, name, job="app/a") == at.timestamp()
+    assert value(metrics, name, job="app/b") is None
+    assert value(metrics, name, job="app/c") is not None
+    assert value(metrics, name, job="app/d") is None
 
 
 def test_jobs_are_told_apart_on_request() -> None:

@@ -21,7 +21,7 @@ from foliot.model.decision import Event
 from foliot.model.kinds import ByKind
 from foliot.model.view import SourceHealth
 from foliot.observability.log import LogListener, tell
-from foliot.protocols import Clock, Executor, Listener, Monitor, Notifier
+from foliot.protocols import Clock, Executor, JobQuery, JobWatcher, Listener, Monitor, Notifier
 from foliot.wiring import FullStore
 
 
@@ -67,6 +67,7 @@ class EngineRun:
         except BaseException:
             await self._close_parts()
             raise
+        await self._tell_jobs(store)
         self._engine = Engine(
             store,
             self._executors,
@@ -80,6 +81,13 @@ class EngineRun:
             hints=cast("Notifier", store) if store.traits.tells_changes else None,
             version=version("foliot"),
         )
+
+    async def _tell_jobs(self, store: FullStore) -> None:
+        """Let monitors know which jobs there are: so many as they tell apart."""
+        watchers = [monitor for monitor in self._monitors if isinstance(monitor, JobWatcher)]
+        views = await store.jobs(JobQuery(limit=1000)) if watchers else ()
+        for watcher in watchers:
+            watcher.on_jobs(views)
 
     def go(self) -> None:
         """Let the engine and the parts live."""

@@ -19,6 +19,7 @@ class JobStatus(NamedTuple):
     is_paused: bool
     is_running: bool
     failures_in_row: int
+    last_outcome: str | None
     last_success_at: datetime | None
     problem: str | None
 
@@ -28,7 +29,7 @@ def status_of(view: JobView, kinds: Collection[str]) -> JobStatus:
     name = view.key.partition("/")[2]
     if view.record is None:
         return JobStatus(
-            name, "", None, is_paused=False, is_running=False, failures_in_row=0,
+            name, "", None, is_paused=False, is_running=False, failures_in_row=0, last_outcome=None,
             last_success_at=view.last_success_at, problem=view.problem,
         )  # fmt: skip
     job, state, attempts = view.record
@@ -42,6 +43,7 @@ def status_of(view: JobView, kinds: Collection[str]) -> JobStatus:
         is_paused=state.paused_at is not None,
         is_running=any(attempt.is_running for attempt in attempts),
         failures_in_row=state.failures_in_row,
+        last_outcome=view.last_outcome,
         last_success_at=view.last_success_at,
         problem=problem,
     )

@@ -179,8 +179,11 @@ async def why(session: Session, *, job: str, at: datetime | None, as_json: bool)
     notes = await _obstacles(session, view.record) if view.record and is_open and next_at(view) else []
     if as_json:
         facts = {**answer._asdict(), "text": str(answer), "revision_since": source.reconciled_at}
+        facts |= {"last_outcome": view.last_outcome, "last": await session.ops.last_words(view)}
         write_json({"job": view.key, "asked": instant, **facts, "state": state_of(view), "notes": notes})
         return
+    if instant is None and (last := await session.ops.last_words(view)):
+        write(wrapped(visible(f"{view.key}: {last}"), sys.stdout, 2), sys.stdout)
     write(wrapped(visible(f"{view.key}: {answer}"), sys.stdout, 2), sys.stdout)
     if answer.rule is not None:
         say("rule", _rule_words(answer, source, session.now))

@@ -15,7 +15,7 @@ from foliot.cli.table import Cell, Column, Row
 from foliot.model.attempt import format_instant
 from foliot.model.codec import encode_job
 from foliot.model.policy import Policy
-from foliot.model.state import Record, Skip, State
+from foliot.model.state import Problem, Record, Skip, State
 from foliot.model.view import SourceView
 from foliot.protocols import JobView
 from foliot.schedules import Once, Schedule
@@ -27,13 +27,20 @@ COLUMNS = (
     Column("JOB", least=30),
     Column("STATE"),
     Column("NEXT"),
+    Column("LAST", 1),
     Column("LAST RUN", 2),
     Column("SCHEDULE", 1, 21),
     Column("ZONE", 3),
     Column("QUEUE", 5),
     Column("ACTION", 4, 15),
 )
-_COLOURS = {"ok": "green", "running": "cyan", "paused": "yellow", "failing": "red", "damaged": "red"}
+_COLOURS = {
+    "ok": "green", "running": "cyan", "paused": "yellow", "failing": "red", "damaged": "red", "lost": "red",
+    "interrupted": "red", "missed": "red", "succeeded": "green", "failed": "red", "timed_out": "red",
+    "skipped": "yellow", "cancelled": "yellow",
+}  # fmt: skip
+# What makes a job not well although nothing failed: a run that is not repeated, or was none.
+_NOT_WELL = (Problem.LOST, Problem.INTERRUPTED, Problem.MISSED)
 
 
 def state_of(view: JobView) -> tuple[str, ...]:
@@ -48,6 +55,7 @@ def state_of(view: JobView) -> tuple[str, ...]:
         "paused": state.paused_at is not None,
         "disabled": not job.enabled,
         "failing": state.failures_in_row > 0,
+        **{problem.value: state.last_problem == problem for problem in _NOT_WELL},
     }
     words = tuple(word for word, is_true in facts.items() if is_true)
     return words or (("ok",) if state.next_at is not None else ("finished",))
@@ -81,12 +89,19 @@ def job_row(view: JobView, now: datetime) -> Row:
         view.key,
         state_cell(view),
         _due(next_at(view), now),
+        _last_cell(view),
         relative(state.last_attempt_at, now),
         _short_rule(job.schedule),
         zone_of(job.schedule),
         job.queue,
         job.action.kind,
     )
+
+
+def _last_cell(view: JobView) -> Cell | str:
+    """How the last run ended."""
+    last = view.last_outcome
+    return "" if last is None else Cell(last.replace("_", " "), _COLOURS.get(last))
 
 
 def _due(at: datetime | None, now: datetime) -> str:
@@ -113,6 +128,7 @@ def job_facts(view: JobView) -> dict[str, Any]:
         "action": job.action.kind,
         "next_at": next_at(view),
         "last_attempt_at": state.last_attempt_at,
+        "last_outcome": view.last_outcome,
         "last_success_at": view.last_success_at,
         "failures_in_row": state.failures_in_row,
         "open_runs": sorted({attempt.run_key for attempt in attempts}),
@@ -131,7 +147,14 @@ def whole_facts(view: JobView, skips: Sequence[Skip]) -> dict[str, Any]:
         facts["explanation"] = explain(job.schedule)
         facts["stored_state"] = state._asdict()
         facts["attempts"] = [attempt_facts(attempt) for attempt in attempts]
-    return facts | {"skips": [{"first": s.first, "last": s.last, "reason": s.reason} for s in skips]}
+    return facts | {
+        "skips": [{"first": s.first, "last": s.last, "reason": s.reason, "code": s.code} for s in skips]
+    }
+
+
+def skip_facts(skip: Skip) -> dict[str, Any]:
+    """Occurrences that did not run, for JSON."""
+    return {"first": skip.first, "last": skip.last, "code": skip.code}
 
 
 def told(
@@ -164,7 +187,7 @@ def told(
         ("paused", pause_words(state, now)),
         ("next run", _due_words(next_at(view), now)),
     ]
-    return facts + _told_of_runs(view.record, view.last_success_at, skips, now)
+    return facts + _told_of_runs(view, view.record, skips, now)
 
 
 def pause_words(state: State, now: datetime) -> str | None:
@@ -184,22 +207,23 @@ def revision_words(revision: str | None, source: SourceView, now: datetime) -> s
 
 
 def _told_of_runs(
-    record: Record, success: datetime | None, skips: Sequence[Skip], now: datetime
+    view: JobView, record: Record, skips: Sequence[Skip], now: datetime
 ) -> list[tuple[str, Cell | str | None]]:
-    state = record.state
+    state, last = record.state, view.last_outcome
     facts: list[tuple[str, Cell | str | None]] = [
         ("open", f"{a.run_key} #{a.number} {a.state}" + (f" on {a.node}" if a.node else f": {a.reason}"))
         for a in record.attempts
     ]
     facts += [
         ("last run", state.last_run),
-        ("last success", both(success, now)),
+        ("last outcome", last and Cell(last.replace("_", " "), _COLOURS.get(last))),
+        ("last success", both(view.last_success_at, now)),
         ("last failure", both(state.last_failure_at, now)),
         ("failures", f"{state.failures_in_row} in a row" if state.failures_in_row else None),
     ]
     if skips:
-        last = skips[-1]
-        facts.append(("last skip", f"{both(last.last, now)}: {last.reason}"))
+        skip = skips[-1]
+        facts.append(("last skip", f"{both(skip.last, now)}: {skip.reason}"))
     return facts
 
 

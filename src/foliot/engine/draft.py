@@ -8,9 +8,10 @@ from foliot.engine.calendar import Window, before, next_occurrence
 from foliot.model.attempt import Attempt, AttemptState, Outcome, Trigger, check_transition
 from foliot.model.decision import Decision, Event, Happening
 from foliot.model.policy import OverlapMode
-from foliot.model.state import Record, Skip
+from foliot.model.state import Problem, Record, Skip
 
 _AGAIN = (Trigger.RETRY, Trigger.LOST)
+_FAILURES = (Problem.FAILED, Problem.TIMED_OUT)
 _QUEUED = (Trigger.SCHEDULE, Trigger.CATCH_UP)
 
 # Names an attempt within its job, as its key does in the whole store, and costs no text.
@@ -105,6 +106,16 @@ class Draft:
             reason=reason,
         )
         self.tell(Happening.ENDED, reason, ended)
+        if attempt.trigger in _AGAIN:  # the run is over, and what went before counts
+            self.note_problem(attempt, Problem.FAILED if attempt.trigger is Trigger.RETRY else Problem.LOST)
+
+    def note_problem(self, attempt: Attempt, problem: Problem) -> None:
+        """A run is over without success, unless another attempt at it is open."""
+        run = attempt.scheduled_for, attempt.request
+        if any((a.scheduled_for, a.request) == run for a in self.open.values()):
+            return
+        failures = self.state.failures_in_row + (problem in _FAILURES)
+        self.state = self.state._replace(failures_in_row=failures, last_problem=problem.value)
 
     def start(self, attempt: Attempt, node: str) -> None:
         """Hand a pending attempt to a node."""
@@ -137,8 +148,11 @@ class Draft:
 
     def skip(self, first: datetime, last: datetime, reason: str) -> None:
         """Record occurrences that will not run."""
-        self.skips.append(Skip(self.job.key, first, last, reason))
+        skip = Skip(self.job.key, first, last, reason)
+        self.skips.append(skip)
         self.tell(Happening.SKIPPED, reason)
+        if skip.problem is not None:
+            self.state = self.state._replace(last_problem=skip.problem.value)
 
     def skip_all_but(self, window: Window, first_kept: datetime, reason: str) -> None:
         """Record the occurrences of a window before one."""

@@ -75,6 +75,7 @@ def end_in_peace(record: Record, ending: Ending, now: datetime) -> Decision | No
         ending.outcome is not Outcome.SUCCEEDED
         or len(attempts) != 1
         or state.failures_in_row
+        or state.last_problem is not None
         or (state.wake_at is None and state.next_at is not None)
         or state.removed_at is not None
         or job.auto_remove

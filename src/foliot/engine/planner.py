@@ -26,7 +26,7 @@ from foliot.model.attempt import Attempt, AttemptState, Ending, Outcome, Trigger
 from foliot.model.decision import Decision, Happening
 from foliot.model.job import Job
 from foliot.model.policy import MOST_OPEN, MisfireMode, OnLost, OverlapMode
-from foliot.model.state import OVERLAP, Record
+from foliot.model.state import OVERLAP, Problem, Record
 
 _SHOWN = 200
 _AGAIN = (Trigger.RETRY, Trigger.LOST)
@@ -203,6 +203,8 @@ def plan_any_ended(record: Record, endings: Sequence[Ending], now: datetime) -> 
         attempt = held[ending.run_key, ending.number]
         _end(draft, attempt, ending)
         _follow(draft, attempt, ending)
+        if ending.outcome is not Outcome.SUCCEEDED:
+            draft.note_problem(attempt, Problem(ending.outcome.value))
     is_settled = _release(draft)
     is_awake = record.state.wake_at is not None or record.state.next_at is None
     return draft.decide(looks_at_once=is_awake or not is_settled)
@@ -222,10 +224,9 @@ def _end(draft: Draft, attempt: Attempt, ending: Ending) -> None:
     is_told_why = ending.error and outcome is not Outcome.SUCCEEDED
     draft.tell(Happening.ENDED, f"{outcome}: {_first_line(ending.error)}" if is_told_why else outcome, ended)
     if outcome is Outcome.SUCCEEDED:
-        draft.state = draft.state._replace(failures_in_row=0)
+        draft.state = draft.state._replace(failures_in_row=0, last_problem=None)
     elif outcome in _FAILURES:
-        failures = draft.state.failures_in_row + 1
-        draft.state = draft.state._replace(failures_in_row=failures, last_failure_at=ending.finished_at)
+        draft.state = draft.state._replace(last_failure_at=ending.finished_at)
 
 
 def _follow(draft: Draft, attempt: Attempt, ending: Ending) -> None:
@@ -304,6 +305,7 @@ def _lose(draft: Draft, attempt: Attempt) -> None:
     draft.tell(Happening.ENDED, reason, ended)
     if may_follow and not is_hopeless:
         _restart(draft, attempt, reason, losses=attempt.losses + 1)
+    draft.note_problem(attempt, Problem.LOST)
 
 
 def _first_line(error: str | None) -> str:

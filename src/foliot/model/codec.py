@@ -81,6 +81,7 @@ STATE = Shape(
         "version": WHOLE,
         "defined_at": _INSTANT_OR_NONE,
         "paused_reason": _TEXT_OR_NONE,
+        "last_problem": _TEXT_OR_NONE,
     },
     required=("token", "created_at"),
 )

@@ -111,6 +111,13 @@ class JobView(NamedTuple):
     damage: Damage | None = None
 
     @property
+    def last_outcome(self) -> str | None:
+        """How the last run ended, or why the last occurrence had none; None: nothing is known yet."""
+        if self.record is None:
+            return None
+        return self.record.state.last_problem or (self.last_success_at and Outcome.SUCCEEDED.value) or None
+
+    @property
     def problem(self) -> str | None:
         """What is wrong with it, in a sentence."""
         return None if self.damage is None else str(self.damage)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime, timedelta
+from enum import StrEnum
 from typing import NamedTuple
 
 from foliot.model.attempt import Attempt
@@ -12,6 +13,58 @@ from foliot.model.job import Job
 CORRECTION = timedelta(hours=3)
 
 OVERLAP = "a run was still open"  # the reason of a skip; `why` names that run
+
+
+class Problem(StrEnum):
+    """How a run ended for good, or why an occurrence had none, where that was no success."""
+
+    FAILED = "failed"
+    TIMED_OUT = "timed_out"
+    CANCELLED = "cancelled"
+    INTERRUPTED = "interrupted"
+    LOST = "lost"
+    MISSED = "missed"  # nobody looked in time
+    SKIPPED = "skipped"  # another run was in the way
+
+
+class SkipCode(StrEnum):
+    """Why occurrences did not run, for programs."""
+
+    LATE = "late"
+    NEVER_RUN = "never_run"
+    TOO_MANY = "too_many"
+    OVERTAKEN = "overtaken"
+    OVERLAP = "overlap"
+    CROWDED = "crowded"
+    REPLACED = "replaced"
+    PAUSED = "paused"
+    CHANGED = "changed"
+    SWITCHED_OFF = "switched_off"
+    REMOVED = "removed"
+    OTHER = "other"
+
+
+# How the reasons of skips begin, as the planner writes them, and as older ones did.
+_CODES = {
+    "missed by more than": SkipCode.LATE,
+    "missed, and the job had never run": SkipCode.NEVER_RUN,
+    "more than ": SkipCode.TOO_MANY,
+    "a later occurrence came": SkipCode.OVERTAKEN,
+    OVERLAP: SkipCode.OVERLAP,
+    "a newer occurrence replaced it": SkipCode.REPLACED,
+    "the job was paused": SkipCode.PAUSED,
+    "its definition changed": SkipCode.CHANGED,
+    "the job was switched off": SkipCode.SWITCHED_OFF,
+    "the job was removed": SkipCode.REMOVED,
+}
+_PROBLEMS = {
+    SkipCode.LATE: Problem.MISSED,
+    SkipCode.NEVER_RUN: Problem.MISSED,
+    SkipCode.TOO_MANY: Problem.MISSED,
+    SkipCode.OVERTAKEN: Problem.MISSED,
+    SkipCode.OVERLAP: Problem.SKIPPED,
+    SkipCode.CROWDED: Problem.SKIPPED,
+}
 
 
 class State(NamedTuple):
@@ -24,6 +77,8 @@ class State(NamedTuple):
     only counts a new version leaves it alone.
     `version`: counts the definitions that the job has had. `defined_at`: since when it has this one; None:
     since it was created.
+    `failures_in_row`: runs that failed for good. `last_problem`: how the last run ended, or why the last
+    occurrence had none, if that was no success: one of `Problem`; None: all is well, or nothing has run yet.
     """
 
     token: int
@@ -41,6 +96,7 @@ class State(NamedTuple):
     version: int = 1
     defined_at: datetime | None = None
     paused_reason: str | None = None
+    last_problem: str | None = None
 
 
 class Record(NamedTuple):
@@ -61,6 +117,19 @@ class Skip(NamedTuple):
     first: datetime
     last: datetime
     reason: str
+
+    @property
+    def code(self) -> SkipCode:
+        """The reason, for programs."""
+        if self.reason.endswith("runs of the job were open, and more may not be"):
+            return SkipCode.CROWDED
+        found = (code for text, code in _CODES.items() if self.reason.startswith(text))
+        return next(found, SkipCode.OTHER)
+
+    @property
+    def problem(self) -> Problem | None:
+        """What it says of its job, if it is a problem."""
+        return _PROBLEMS.get(self.code)
 
 
 class Node(NamedTuple):

@@ -18,9 +18,10 @@ from prometheus_client.registry import Collector
 
 from foliot.errors import StoreError
 from foliot.model.decision import Event
+from foliot.model.query import JobView
 from foliot.model.view import NodeView, Pulse, SourceHealth
 from foliot.observability.log import WRONG_CLOCK
-from foliot.observability.tally import TURN, Histogram, Tallies, Tally
+from foliot.observability.tally import MOST_JOBS, TURN, Histogram, Tallies, Tally
 
 
 class Metrics(Collector):
@@ -84,6 +85,12 @@ class Metrics(Collector):
         with self._lock:
             self._burials += 1
 
+    def on_jobs(self, views: Sequence[JobView]) -> None:
+        """The jobs that are there when the engine begins: when each has last succeeded."""
+        with self._lock:
+            for view in views:
+                self._tallies.note_success(view.key, view.last_success_at)
+
     def on_source(self, health: SourceHealth) -> None:
         """A source that is followed was looked at."""
         with self._lock:
@@ -99,7 +106,13 @@ class Metrics(Collector):
     def collect(self) -> list[Metric]:
         """All families, as they are now."""
         with self._lock:
-            return [*self._of_attempts(), *self._of_node(), *self._of_time(), *self._of_sources()]
+            return [
+                *self._of_attempts(),
+                *self._of_jobs(),
+                *self._of_node(),
+                *self._of_time(),
+                *self._of_sources(),
+            ]
 
     def _of_attempts(self) -> Iterator[Metric]:
         yield self._counter(
@@ -128,6 +141,16 @@ class Metrics(Collector):
             "foliot_attempt_duration_seconds", "From the start of an attempt until its end.", "outcome",
             lambda t: t.durations,
         )  # fmt: skip
+
+    def _of_jobs(self) -> Iterator[Metric]:
+        family = GaugeMetricFamily(
+            "foliot_job_last_success_timestamp_seconds",
+            f"When a job last succeeded, as this node knows; {MOST_JOBS:,} jobs at most.",
+            labels=("job",),
+        )
+        for job, at in self._tallies.last_success.items():
+            family.add_metric((job,), at.timestamp())
+        yield family
 
     def _of_node(self) -> Iterator[Metric]:
         yield GaugeMetricFamily("foliot_open_attempts", "Attempts that this node holds.", self._held)

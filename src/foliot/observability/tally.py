@@ -9,7 +9,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Collection, Sequence
-from datetime import timedelta
+from datetime import datetime, timedelta
 from re import compile as pattern
 
 from foliot.model.attempt import Attempt, Outcome, Trigger
@@ -121,6 +121,9 @@ class Tally:
         self.skipped[reason] = self.skipped.get(reason, 0) + 1
 
 
+MOST_JOBS = 1000  # whose last success is told, however many there are
+
+
 class Tallies:
     """A tally for all jobs together; or one for each job that is to be told apart, and one for the rest."""
 
@@ -129,12 +132,22 @@ class Tallies:
         self._named = None if by_job is True else frozenset(by_job or ())
         self._rest = Tally()
         self.of_job: dict[str, Tally] = {"": self._rest}
+        self.last_success: dict[str, datetime] = {}  # of so many jobs
+
+    def note_success(self, job: str, at: datetime | None) -> None:
+        """A job has succeeded at that time."""
+        known = self.last_success
+        if at is not None and (job in known or len(known) < MOST_JOBS):
+            known[job] = max(at, known.get(job, at))
 
     def count(self, events: Sequence[Event]) -> None:
         """Count events."""
         for part in parts_of(events):
             if isinstance(part, HERD) and not self.is_by_job:
                 self._rest.count_herd(part)
+                if isinstance(part, HerdEnded):
+                    for ending in part.endings:
+                        self.note_success(ending.job, ending.finished_at)
             else:
                 self._count_each(part)
 
@@ -150,6 +163,8 @@ class Tallies:
                 tally.start(attempt)
             elif what is _ENDED and attempt.outcome is not None:
                 tally.end(attempt, attempt.outcome)
+                if attempt.outcome is Outcome.SUCCEEDED:
+                    self.note_success(job, attempt.finished_at)
 
     def _of(self, job: str) -> Tally:
         if self._named is not None and job not in self._named:

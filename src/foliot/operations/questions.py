@@ -26,7 +26,8 @@ from foliot.model.view import NodeView, SourceView
 from foliot.operations.ledger import Ledger, known_instants, tell_fates
 from foliot.protocols import Clock, JobPage, JobQuery, JobView, RunQuery, SkipQuery
 from foliot.schedules.schedule import check_aware
-from foliot.why import Why, explain, look_back
+from foliot.schedules.zone import load_zone
+from foliot.why import Why, explain, look_back, told_last, zone_of
 from foliot.wiring import FullStore
 
 EVERYTHING = 1_000_000
@@ -135,6 +136,13 @@ class Questions:
             view, runs, skips, kinds=kinds, now=now, at=at, revision=revision,
             versions=await self.store.versions(view.key) if has_changed else (),
         )  # fmt: skip
+
+    async def last_words(self, view: JobView) -> str | None:
+        """What happened last to a job, in a sentence; None if nothing has."""
+        ended = await self.store.runs(RunQuery(job=view.key, is_open=False, limit=1))
+        skips = await self.store.skips(SkipQuery(view.key, limit=1))
+        zone = load_zone((view.record and zone_of(view.record.job.schedule)) or "UTC")
+        return told_last(ended[0] if ended else None, skips[0] if skips else None, zone)
 
     async def occurrences(
         self, view: JobView, first: datetime | None = None, last: datetime | None = None, *, limit: int = 100

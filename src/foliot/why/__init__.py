@@ -2,6 +2,7 @@
 
     explain ──▶ next.py   what a job does next, or at an instant to come
             ──▶ past.py   what became of an instant that is over
+                last.py   what happened last
                 answer.py the answer itself, and words that both use
 
 Everything here is pure: the caller reads the store, and asks.
@@ -18,11 +19,12 @@ from foliot.model.state import Skip
 from foliot.model.version import Version
 from foliot.protocols import JobView
 from foliot.why.answer import Verdict, Why, rule_text, zone_of
+from foliot.why.last import told_last
 from foliot.why.next import future, next_run
 from foliot.why.past import past
 from foliot.why.version import away, version_at, was_started_uncounted
 
-__all__ = ["Verdict", "Why", "explain", "look_back", "rule_text", "zone_of"]
+__all__ = ["Verdict", "Why", "explain", "look_back", "rule_text", "told_last", "zone_of"]
 
 _LOOK_BACK = timedelta(days=7)
 

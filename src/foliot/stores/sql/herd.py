@@ -47,8 +47,8 @@ from foliot.stores.sql.rows import ABSURD, Row
 
 # ruff: noqa: S608 - made of constants only
 
-_TOKEN, _WAKE, _SERVED, _NEXT, _PAUSED, _REMOVED, _FIRED, _FAILURES, _VERSION = (
-    STATE + n for n in (0, 2, 3, 4, 5, 6, 7, 8, 12)
+_TOKEN, _WAKE, _SERVED, _NEXT, _PAUSED, _REMOVED, _FIRED, _FAILURES, _VERSION, _PROBLEM = (
+    STATE + n for n in (0, 2, 3, 4, 5, 6, 7, 8, 12, 15)
 )
 _MOST_HERDS = 4096
 _RUNNING, _ENDED = STATE_CODES[AttemptState.RUNNING], STATE_CODES[AttemptState.ENDED]
@@ -269,7 +269,7 @@ class HerdStarts:
             return None
         run_key = key + herd.suffix
         run = HerdRun(start, key, run_key, action, token + 1, row[_VERSION])
-        if herd.alike.ends_in_peace and not row[_FAILURES]:
+        if herd.alike.ends_in_peace and not row[_FAILURES] and row[_PROBLEM] is None:
             run.place = Place(at, row[0], herd.frame if herd.following is None else None)
         start.runs.append(run)
         self._rows.append((row[0], at, herd.following, run_key, place, start.deadline, start.look_at))

@@ -34,7 +34,7 @@ new = tuple.__new__  # with all fields in their order, in half the time that a c
 STATE_COLUMNS = (
     "token, created_at, wake_at, served_until, next_at, paused_at, removed_at, "
     "fired_count, failures_in_row, last_attempt_at, last_failure_at, last_run, "
-    "version, defined_at, paused_reason"
+    "version, defined_at, paused_reason, last_problem"
 )
 ATTEMPT_COLUMNS = (
     "job_no, number, trigger, state, scheduled_for, request, covers_from, wake_at, node_no, token, "
@@ -49,18 +49,18 @@ def read_state(row: Row) -> State:
     """A state of its columns."""
     (
         token, created_at, wake, served, next_, paused, removed, fired, failures, last, failure, run,
-        version, defined, why_paused,
+        version, defined, why_paused, problem,
     ) = row  # fmt: skip
     if not type(token) is type(fired) is type(failures) is type(version) is int:
         raise TypeError("the state counts with something that is no number")
     if not (0 <= token < ABSURD and 0 <= fired < ABSURD and 0 <= failures < ABSURD and 0 < version < ABSURD):
         raise ValueError("the state counts beyond all bounds")
-    if (run is not None and type(run) is not str) or (why_paused is not None and type(why_paused) is not str):
-        raise TypeError("the state's last run, or the reason of its pause, is no text")
+    if any(text is not None and type(text) is not str for text in (run, why_paused, problem)):
+        raise TypeError("the state's last run or problem, or the reason of its pause, is no text")
     return new(State, (
         token, an_instant(created_at), instant(wake), instant(served), instant(next_), instant(paused),
         instant(removed), fired, failures, instant(last), instant(failure), run,
-        version, instant(defined), None if paused is None else why_paused,
+        version, instant(defined), None if paused is None else why_paused, problem,
     ))  # fmt: skip
 
 
@@ -68,12 +68,12 @@ def state_row(state: State) -> Row:
     """The columns of a state."""
     (
         token, created_at, wake, served, next_, paused, removed, fired, failures, last, failure, run,
-        version, defined, why_paused,
+        version, defined, why_paused, problem,
     ) = state  # fmt: skip
     return (
         token, micros(created_at), micros(wake), micros(served), micros(next_), micros(paused),
         micros(removed), fired, failures, micros(last), micros(failure), run,
-        version, micros(defined), None if why_paused is None else clean_text(why_paused),
+        version, micros(defined), None if why_paused is None else clean_text(why_paused), problem,
     )  # fmt: skip
 
 

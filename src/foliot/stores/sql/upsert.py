@@ -44,7 +44,7 @@ PUT_STATE = Upsert(
     "states",
     f"{STATE_COLUMNS}, {_COUNTS}, job_no, lane_no, trim_at",
     f"(job_no) DO UPDATE SET {_excluded(STATE_COLUMNS)}, {_excluded(_COUNTS)}",
-    key=slice(19, 20),
+    key=slice(20, 21),
 )
 # Of a job that is new: what it has not yet done is left to the defaults of the columns.
 ADD_STATE = Upsert(
