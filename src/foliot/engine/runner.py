@@ -198,11 +198,12 @@ class Runner:
     def _note_end(self, run: Run, started_at: datetime, at: datetime, given: object) -> None:
         result = given if isinstance(given, Result) else _no_result(given)
         outcome, error, output, dropped, exit_code = result
-        if self._verdicts and (verdict := self._verdicts.pop(run.key, None)) is not None:
-            if verdict is not Outcome.INTERRUPTED or outcome is not Outcome.SUCCEEDED:
-                outcome = verdict  # else it was asked to end, and was done already
-            if verdict is Outcome.TIMED_OUT and error is None and run.timeout is not None:
-                error = f"did not end within {format_duration(run.timeout)}"
+        verdict = self._verdicts.pop(run.key, None) if self._verdicts else None
+        is_done_already = verdict is Outcome.INTERRUPTED and outcome is Outcome.SUCCEEDED
+        if verdict is not None and not is_done_already:
+            outcome = verdict
+        if outcome is Outcome.TIMED_OUT and error is None and run.timeout is not None:
+            error = f"did not end within {format_duration(run.timeout)}"
         finished_at = at if at >= started_at else self._shared_now(started_at)
         ending = run.ending(outcome, started_at, finished_at, error, exit_code)
         if output:

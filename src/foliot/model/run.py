@@ -17,11 +17,12 @@ class Run:
     million runs that go well, few are asked. What each run is asked for is here, beside those two.
     """
 
-    __slots__ = ("_attempt", "_job")
+    __slots__ = ("_attempt", "_job", "_key")
 
     def __init__(self, job: Job, attempt: Attempt) -> None:
         self._job = job
         self._attempt = attempt
+        self._key = attempt.key
 
     @property
     def job(self) -> Job:
@@ -36,7 +37,7 @@ class Run:
     @property
     def key(self) -> tuple[str, int]:
         """What no two attempts share: the run's key, and the attempt's number."""
-        return self.attempt.key
+        return self._key
 
     @property
     def claimed_at(self) -> datetime | None:

@@ -22,7 +22,11 @@ from stores.shared_statements import SHARED, VALUES
 
 HOT: dict[str, tuple[str, Sequence[Any] | dict[str, Any], list[str]]] = {
     "what is due": (statement.LOCK_DUE, ("{1}", "{9}", 0, *FIRST), ["states_due"]),
-    "how it is spread": (statement.SPREAD, ("{1,2}", 0, *FIRST, 9, 9), ["states_due"]),
+    "how it is spread": (
+        statement.SPREAD,
+        {"lanes": "{1,2}", "now": 0, "at": FIRST.wake_at, "after": FIRST.job_no, "count": 9},
+        ["states_due"],
+    ),
     "jobs to lock by key": (statement.LOCK_BY_KEY, ('{"a"}',), ["jobs_key_key", "states_pkey"]),
     "states to lock": (statement.LOCK_BY_NUMBER, ("{1}",), ["states_pkey"]),
     "definitions": (statement.DEFINITIONS, ("{1}",), ["jobs_pkey"]),

@@ -48,7 +48,13 @@ class PostgresBatch(WriteBatch):
         return True
 
     def _spread(self, lanes: Sequence[int], now: int, count: int, after: Place) -> dict[int, int]:
-        values = (arrays.numbers(lanes), now, *after, count, count)
+        values = {
+            "lanes": arrays.numbers(lanes),
+            "now": now,
+            "at": after[0],
+            "after": after[1],
+            "count": count,
+        }
         return dict(self._connection.execute(statement.SPREAD, values, binary=True).fetchall())
 
     def _locked(self, spread: dict[int, int], now: int, after: Place) -> list[Row]:

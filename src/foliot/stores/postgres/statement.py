@@ -21,15 +21,31 @@ LOCK_DUE = f"""
 A_MOMENT = """
     SELECT pg_sleep(least(0.05, extract(epoch FROM current_setting('statement_timeout')::interval) / 4))
 """
-# How the jobs that have been due for longest are spread over lanes.
-SPREAD = """
+_DUE_IN_LANE = """
+    SELECT s.wake_at, s.job_no FROM states AS s
+    WHERE s.lane_no = l.lane_no AND s.wake_at <= %(now)s AND s.damage IS NULL
+    AND (s.wake_at, s.job_no) > (%(at)s, %(after)s)
+"""
+_LAST = 2**63 - 1
+# How the jobs that have been due for longest are spread over lanes. Of many lanes, most have none of them: if
+# as many lanes as jobs are wanted begin no later than a place, nothing behind that place is among those jobs.
+SPREAD = f"""
+    WITH heads AS MATERIALIZED (
+        SELECT l.lane_no, d.wake_at, d.job_no FROM unnest(%(lanes)s::bigint[]) AS l (lane_no), LATERAL (
+            {_DUE_IN_LANE} ORDER BY s.wake_at, s.job_no LIMIT 1
+        ) AS d
+    ), bound AS MATERIALIZED (
+        SELECT coalesce(h.wake_at, {_LAST}) AS wake_at, coalesce(h.job_no, {_LAST}) AS job_no
+        FROM (SELECT 1) AS one LEFT JOIN (
+            SELECT wake_at, job_no FROM heads ORDER BY wake_at, job_no OFFSET %(count)s - 1 LIMIT 1
+        ) AS h ON true
+    )
     SELECT lane_no, count(*) FROM (
-        SELECT l.lane_no FROM unnest(%s::bigint[]) AS l (lane_no), LATERAL (
-            SELECT s.wake_at, s.job_no FROM states AS s
-            WHERE s.lane_no = l.lane_no AND s.wake_at <= %s AND s.damage IS NULL
-            AND (s.wake_at, s.job_no) > (%s, %s)
-            ORDER BY s.wake_at, s.job_no LIMIT %s
-        ) AS d ORDER BY d.wake_at, d.job_no LIMIT %s
+        SELECT l.lane_no FROM heads AS l CROSS JOIN bound AS b, LATERAL (
+            {_DUE_IN_LANE} AND (s.wake_at, s.job_no) <= (b.wake_at, b.job_no)
+            ORDER BY s.wake_at, s.job_no LIMIT %(count)s
+        ) AS d
+        WHERE (l.wake_at, l.job_no) <= (b.wake_at, b.job_no) ORDER BY d.wake_at, d.job_no LIMIT %(count)s
     ) AS first GROUP BY lane_no
 """
 # Locked in the order of their numbers, so that no two wait for each other.

@@ -173,7 +173,7 @@ class Place(NamedTuple):
 class HerdRun(Run):
     """A run of a herd. It makes its job and its attempt when they are asked for."""
 
-    __slots__ = ("_action", "_key", "_start", "_token", "_version", "job_key", "place")
+    __slots__ = ("_action", "_start", "_token", "_version", "job_key", "place")
 
     def __init__(  # noqa: PLR0913, PLR0917 - what it makes its attempt of
         self, start: _Start, job_key: str, run_key: str, action: Action, token: int, version: int
@@ -185,10 +185,6 @@ class HerdRun(Run):
         self.place: Place | None = None  # if its success may end in peace
         self.job_key = job_key
         self._key = run_key, 1
-
-    @property
-    def key(self) -> tuple[str, int]:
-        return self._key
 
     @property
     def job(self) -> Job:
@@ -283,8 +279,11 @@ class HerdStarts:
         return start
 
     def events(self) -> list[HerdStarted]:
-        """What was started."""
-        return [HerdStarted(start.runs, start.herd.alike.first, self._at) for start in self._starts.values()]
+        """What was started, by occurrence: a thousand definitions may share one."""
+        by_occurrence: dict[datetime, list[Run]] = {}
+        for start in self._starts.values():
+            by_occurrence.setdefault(start.herd.alike.first, []).extend(start.runs)
+        return [HerdStarted(runs, first, self._at) for first, runs in by_occurrence.items()]
 
     def flush(self) -> None:
         """Write what was taken."""

@@ -135,6 +135,22 @@ class ClaimContract(Contract):
         assert await stage.next_wake(["default"], ("https:",)) == stage.now
         assert await stage.next_wake(["default"], ("ftp:",)) is None
 
+    @pytest.mark.parametrize("room", [1, 7, 40])
+    @scenario
+    async def test_jobs_of_many_kinds_are_claimed_in_the_order_of_their_times(
+        self, stage: Stage, room: int
+    ) -> None:
+        await stage.join("a", kinds=("k:",))
+        jobs = [a_job(f"job-{n:03}", action=Action(kind=f"k:{n * 7 % 11}")) for n in range(60)]
+        for number, job in enumerate(jobs):  # several at the same time, and one kind with many
+            await stage.declare(job, wake_at=stage.now - (20 - number // 3) * SECOND)
+        times: list[object] = []
+        while len(times) < len(jobs):
+            claimed = await stage.claim_whole("a", {"default": room})
+            assert claimed.more or len(claimed.runs) == min(room, len(jobs) - len(times))
+            times += [run.attempt.scheduled_for for run in claimed.runs]
+        assert times == sorted(times, key=str)
+
     @scenario
     async def test_tokens_of_a_job_only_grow(self, stage: Stage, crowd: Crowd) -> None:
         await crowd.join()
