@@ -26,6 +26,37 @@ from foliot.stores.sqlite.migration import MAJOR, migrate, statements, steps
 from foliot.testing.clock import ManualClock
 from foliot.testing.contract.sample import lose
 
+# What undoes all steps but the first.
+LATER_STEPS = """
+    ALTER TABLE attempts DROP COLUMN exit_code;
+    DROP TABLE source_notes;
+    DROP TABLE node_notes;
+    DROP INDEX attempts_cancelling;
+    DROP INDEX attempts_rise;
+    DROP INDEX attempts_trouble;
+    DROP TABLE remains;
+    DROP INDEX states_ripe;
+    DROP INDEX states_old;
+    ALTER TABLE attempts DROP COLUMN seq;
+    ALTER TABLE states DROP COLUMN opened;
+    ALTER TABLE states DROP COLUMN skipped;
+    ALTER TABLE states DROP COLUMN trim_at;
+    ALTER TABLE states DROP COLUMN look_at;
+    ALTER TABLE states DROP COLUMN cut_at;
+    ALTER TABLE states DROP COLUMN version;
+    ALTER TABLE states DROP COLUMN defined_at;
+    ALTER TABLE states DROP COLUMN paused_reason;
+    ALTER TABLE attempts DROP COLUMN version;
+    ALTER TABLE attempts DROP COLUMN payload;
+    DROP TABLE definitions;
+    DROP TABLE source_revisions;
+    DROP INDEX states_paused;
+    DROP INDEX states_failing;
+    DROP INDEX skips_by_end;
+    DROP TABLE output_parts;
+    DROP TRIGGER outputs_gone;
+    ALTER TABLE states DROP COLUMN last_problem;
+"""
 SNAPSHOT = Path(__file__).with_name("schema.sql")
 OPEN_AND_JOIN = """
 import asyncio, sys
@@ -92,17 +123,7 @@ def test_what_an_older_program_has_written_is_read_as_it_is(tmp_path: Path) -> N
         with closing(sqlite3.connect(path)) as connection, connection:
             connection.executescript(
                 f"""
-                ALTER TABLE attempts DROP COLUMN exit_code; DROP TABLE source_notes; DROP TABLE node_notes;
-                DROP INDEX attempts_cancelling; DROP INDEX attempts_rise; DROP INDEX attempts_trouble;
-                DROP TABLE remains; DROP INDEX states_ripe; DROP INDEX states_old;
-                ALTER TABLE attempts DROP COLUMN seq; ALTER TABLE states DROP COLUMN opened;
-                ALTER TABLE states DROP COLUMN skipped; ALTER TABLE states DROP COLUMN trim_at;
-                ALTER TABLE states DROP COLUMN look_at; ALTER TABLE states DROP COLUMN cut_at;
-                ALTER TABLE states DROP COLUMN version; ALTER TABLE states DROP COLUMN defined_at;
-                ALTER TABLE states DROP COLUMN paused_reason; ALTER TABLE attempts DROP COLUMN version;
-                ALTER TABLE attempts DROP COLUMN payload; DROP TABLE definitions; DROP TABLE source_revisions;
-                DROP INDEX states_paused; DROP INDEX states_failing; DROP INDEX skips_by_end;
-                DROP TABLE output_parts; DROP TRIGGER outputs_gone; ALTER TABLE states DROP COLUMN last_problem;
+                {LATER_STEPS}
                 PRAGMA user_version = {steps()[0].number};
                 INSERT INTO attempts (scheduled_for, job_no, request, number, ordinal, trigger, state, token,
                     outcome, reason, retries, losses) VALUES (7, 1, '', 1, 0, 0, 3, 1, 2, 'due', 0, 0);
