@@ -34,7 +34,10 @@ class Digest(NamedTuple):
     @property
     def id(self) -> str:
         """The same for the same alerts: a digest that is sent again can be ignored by its receiver."""
-        return "digest-" + hashlib.sha256("\n".join(a.id for a in self.alerts).encode()).hexdigest()[:32]
+        return (
+            "digest-"
+            + hashlib.sha256("\n".join(a.id for a in self.alerts).encode(errors="replace")).hexdigest()[:32]
+        )
 
     @property
     def at(self) -> datetime:

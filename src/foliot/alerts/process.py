@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import NamedTuple
 
 _KEPT = 2_000  # bytes of the output
-_PART = 65_536
 _LAST_WORDS = 2.0  # seconds in which the pipe must close when the program has ended
 _PASSED_ON = ("PATH", "HOME", "LANG", "LC_ALL", "TZ", "USER", "LOGNAME", "SSL_CERT_FILE", "SSL_CERT_DIR")
 
@@ -37,45 +36,56 @@ async def run_process(
     folder: Path | None = None,
 ) -> Ended:
     """Run a program, with its own session and `feed` as its input. OSError if it cannot be started."""
-    process = await asyncio.create_subprocess_exec(
+    transport, child = await asyncio.get_running_loop().subprocess_exec(
+        _Child,
         *command,
-        stdin=asyncio.subprocess.PIPE,
-        stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.STDOUT,
         env={**plain_environment(), **(environment or {})},
         cwd=folder,
         start_new_session=True,
     )
-    kept = bytearray()
-    pipes = asyncio.gather(_feed(process, feed), _drain(process, kept))
     try:
+        _feed(transport, feed)
         async with asyncio.timeout(deadline.total_seconds()):
-            await process.wait()
+            await child.ended.wait()
         async with asyncio.timeout(_LAST_WORDS):
-            await pipes
+            await child.closed.wait()
     except TimeoutError:
         pass
     finally:
-        is_over = process.returncode is not None and pipes.done() and not pipes.cancelled()
-        if not is_over:  # it runs on, or has left processes behind that hold the pipe
+        code = transport.get_returncode()
+        if not child.closed.is_set():  # it runs on, or has left processes behind that hold the pipe
             with suppress(ProcessLookupError, PermissionError):
-                os.killpg(process.pid, signal.SIGKILL)
-        code = process.returncode
-        pipes.cancel()
-        await process.wait()
-    return Ended(code, kept.decode(errors="replace"))
+                os.killpg(transport.get_pid(), signal.SIGKILL)
+        transport.close()
+        await child.ended.wait()
+    return Ended(code, child.kept.decode(errors="replace"))
 
 
-async def _feed(process: asyncio.subprocess.Process, feed: bytes) -> None:
-    assert process.stdin is not None  # noqa: S101 - it is a pipe
-    with suppress(BrokenPipeError, ConnectionResetError):  # the program need not read all
-        process.stdin.write(feed)
-        await process.stdin.drain()
-    process.stdin.close()
+def _feed(transport: asyncio.SubprocessTransport, feed: bytes) -> None:
+    pipe = transport.get_pipe_transport(0)
+    if isinstance(pipe, asyncio.WriteTransport) and not pipe.is_closing():
+        pipe.write(feed)
+        pipe.write_eof()
 
 
-async def _drain(process: asyncio.subprocess.Process, kept: bytearray) -> None:
-    assert process.stdout is not None  # noqa: S101 - it is a pipe
-    while part := await process.stdout.read(_PART):
-        kept += part
-        del kept[:-_KEPT]
+class _Child(asyncio.SubprocessProtocol):
+    """Keeps the end of what a process writes."""
+
+    def __init__(self) -> None:
+        self.kept = bytearray()
+        self.ended = asyncio.Event()
+        self.closed = asyncio.Event()
+
+    def pipe_data_received(self, fd: int, data: bytes) -> None:
+        del fd
+        self.kept += data
+        del self.kept[:-_KEPT]
+
+    def pipe_connection_lost(self, fd: int, exc: Exception | None) -> None:
+        del exc
+        if fd == 1:
+            self.closed.set()
+
+    def process_exited(self) -> None:
+        self.ended.set()
