@@ -41,7 +41,9 @@ class Place:
             Url.read(text, allow_http=is_trusted)
         except InvalidUrlError as error:
             hint = error.hint or "write a URL, or where it is: env:NAME"
-            raise InvalidChannelError(field, error.details["url"], error.reason, hint=hint) from None
+            # A text without a scheme may be a token that stands in the wrong place.
+            shown = error.details["url"] if text.startswith(("http://", "https://")) else "***"
+            raise InvalidChannelError(field, shown, error.reason, hint=hint) from None
         return cls(text, is_trusted)
 
     def target(self) -> Target | Sent:

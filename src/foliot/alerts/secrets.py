@@ -103,7 +103,8 @@ def mask(text: str, *secrets: str) -> str:
 
 
 def _shown(text: str) -> str:
-    return host_only(text) if "://" in text else "***"
+    scheme, found, _ = text.partition("://")
+    return f"{scheme}://***" if found and scheme.isalnum() else "***"
 
 
 def _credential(name: str) -> Path:
