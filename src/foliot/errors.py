@@ -22,10 +22,6 @@ FoliotError
 ├── InvalidAppError                  what `--app` names is no application
 ├── InvalidStoreError                a store's URL cannot be right
 ├── InvalidChannelError              a channel of alerts cannot be right
-├── InvalidUrlError                  a web address cannot be right, or is not safe to use
-├── NetworkError                     a request to a server had no answer
-│   ├── AddressRefusedError          ... because the server may not be reached from here
-│   └── RequestFailedError           ... because there was no connection, or none in time
 └── StoreError                       a store could not do its work
     ├── StoreUnavailableError        ... now; whether the write took effect is unknown
     ├── NodeBuriedError              ... for this node: it was declared dead
@@ -45,7 +41,6 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import Any, NamedTuple
 
-from foliot.shown import host_only as host_only  # noqa: PLC0414 - as below
 from foliot.shown import keep_short as _kept
 from foliot.shown import shorten as shorten  # noqa: PLC0414 - whoever writes an error takes it from here
 from foliot.shown import without_password as without_password  # noqa: PLC0414 - the same
@@ -327,42 +322,6 @@ class InvalidChannelError(FoliotError, ValueError):
             details={"field": field, "value": _kept(value), "reason": reason},
             hint=hint,
         )
-
-
-class InvalidUrlError(FoliotError, ValueError):
-    """A web address cannot be right, or is not safe to use. Only its scheme and host are shown."""
-
-    def __init__(self, url: str, reason: str, *, hint: str | None = None) -> None:
-        shown = host_only(url)
-        super().__init__(
-            f"invalid URL {shorten(shown)}: {reason}",
-            details={"url": _kept(shown), "reason": reason},
-            hint=hint,
-        )
-        self.reason = reason
-
-
-class NetworkError(FoliotError):
-    """A request to a server had no answer."""
-
-
-class AddressRefusedError(NetworkError):
-    """A request must not reach that address. Nothing was sent."""
-
-    def __init__(self, host: str, address: str, reason: str, *, hint: str | None = None) -> None:
-        super().__init__(
-            f"{shorten(host)} may not be reached: {address} {reason}",
-            details={"host": host, "address": address, "reason": reason},
-            hint=hint,
-        )
-
-
-class RequestFailedError(NetworkError):
-    """There was no connection, or no answer in time; whether the request took effect is unknown."""
-
-    def __init__(self, server: str, reason: str) -> None:
-        super().__init__(f"{shorten(server)} {reason}", details={"server": server, "reason": reason})
-        self.reason = reason
 
 
 class StoreError(FoliotError):

@@ -152,7 +152,8 @@ def test_the_public_names() -> None:
 
 
 def test_the_value_of_an_alert_costs_no_mail_and_no_web() -> None:
-    code = "import sys, foliot.alerts.message; print({'smtplib', 'http.client', 'foliot.network'} & set(sys.modules))"
+    parts = "{'smtplib', 'http.client', 'foliot.network'}"
+    code = f"import sys, foliot.alerts.message; print({parts} & set(sys.modules))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)  # noqa: S603
 
     assert done.stdout.strip() == "set()"

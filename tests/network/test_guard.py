@@ -5,8 +5,8 @@ from ipaddress import ip_address
 
 import pytest
 
-from foliot.errors import AddressRefusedError, InvalidUrlError
 from foliot.network.address import Reach, reach_of, unmapped
+from foliot.network.errors import AddressRefusedError, InvalidUrlError
 from foliot.network.guard import Guard, Opening, Place, resolve
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from foliot.errors import AddressRefusedError, InvalidUrlError, RequestFailedError
+from foliot.network.errors import AddressRefusedError, InvalidUrlError, RequestFailedError
 from foliot.network.guard import Guard, Place
 from foliot.network.http import Answer, Request, fetch
 from foliot.network.url import Url

@@ -13,7 +13,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from foliot.errors import InvalidChannelError, host_only
+from foliot.errors import InvalidChannelError
+from foliot.shown import host_only
 
 HINT = "write where it is: env:NAME, file:/path or credential:NAME"
 _LONGEST = 64 * 1024

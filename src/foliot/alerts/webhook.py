@@ -19,7 +19,8 @@ from foliot.alerts.secrets import Secret, SecretMissingError, mask
 from foliot.alerts.signature import read_keys, signed
 from foliot.alerts.text import check_template, clean
 from foliot.clock import SystemClock
-from foliot.errors import AddressRefusedError, InvalidChannelError, RequestFailedError
+from foliot.errors import InvalidChannelError
+from foliot.network.errors import AddressRefusedError, RequestFailedError
 from foliot.network.http import Answer, Request, fetch
 from foliot.protocols import Clock
 

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from ipaddress import ip_network
 from typing import NamedTuple
 
-from foliot.errors import AddressRefusedError, InvalidUrlError
 from foliot.network.address import Address, Network, Reach, reach_of, unmapped
+from foliot.network.errors import AddressRefusedError, InvalidUrlError
 
 _SAID = {
     Reach.PRIVATE: "is an address of a private network",

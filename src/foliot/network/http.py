@@ -13,7 +13,7 @@ from functools import cache
 from http.client import HTTPConnection, HTTPException, HTTPSConnection
 from typing import NamedTuple
 
-from foliot.errors import RequestFailedError
+from foliot.network.errors import RequestFailedError
 from foliot.network.guard import Guard, Place
 from foliot.network.thread import in_thread
 from foliot.network.url import Url

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 from urllib.parse import SplitResult, urlsplit
 
-from foliot.errors import InvalidUrlError
+from foliot.network.errors import InvalidUrlError
 from foliot.network.guard import split_host
 
 LONGEST_URL = 2_000
