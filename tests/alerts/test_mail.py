@@ -14,6 +14,8 @@ from typing import Any
 
 import pytest
 from aiosmtpd.smtp import AuthResult, LoginPassword
+from hypothesis import given
+from hypothesis import strategies as st
 
 from alerts.sample import FAILURE, HOSTILE, RECOVERY, many
 from foliot.alerts.channel import SENT, Fate, Sent
@@ -274,6 +276,21 @@ def test_hostile_values_stay_in_their_place() -> None:
     content = mail.get_content()
     assert "\x1b" not in content
     assert "\x00" not in content
+
+
+@given(st.text(max_size=300), st.text(max_size=300))
+def test_no_value_adds_a_header_or_breaks_a_line(title: str, output: str) -> None:
+    alert = FAILURE._replace(title=title, why=title, error=title, output=output, run=title, id=title)
+
+    raw = mail_of(alert, "a@example.org", ["c@example.org"]).as_bytes()
+
+    mail = email.message_from_bytes(raw, policy=email.policy.default)
+    assert sorted(mail.keys()) == sorted([
+        "From", "To", "Subject", "Date", "Message-ID", "Auto-Submitted", "X-Auto-Response-Suppress",
+        "MIME-Version", "Content-Type", "Content-Transfer-Encoding",
+    ])  # fmt: skip
+    assert b"\r" not in raw.replace(b"\r\n", b"")
+    assert max(map(len, raw.split(b"\r\n"))) < 999
 
 
 def test_of_an_output_the_last_50_lines_are_shown() -> None:

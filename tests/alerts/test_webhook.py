@@ -133,6 +133,10 @@ def test_what_the_server_says_is_told_without_secrets(monkeypatch: pytest.Monkey
 
     assert said.reason == "env:OPS_WEBHOOK answers 403 (no such hook ***, *** [31m)"
 
+    with web_server(reply(403, b"bad token c4nary for s3cret")) as server:
+        said = send(server, monkeypatch=monkeypatch)
+    assert said.reason == "env:OPS_WEBHOOK answers 403 (bad token *** for ***)"
+
 
 def test_a_server_that_hangs_is_tried_again(monkeypatch: pytest.MonkeyPatch) -> None:
     def hang(connection: socket.socket) -> None:

@@ -3,10 +3,13 @@ from __future__ import annotations
 import asyncio
 import socket
 import ssl
+import threading
 from datetime import timedelta
 from pathlib import Path
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from foliot.network.errors import AddressRefusedError, InvalidUrlError, RequestFailedError
 from foliot.network.guard import Guard, Place
@@ -119,6 +122,13 @@ def endless_headers(connection: socket.socket) -> None:
         connection.sendall(f"X-{number}: y\r\n".encode())
 
 
+_PIECES = [
+    b"HTTP/1.1 200 OK\r\n", b"HTTP/1.1 100 Continue\r\n\r\n", b"HTTP/1.0 999 \r\n",
+    b"Transfer-Encoding: chunked\r\n", b"Content-Length: 5\r\n", b"Content-Length: -1\r\n",
+    b"\r\n", b"5\r\nhello\r\n", b"ffffffff\r\n", b"0\r\n\r\n",
+]  # fmt: skip
+
+
 def endless_line(connection: socket.socket) -> None:
     connection.sendall(b"HTTP/1.1 200 OK\r\nX: ")
     for _ in range(1000):
@@ -145,6 +155,31 @@ def test_what_is_no_answer_of_the_web(answer: bytes | Answering) -> None:
         ask(server)
 
     assert "s3cret" not in str(got.value)
+
+
+@given(st.lists(st.sampled_from(_PIECES) | st.binary(max_size=20), max_size=8).map(b"".join))
+@settings(max_examples=50)
+def test_whatever_a_server_sends_is_an_answer_or_a_failure(content: bytes) -> None:
+    with web_server(content) as server:
+        try:
+            answer = ask(server)
+        except RequestFailedError as error:
+            assert "s3cret" not in str(error)  # noqa: PT017 - either is right
+        else:
+            assert isinstance(answer.status, int)
+            assert len(answer.body) <= 64 * 1024
+
+
+def test_a_resolver_that_hangs_holds_up_nobody() -> None:
+    end = threading.Event()
+
+    def hanging(_host: str, _port: int) -> list[Place]:
+        end.wait(60)
+        return []
+
+    with web_server() as server, pytest.raises(RequestFailedError, match="no answer within"):
+        ask(server, deadline=SHORT, guard=Guard(resolver=hanging))
+    end.set()
 
 
 def test_of_a_huge_body_only_the_beginning_is_read() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections import Counter
 from collections.abc import Sequence
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import NamedTuple
 
 from foliot.model.alert import Alert as Alert  # noqa: PLC0414 - channels and their callers take it from here
@@ -81,8 +81,8 @@ def headline(alert: Alert) -> str:
 
 
 def clock_time(instant: datetime) -> str:
-    """An instant for people: to the minute, in UTC, as the store has it."""
-    return f"{instant:%Y-%m-%d %H:%M} UTC"
+    """An instant for people: to the minute, in UTC."""
+    return f"{instant.astimezone(UTC):%Y-%m-%d %H:%M} UTC"
 
 
 def _test(is_test: bool) -> str:  # noqa: FBT001 - a word for a flag

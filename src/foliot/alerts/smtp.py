@@ -71,11 +71,8 @@ class Session:
             return self._answered(*_mildest(error.recipients))
         except smtplib.SMTPResponseException as error:
             return self._answered(error.smtp_code, error.smtp_error)
-        except ssl.SSLCertVerificationError as error:
-            return Sent.again(f"the mail server's certificate cannot be trusted ({error.verify_message})")
-        except (OSError, smtplib.SMTPException) as error:
-            strerror = getattr(error, "strerror", None)
-            return Sent.again(f"the mail server cannot be asked ({strerror or type(error).__name__})")
+        except (OSError, ValueError, smtplib.SMTPException) as error:
+            return Sent.again(f"the mail server cannot be asked ({_told(error)})")
 
     def abandon(self) -> None:
         """Let the thread end, wherever it waits."""
@@ -120,3 +117,9 @@ class Session:
 def _mildest(refused: dict[str, tuple[int, bytes]]) -> tuple[int, bytes]:
     """If one recipient may be accepted later, it is tried again."""
     return min(refused.values(), key=lambda answer: answer[0])
+
+
+def _told(error: Exception) -> str:
+    if isinstance(error, ssl.SSLCertVerificationError):
+        return f"its certificate cannot be trusted: {error.verify_message}"
+    return getattr(error, "strerror", None) or type(error).__name__

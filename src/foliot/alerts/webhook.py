@@ -26,6 +26,7 @@ from foliot.protocols import Clock
 
 _TRY_LATER = (HTTPStatus.REQUEST_TIMEOUT, HTTPStatus.TOO_EARLY, HTTPStatus.TOO_MANY_REQUESTS)
 _SECONDS = re.compile(r"[0-9]+(\.[0-9]+)?", re.ASCII)
+_URL_PARTS = re.compile(r"[/?&=]")
 _SHOWN_BODY = 200
 
 
@@ -55,7 +56,8 @@ class HttpSender:
         if HTTPStatus.OK <= status < HTTPStatus.MULTIPLE_CHOICES:
             return SENT
         body = clean(answer.body.decode(errors="replace"), _SHOWN_BODY)
-        said = f" ({mask(body, *secrets, target.url.target, *target.url.target.split('/'))})" if body else ""
+        path = target.url.target
+        said = f" ({mask(body, *secrets, path, *_URL_PARTS.split(path))})" if body else ""
         reason = f"{self.place.shown} answers {status}{said}"
         if status in _TRY_LATER or status >= HTTPStatus.INTERNAL_SERVER_ERROR:
             return Sent.again(reason, self._asked_to_wait(answer))
