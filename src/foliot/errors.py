@@ -21,6 +21,7 @@ FoliotError
 ├── ConfigNotFoundError              there is no config file
 ├── InvalidAppError                  what `--app` names is no application
 ├── InvalidStoreError                a store's URL cannot be right
+├── InvalidChannelError              a channel of alerts cannot be right
 └── StoreError                       a store could not do its work
     ├── StoreUnavailableError        ... now; whether the write took effect is unknown
     ├── NodeBuriedError              ... for this node: it was declared dead
@@ -308,6 +309,17 @@ class InvalidStoreError(FoliotError, ValueError):
         super().__init__(
             f"invalid store {shorten(shown)}: {reason}",
             details={"url": _kept(shown), "reason": reason},
+            hint=hint,
+        )
+
+
+class InvalidChannelError(FoliotError, ValueError):
+    """A channel of alerts cannot be right. The value is shown only if it can be no secret."""
+
+    def __init__(self, field: str, value: object, reason: str, *, hint: str | None = None) -> None:
+        super().__init__(
+            f"invalid {field} {shorten(value)}: {reason}",
+            details={"field": field, "value": _kept(value), "reason": reason},
             hint=hint,
         )
 

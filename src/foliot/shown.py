@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from reprlib import Repr
 
 _SHOWN = 200
@@ -22,6 +23,13 @@ def without_password(url: str) -> str:
     before, _, after = rest.rpartition("@")
     shown = "…" if "?" in before else after.partition("?")[0]  # nobody knows whose the at sign is
     return f"{scheme}{found}{shown}"
+
+
+def host_only(url: str) -> str:
+    """Where a web address leads, and no more: its path and its query are often a secret."""
+    scheme, found, rest = url.partition("://") if "://" in url else ("", "", url)
+    before, *more = re.split(r"[/?#\\]", rest, maxsplit=1)
+    return f"{scheme}{found}{before.rpartition('@')[2]}{'/…' if more else ''}"
 
 
 def shorten(value: object) -> str:

@@ -1,0 +1,41 @@
+"""Alerts go out by channels: a webhook, mail, a command, a ping, Apprise.
+
+    waiting alerts ─▶ plan_sends ─▶ one alert, or a digest ─▶ Channel.send ─▶ sent · again · refused
+                      rate.py       message.py                channel.py
+
+A channel is a value of the configuration: it says where to send and where its secrets are, and keeps neither
+a connection nor a secret. What an alert carries comes from jobs, so it is cut, cleaned and escaped
+(`text.py`, `formats.py`). What a repository says of a channel is less trusted than what the operator says:
+only the operator's channels reach private networks (`place.py`, and `foliot.network`).
+
+Invariants: the same alert has the same id each time it is sent; a send ends within its deadline, and raises
+nothing for what a server answers; no secret stands in a repr, a reason, a log line or an error.
+
+Read `channel.py` first, then `webhook.py`; `config.py` reads channels from a configuration.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from foliot.alerts.apprise import Apprise
+    from foliot.alerts.command import Command
+    from foliot.alerts.config import read_channels
+    from foliot.alerts.mail import Mail
+    from foliot.alerts.ping import Ping
+    from foliot.alerts.rate import Rate
+    from foliot.alerts.webhook import Webhook
+
+__all__ = ["Apprise", "Command", "Mail", "Ping", "Rate", "Webhook", "read_channels"]
+
+_HOMES = {name: name.lower() for name in __all__} | {"read_channels": "config"}
+
+
+def __getattr__(name: str) -> Any:
+    """Import only what is asked for: the planner needs an alert's value, and neither mail nor web."""
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = globals()[name] = getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
+    return value

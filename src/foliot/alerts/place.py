@@ -1,0 +1,69 @@
+"""Where a channel sends: a URL of the web, given as it is or by reference."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from foliot.alerts.channel import Sent
+from foliot.alerts.secrets import Secret, SecretMissingError, check_literal_url, is_reference
+from foliot.errors import InvalidChannelError
+from foliot.network.errors import InvalidUrlError
+from foliot.network.guard import Guard
+from foliot.network.url import Url
+
+
+class Target(NamedTuple):
+    """A URL as it is on this node now, and the guard for requests to it."""
+
+    url: Url
+    guard: Guard
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A URL, or where it is to be found. An operator's may be without TLS, and in a private network."""
+
+    text: str
+    is_trusted: bool
+
+    @classmethod
+    def read(cls, text: object, field: str, *, is_trusted: bool) -> Place:
+        """Read a URL or a reference. InvalidChannelError if it is neither, or if it shows a secret."""
+        if not isinstance(text, str):
+            raise InvalidChannelError(
+                field, type(text).__name__, "must be a text", hint="such as env:OPS_WEBHOOK"
+            )
+        if is_reference(text):
+            Secret.read(text, field)
+            return cls(text, is_trusted)
+        check_literal_url(text, field)
+        try:
+            Url.read(text, allow_http=is_trusted)
+        except InvalidUrlError as error:
+            hint = error.hint or "write a URL, or where it is: env:NAME"
+            # A text without a scheme may be a token that stands in the wrong place.
+            shown = error.details["url"] if text.startswith(("http://", "https://")) else "***"
+            raise InvalidChannelError(field, shown, error.reason, hint=hint) from None
+        return cls(text, is_trusted)
+
+    def target(self) -> Target | Sent:
+        """Where to send now; or what to answer, if that cannot be known."""
+        try:
+            text = Secret(self.text).value() if is_reference(self.text) else self.text
+            url = Url.read(text, allow_http=self.is_trusted)
+        except SecretMissingError as error:
+            return Sent.again(str(error))
+        except InvalidUrlError as error:
+            return Sent.refused(f"{self.shown} holds no URL that can be used: it {error.reason}")
+        # The operator has named this host, so it may be any; nothing else becomes reachable by that.
+        return Target(url, Guard.allowing([f"[{url.host}]:{url.port}"] if self.is_trusted else []))
+
+    def missing(self) -> str | None:
+        """What this node lacks."""
+        return Secret(self.text).missing() if is_reference(self.text) else None
+
+    @property
+    def shown(self) -> str:
+        """The reference, or where the URL leads."""
+        return self.text if is_reference(self.text) else Url.read(self.text, allow_http=True).shown
