@@ -20,8 +20,8 @@ PASSWORD = "correct horse battery"  # noqa: S105 - of nothing
 
 def test_a_job_names_its_shell(tmp_path: Path) -> None:
     assert see(tmp_path, 'a=(1 2); echo "$0 ${a[1]}"', **BASH).output == "bash 2\n"
-    assert see(tmp_path, "echo $0", **dict(BASH, shell="/bin/bash")).output == "bash\n"
-    told = see(tmp_path, "true", **dict(BASH, shell="/no/such/shell"))
+    assert see(tmp_path, "echo $0", **{**BASH, "shell": "/bin/bash"}).output == "bash\n"
+    told = see(tmp_path, "true", **{**BASH, "shell": "/no/such/shell"})
     assert told.error == "cannot be started: [Errno 2] No such file or directory: '/no/such/shell'"
 
 
