@@ -56,6 +56,7 @@ _EPILOG = """
 Examples:
   foliot serve                                follow the repository you are in
   foliot serve https://git.example.org/ops.git -i 30
+  foliot serve /srv/jobs                      a directory without git
   foliot serve --app billing.jobs:app         run an application of yours
 
 \b
@@ -106,8 +107,9 @@ def serve(  # noqa: PLR0913 - one for each option
 ) -> ExitCode:
     """Follow a git repository and run the jobs of its rollcron.yaml.
 
-    REPO is a path or a URL; without one, the repository you are in (or none, with --app). Jobs, runs and
-    their output are kept in the store: without --store, in a file of your state directory, which the
+    REPO is a path or a URL; without one, the repository you are in (or none, with --app). It may also be
+    a directory with a rollcron.yaml, or such a file, without git: then what is there now runs, and the
+    directory is copied whenever it changes. Jobs, runs and their output are kept in the store: without --store, in a file of your state directory, which the
     other commands look into, too. SIGHUP pulls now; SIGTERM or Ctrl-C lets runs end, twice ends them at once.
     """
     if app is not None and {drain, lease, slots, queues} != {None}:
