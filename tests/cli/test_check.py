@@ -38,6 +38,10 @@ jobs:
     run: true
     timeout: 5m
 """
+NO_TIMEOUT = (
+    "warning: no timeout is said, so a run is ended after 10s: "
+    "write timeout: 10m, or timeout: none for no limit"
+)
 START = ("--from", "2026-03-27")
 
 
@@ -84,6 +88,7 @@ def test_shows_each_job_with_its_next_runs_and_what_may_surprise(repository: Pat
         "it will not run that day; 5 such times in the next 5 years\n"
         "warning: 02:30 comes twice on 25 October 2026 in Berlin (the clocks go back at 03:00): "
         "it will run twice; 5 such times in the next 5 years\n"
+        f"{NO_TIMEOUT}\n"
         "\n"
         "job       old\n"
         "state     disabled: it does not run by its schedule\n"
@@ -92,6 +97,7 @@ def test_shows_each_job_with_its_next_runs_and_what_may_surprise(repository: Pat
         "zone      UTC\n"
         "command   true\n"
         "policy    timeout 10s, concurrency skip, misfire once\n"
+        f"{NO_TIMEOUT}\n"
     )
 
 
@@ -226,7 +232,11 @@ def test_jobs_in_json(repository: Path) -> None:
         ],
         "findings": [],
     }
-    assert [finding["code"] for finding in report["findings"]] == ["dst-gap", "dst-overlap"]
+    assert [finding["code"] for finding in report["findings"]] == [
+        "dst-gap",
+        "dst-overlap",
+        "default-timeout",
+    ]
     assert not old["enabled"]
 
 
@@ -234,8 +244,13 @@ def test_jobs_in_json(repository: Path) -> None:
     ("text", "code"),
     [
         (GOOD, 9),
-        ("jobs: {a: {run: x, schedule: {cron: '0 9 * * *', timezone: UTC}}}", 0),
-        ("jobs: {a: {run: x, schedule: {cron: '*/7 * * * *', timezone: UTC}}}", 0),  # a note is no warning
+        ("jobs: {a: {run: x, schedule: {cron: '0 9 * * *', timezone: UTC}}}", 9),
+        ("jobs: {a: {run: x, timeout: none, schedule: {cron: '0 9 * * *', timezone: UTC}}}", 0),
+        ("{defaults: {timeout: 1m}, jobs: {a: {run: x, schedule: '0 9 * * *', timezone: UTC}}}", 0),
+        (
+            "jobs: {a: {run: x, timeout: 1m, schedule: {cron: '*/7 * * * *', timezone: UTC}}}",
+            0,
+        ),  # a note is no warning
         ("jobs: {}", 9),
         (BAD, 3),
     ],
@@ -331,7 +346,7 @@ def test_wrong_usage(words: tuple[str, ...]) -> None:
 
 
 def test_what_a_job_names_and_is_not_there_is_a_warning(tmp_path: Path) -> None:
-    lines = ['jobs: {a: {schedule: "@daily", run: x, env_file: .env, working_dir: sub}}']
+    lines = ['jobs: {a: {schedule: "@daily", run: x, timeout: 1m, env_file: .env, working_dir: sub}}']
     (tmp_path / "rollcron.yaml").write_text("\n".join(lines))
     missing = call("check", str(tmp_path), "--strict")
     assert missing.code == 9
@@ -340,3 +355,16 @@ def test_what_a_job_names_and_is_not_there_is_a_warning(tmp_path: Path) -> None:
     (tmp_path / ".env").touch()
     (tmp_path / "sub").mkdir()
     assert call("check", str(tmp_path), "--strict").code == 0
+
+
+def test_a_list_is_shown_as_a_shell_would_read_it(repository: Path) -> None:
+    put(repository, 'jobs: {a: {schedule: "@daily", run: [printf, "a b"], timeout: none}}')
+
+    assert "command   printf 'a b'\npolicy    timeout none, concurrency skip\n" in call("check").out
+    (job,) = call("check", "-o", "json").json()["jobs"]
+    assert (job["run"], job["timeout"], job["findings"]) == (["printf", "a b"], None, [])
+
+
+def test_the_schema_is_json() -> None:
+    facts = call("schema").json()
+    assert facts["properties"]["jobs"]["additionalProperties"]["required"] == ["schedule", "run"]

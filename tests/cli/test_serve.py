@@ -14,6 +14,7 @@ from cli.calls import call, command, run
 from daemon.harness import Daemons, Host, daemons_on
 from daemon.repositories import Repository, job
 from foliot.clock import SystemClock
+from foliot.daemon.serve import Serving
 from foliot.observability.log import LINES
 from programs import free_port
 
@@ -57,6 +58,12 @@ def test_help_tells_what_it_does_in_80_columns() -> None:
         (("--lease", "soon"), "--lease"),
         (("--lease", "900ms"), "at least 1s"),
         (("--slots", "0"), "--slots"),
+        (("--slots", "many"), "'many' is no number from 1 to"),
+        (("--slots", "db=1,default"), "such as 20, or db=1,default=20"),
+        (("--slots", "db=1", "--queues", "default"), "name different queues"),
+        (("--queues", "db,,x"), "'' is no name of a queue"),
+        (("--secrets", "/no/such/folder"), "--secrets"),
+        (("--app", "shop:app", "--queues", "db"), "are its own"),
         (("--app", "shop:app", "--lease", "5s"), "are its own"),
         (("--app", "shop:app", "--slots", "5"), "are its own"),
         (("--app", "shop:app", "--drain", "5s"), "Foliot(…, drain=…"),
@@ -169,3 +176,24 @@ def test_metrics_tell_of_runs_and_of_the_source(daemons: Daemons, repository: Re
     assert 'outcome="succeeded"' in text
     assert "foliot_source" in text
     assert json.dumps(host.jobs()["one"].key).strip('"').partition("/")[0] in text
+
+
+@pytest.mark.parametrize(
+    ("words", "slots"),
+    [
+        ((), None),
+        (("--slots", "5"), {"default": 5}),
+        (("--queues", "db,default"), {"db": 1000, "default": 1000}),
+        (("--queues", "db,default", "--slots", "7"), {"db": 7, "default": 7}),
+        (("--slots", "db=1,default=20"), {"db": 1, "default": 20}),
+        (("--queues", "default,db", "--slots", "db=1,default=20"), {"db": 1, "default": 20}),
+    ],
+)
+def test_a_daemon_serves_the_queues_that_it_is_told(
+    words: tuple[str, ...], slots: dict[str, int] | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told: list[Serving] = []
+    monkeypatch.setattr("foliot.cli.serve.run_daemon", told.append)
+
+    assert call("serve", *words).code == 0
+    assert told[0].slots == slots

@@ -6,6 +6,8 @@ from base64 import b64encode
 from collections.abc import Iterator
 from pathlib import Path
 
+import pytest
+
 from daemon.harness import Daemons, Host, eventually
 from daemon.http_remote import http_remote
 from daemon.repositories import Repository, job
@@ -108,3 +110,28 @@ def test_a_password_in_the_address_opens_its_server_and_is_written_down_nowhere(
     children = {words for words in seen if typed not in words}
     for secret in (PASSWORD, TOKEN, basic):
         assert not [words for words in children if secret in words], secret
+
+
+@pytest.mark.req("OWN-05")
+def test_secrets_that_a_job_is_given_are_written_down_nowhere(
+    daemons: Daemons, repository: Repository, host: Host, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    folder = tmp_path_factory.mktemp("secrets")
+    (folder / "shop.env").write_text(f"PASSWORD={PASSWORD}\n")
+    (folder / "shop.env").chmod(0o600)
+    show = 'echo "$PASSWORD and $TOKEN" | tee /dev/stderr; test "${#PASSWORD} ${#TOKEN}" = "9 10" && exit 3'
+    repository.push(one=job(show, secrets="shop", pass_env=["TOKEN"]), bare=job("test -z $PASSWORD$TOKEN"))
+
+    daemon = daemons.serve(repository.remote, "--secrets", folder, "--pass-env", "TOKEN", TOKEN=TOKEN)
+    failed = daemon.wait_for("attempt_failed")
+    daemon.wait_for("run_succeeded", name="bare")
+    shown = host.foliot("run", "list"), host.foliot("job", "show", "one")
+    run = eventually(lambda: [run for run in host.runs("one") if not run.is_open])[0]
+    output = host.ask(lambda store: store.output(*run.key))
+    daemon.stop()
+
+    assert output
+    assert output.text == "*** and ***\n" * 2
+    assert failed["error"].startswith("exit code 3: *** and ***")
+    for secret in (PASSWORD, TOKEN):
+        assert_nowhere(secret, host, daemon.told, str(shown))

@@ -14,7 +14,8 @@ from foliot.cli.exit_code import ExitCode, exit_code_of
 from foliot.cli.output import labelled, write, write_error, write_json
 from foliot.cli.table import write_facts
 from foliot.clock import SystemClock
-from foliot.doors.rollcron import FILE, read_config
+from foliot.doors.rollcron import FILE
+from foliot.doors.rollcron.config import read_file
 from foliot.doors.rollcron.report import split_lines
 from foliot.doors.rollcron.yaml_tree import LARGEST_FILE
 from foliot.errors import ConfigInvalidError, ConfigNotFoundError, FoliotError
@@ -64,14 +65,14 @@ def check(path: Path, *, count: int, strict: bool, start: datetime | None, outpu
     file = path / FILE if path.is_dir() else path
     data = _read(file)
     try:
-        jobs = read_config(data, source="rollcron", file=str(file))
+        jobs, untimed = read_file(data, source="rollcron", file=str(file))
     except ConfigInvalidError as error:
         # Handled before it reaches `main`: only here is the text of the file known.
         _write_problems(error, data, as_json=output == "json")
         return exit_code_of(error)
-    missing = look_beside(jobs, file.parent)
+    more = look_beside(jobs, file.parent, untimed)
     reports = [
-        report._replace(findings=[*report.findings, *missing.get(report.job.name, ())])
+        report._replace(findings=[*report.findings, *more.get(report.job.name, ())])
         for report in look_at(jobs, start or SystemClock().now(), count)
     ]
     has_warning = not jobs or any(report.has_warning for report in reports)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from datetime import datetime
 from itertools import chain, repeat
 from pathlib import Path
@@ -15,6 +16,7 @@ from foliot.cli.moment import in_zone, zone_of
 from foliot.cli.output import labelled
 from foliot.cli.table import Cell
 from foliot.errors import ConfigProblem
+from foliot.model.frozen import thaw
 from foliot.model.job import Job
 from foliot.model.policy import MisfireMode, Policy
 from foliot.schedules import Schedule
@@ -22,13 +24,19 @@ from foliot.schedules.duration import format_duration
 from foliot.schedules.explain import explain
 from foliot.schedules.lint import Finding, lint
 
+_DEFAULT_TIMEOUT = (
+    "no timeout is said, so a run is ended after 10s: write timeout: 10m, or timeout: none for no limit"
+)
 Fact = tuple[str, Cell | str | None]
 
 
-def look_beside(jobs: Sequence[Job], folder: Path) -> dict[str, list[Finding]]:
-    """What jobs name and is not there, beside the file; the daemon would find out when they run."""
+def look_beside(jobs: Sequence[Job], folder: Path, untimed: Collection[str]) -> dict[str, list[Finding]]:
+    """What jobs name and is not there, beside the file; and which of them have a timeout by silence."""
     found: dict[str, list[Finding]] = {}
     for job in jobs:
+        if job.name in untimed:
+            timeout = Finding(code="default-timeout", severity="warning", message=_DEFAULT_TIMEOUT)
+            found.setdefault(job.name, []).append(timeout)
         for field, is_there in (("env_file", Path.is_file), ("working_dir", Path.is_dir)):
             name = job.action.data.get(field)
             if name is not None and not is_there(folder / name):
@@ -87,7 +95,7 @@ def told(report: Report) -> list[Fact]:
         ("schedule", str(job.schedule)),
         ("meaning", explain(job.schedule)),
         ("zone", _timezone(job)),
-        ("command", _first_line(data["run"])),
+        ("command", _first_line(command_text(data["run"]))),
         ("policy", ", ".join(policy_words(job.policy))),
     ]
     rows = occurrence_rows(report.occurrences, report.begin) if job.enabled else []
@@ -106,7 +114,7 @@ def report_facts(report: Report) -> dict[str, Any]:
         "schedule": str(job.schedule),
         "timezone": _timezone(job),
         "explanation": explain(job.schedule),
-        "run": job.action.data["run"],
+        "run": thaw(job.action.data)["run"],
         "timeout": format_duration(job.policy.timeout) if job.policy.timeout else None,
         "concurrency": str(job.policy.overlap.mode),
         "occurrences": [occurrence_facts(shown, report.begin) for shown in report.occurrences],
@@ -116,7 +124,7 @@ def report_facts(report: Report) -> dict[str, Any]:
 
 def policy_words(policy: Policy) -> list[str]:
     """How a job behaves, in the words of rollcron.yaml."""
-    words = [f"timeout {format_duration(policy.timeout)}"] if policy.timeout else []
+    words = [f"timeout {format_duration(policy.timeout) if policy.timeout else 'none'}"]
     words.append(f"concurrency {policy.overlap.mode}")
     if policy.retry.max:
         words.append(f"retry up to {policy.retry.max}x after {format_duration(policy.retry.delay)}")
@@ -124,6 +132,11 @@ def policy_words(policy: Policy) -> list[str]:
         most = f" up to {policy.misfire.limit}" if policy.misfire.mode is MisfireMode.ALL else ""
         words.append(f"misfire {policy.misfire.mode}{most}")
     return words
+
+
+def command_text(run: str | Sequence[str]) -> str:
+    """A command in one text; a list as a shell would read it."""
+    return run if isinstance(run, str) else shlex.join(run)
 
 
 def _timezone(job: Job) -> str:

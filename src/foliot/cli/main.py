@@ -17,8 +17,9 @@ from foliot.errors import FoliotError, shorten
 _EPILOG = """
 \b
 Examples:
-  foliot serve
+  foliot init
   foliot check
+  foliot serve
   foliot cron next "*/5 9-17 * * MON-FRI" --tz Europe/Berlin
   foliot cron explain "@every 90s"
   foliot cron check "30 2 * * *" --tz Europe/Berlin
@@ -44,7 +45,7 @@ class Groups(click.Group):
 
     def list_commands(self, _: click.Context) -> list[str]:
         """Their names, those first that one begins with."""
-        return ["serve", "check", "cron", "job", "run", "node", "source", "store"]
+        return ["serve", "init", "check", "schema", "cron", "job", "run", "node", "source", "store"]
 
     def get_command(self, context: click.Context, name: str) -> click.Command | None:
         """A group, from the module of its name."""

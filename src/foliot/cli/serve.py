@@ -16,6 +16,7 @@ from foliot.cli.output import write
 from foliot.daemon.serve import USUAL_DRAIN, Serving
 from foliot.daemon.serve import serve as serve_until_stopped
 from foliot.errors import ConfigInvalidError, InvalidDurationError, shorten
+from foliot.model.job import is_name
 from foliot.observability.log_format import FORMATS, configure_logging
 from foliot.schedules.duration import parse_duration
 
@@ -25,6 +26,8 @@ _MOST_SLOTS = 1_000_000_000
 _SHORTEST_LEASE = timedelta(seconds=1)
 _LONGEST = timedelta(days=36_525)
 Command = Callable[..., ExitCode]
+_FOLDER = click.Path(path_type=Path, exists=True, file_okay=False)
+_USUAL_SLOTS = 1000
 _LEVELS = ("debug", "info", "warning", "error")
 
 
@@ -53,6 +56,7 @@ _EPILOG = """
 Examples:
   foliot serve                                follow the repository you are in
   foliot serve https://git.example.org/ops.git -i 30
+  foliot serve /srv/jobs                      a directory without git
   foliot serve --app billing.jobs:app         run an application of yours
 
 \b
@@ -72,11 +76,13 @@ Exit codes:
 @click.option("--cache", type=click.Path(path_type=Path), metavar="DIR", help="Where clones are kept.")
 @click.option("--drain", metavar="DURATION", help="How long runs may go on when it stops.  [default: 30s]")
 @click.option("--lease", metavar="DURATION", help="When others take over if it is silent.  [default: 30s]")
+@click.option("--queues", metavar="A,B", help="Which queues to serve.  [default: default]")
 @click.option(
-    "--slots",
-    type=click.IntRange(1, _MOST_SLOTS),
-    metavar="N",
-    help="How many runs at once.  [default: 1000]",
+    "--slots", metavar="N", help="How many runs at once; of each queue: db=1,default=20.  [default: 1000]"
+)
+@click.option("--secrets", type=_FOLDER, metavar="DIR", help="Where files of secrets are kept: NAME.env.")
+@click.option(
+    "--pass-env", metavar="NAME", multiple=True, help="A variable that jobs may ask for; repeatable."
 )
 @click.option("--metrics", metavar="[HOST:]PORT", help="Serve metrics for Prometheus there.")
 @click.option("--log-format", type=click.Choice(FORMATS), default="auto", show_default=True)
@@ -91,21 +97,24 @@ def serve(  # noqa: PLR0913 - one for each option
     cache: Path | None,
     drain: str | None,
     lease: str | None,
-    slots: int | None,
+    queues: str | None,
+    slots: str | None,
+    secrets: Path | None,
+    pass_env: tuple[str, ...],
     metrics: str | None,
     log_format: str,
     log_level: str,
 ) -> ExitCode:
     """Follow a git repository and run the jobs of its rollcron.yaml.
 
-    REPO is a path or a URL; without one, the repository you are in (or none, with --app). Jobs, runs and
-    their output are kept in the store: without --store, in a file of your state directory, which the
+    REPO is a path or a URL; without one, the repository you are in (or none, with --app). It may also be
+    a directory with a rollcron.yaml, or such a file, without git: then what is there now runs, and the
+    directory is copied whenever it changes. Jobs, runs and their output are kept in the store: without --store, in a file of your state directory, which the
     other commands look into, too. SIGHUP pulls now; SIGTERM or Ctrl-C lets runs end, twice ends them at once.
     """
-    if app is not None and {drain, lease, slots} != {None}:
-        raise click.UsageError(
-            "--drain, --lease and --slots of an app are its own: Foliot(…, drain=…, lease=…, slots=…)"
-        )
+    if app is not None and {drain, lease, slots, queues} != {None}:
+        own = "Foliot(…, drain=…, lease=…, slots=…)"
+        raise click.UsageError(f"--drain, --lease, --slots and --queues of an app are its own: {own}")
     configure_logging(log_format, level=log_level)
     serving = Serving(
         repository=repository or (None if app else "."),
@@ -116,7 +125,9 @@ def serve(  # noqa: PLR0913 - one for each option
         cache=cache.absolute() if cache else None,
         drain=USUAL_DRAIN if drain is None else _duration(drain, "--drain"),
         lease=None if lease is None else _lease(lease),
-        slots=slots,
+        slots=_slots(slots, queues),
+        secrets=secrets.absolute() if secrets else None,
+        pass_env=tuple(name for names in pass_env for name in names.split(",")),
         metrics=None if metrics is None else _address(metrics),
     )
     return run_daemon(serving)
@@ -148,6 +159,32 @@ def _duration(text: str, option: str) -> timedelta:
     if not timedelta(0) < duration <= _LONGEST:
         raise click.BadParameter(f"{text} is too short or too long", param_hint=option)
     return duration
+
+
+def _slots(slots: str | None, queues: str | None) -> dict[str, int] | None:
+    """How many runs of each queue: `20` for each that is served, or `db=1,default=20`, which names them."""
+    if slots is None and queues is None:
+        return None
+    served = ["default"] if queues is None else queues.split(",")
+    if slots is None or "=" not in slots:
+        counts = dict.fromkeys(served, _count(slots or str(_USUAL_SLOTS)))
+    else:
+        pairs = (part.partition("=") for part in slots.split(","))
+        counts = {queue: _count(count) for queue, _, count in pairs}
+        if queues is not None and set(counts) != set(served):
+            raise click.BadParameter("--queues and --slots name different queues", param_hint="--slots")
+    for queue in counts:
+        if not is_name(queue) or queue != queue.strip():
+            raise click.BadParameter(f"{shorten(queue)!r} is no name of a queue", param_hint="--queues")
+    return counts
+
+
+def _count(text: str) -> int:
+    is_number = text.isascii() and text.isdecimal() and len(text) <= len(str(_MOST_SLOTS))
+    if not is_number or not 0 < int(text) <= _MOST_SLOTS:
+        hint = f"{shorten(text)!r} is no number from 1 to {_MOST_SLOTS}; such as 20, or db=1,default=20"
+        raise click.BadParameter(hint, param_hint="--slots")
+    return int(text)
 
 
 def _address(text: str) -> tuple[str, int]:

@@ -25,6 +25,7 @@ from foliot.daemon.places import cache_directory, default_store, state_directory
 from foliot.daemon.systemd import Systemd
 from foliot.doors.rollcron.door import Rollcron
 from foliot.errors import FoliotError, InvalidAppError, shorten, without_password
+from foliot.executors.shell.secrets import HostSecrets
 from foliot.observability import Metrics
 from foliot.observability.log import tell
 
@@ -48,7 +49,9 @@ class Serving:
     cache: Path | None = None
     drain: timedelta = USUAL_DRAIN
     lease: timedelta | None = None
-    slots: int | None = None
+    slots: Mapping[str, int] | None = None  # by queue
+    secrets: Path | None = None
+    pass_env: tuple[str, ...] = ()
     metrics: tuple[str, int] | None = None  # where to serve them
     environment: Mapping[str, str] = field(default_factory=lambda: dict(os.environ))
 
@@ -92,6 +95,9 @@ def _follow(serving: Serving, repository: str) -> Rollcron:
         interval=serving.interval,
         follow_rewrites=serving.follow_rewrites,
         environment=serving.environment,
+        secrets=HostSecrets(
+            serving.secrets, {name: serving.environment.get(name) for name in serving.pass_env}
+        ),
     )
 
 

@@ -10,9 +10,10 @@ import pytest
 
 from doors.rollcron.files import SEED, job_of, jobs_of, with_field
 from foliot import Cron
+from foliot.doors.rollcron.config import read_file
 from foliot.doors.rollcron.value import LONGEST_ARGUMENT
 from foliot.model.frozen import thaw
-from foliot.model.policy import Misfire, MisfireMode, OnLost, Overlap, OverlapMode, Retry
+from foliot.model.policy import Keep, Misfire, MisfireMode, OnLost, Overlap, OverlapMode, Retry
 from foliot.model.presets import ROLLCRON
 from foliot.schedules.zone import resolve_timezone
 
@@ -50,9 +51,10 @@ def test_a_file_may_say_that_there_are_no_jobs() -> None:
 @pytest.mark.req("ROLL-03")
 @pytest.mark.parametrize(
     ("text", "seconds"),
-    [("30s", 30), ("5m", 300), ("1h", 3600), ("1s", 1), ("05m", 300), ('"90s"', 90), ("876600h", 3155760000)],
-)
-def test_durations_are_seconds_minutes_or_hours(text: str, seconds: int) -> None:
+    [("30s", 30), ("5m", 300), ("1h", 3600), ("1s", 1), ("05m", 300), ('"90s"', 90), ("876600h", 3155760000),
+     ("1h30m", 5400), ("2d", 172_800), ("1d1h1m1s", 90_061)],
+)  # fmt: skip
+def test_durations_are_days_hours_minutes_and_seconds(text: str, seconds: int) -> None:
     assert job_of(f"timeout: {text}").policy.timeout == timedelta(seconds=seconds)
 
 
@@ -146,6 +148,16 @@ def test_a_job_can_be_switched_off(text: str, enabled: bool) -> None:  # noqa: F
         ("working_dir: .", {"working_dir": "."}),
         ("working_dir: ...", {"working_dir": "..."}),
         ("env_file: config/.env", {"env_file": "config/.env"}),
+        ("shell: bash", {"shell": "bash"}),
+        ("shell: /usr/bin/zsh", {"shell": "/usr/bin/zsh"}),
+        ("stdin: |\n  one\n  two", {"stdin": "one\ntwo\n"}),
+        ("exit_codes: {ok: [0, 3], skip: [75]}", {"exit_codes": {"ok": [0, 3], "skip": [75]}}),
+        ("secrets: shop", {"secrets": "shop"}),
+        ("pass_env: [DB_URL, TOKEN]", {"pass_env": ["DB_URL", "TOKEN"]}),
+        ("labels: {team: shop, cost/center: a b}", {"labels": {"team": "shop", "cost/center": "a b"}}),
+        ("labels: {}", {"labels": {}}),
+        ("env_file: none", {}),
+        ('env_file: "none"', {"env_file": "none"}),
         ("env: {}", {"env": {}}),
         ("env: {A: b, _C1: d e}", {"env": {"A": "b", "_C1": "d e"}}),
         ('env: {A: "", B: 010, C: on, D: 1.10, E: true, F: 12:30}',
@@ -174,12 +186,13 @@ def test_what_the_command_is_given(lines: str, data: dict[str, Any]) -> None:
         (">-\n      a\n      b", "a b"),
         ('"true"', "true"),
         ("x" * LONGEST_ARGUMENT, "x" * LONGEST_ARGUMENT),
+        ('[./report, -n, 5, 1.10, true, ""]', ["./report", "-n", "5", "1.10", "true", ""]),
     ],
 )
-def test_a_command_is_taken_as_it_is(text: str, command: str) -> None:
+def test_a_command_is_taken_as_it_is(text: str, command: str | list[str]) -> None:
     (job,) = jobs_of(f'jobs:\n  a:\n    schedule: "@daily"\n    run: {text}\n')
 
-    assert job.action.data["run"] == command
+    assert thaw(job.action.data)["run"] == command
 
 
 @pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
@@ -213,3 +226,70 @@ def test_the_same_file_says_the_same_at_another_revision() -> None:
 def test_a_run_whose_daemon_was_killed_is_given_up_or_started_again() -> None:
     assert job_of("enabled: true").policy.on_lost is OnLost.GIVE_UP
     assert job_of("on_lost: restart").policy == replace(ROLLCRON, on_lost=OnLost.RESTART)
+
+
+def test_a_timeout_may_be_none() -> None:
+    assert job_of("timeout: none").policy == replace(ROLLCRON, timeout=None)
+
+
+@pytest.mark.parametrize(
+    ("text", "keep"),
+    [
+        ("{last: 1000}", Keep(last=1000)),
+        ("{last: none, days: 90}", Keep(last=None, days=90)),
+        ("{days: none, problems_only: true}", Keep(days=None, problems_only=True)),
+    ],
+)
+def test_how_much_history_is_kept(text: str, keep: Keep) -> None:
+    assert job_of(f"keep: {text}").policy == replace(ROLLCRON, keep=keep)
+
+
+def test_a_job_has_a_queue() -> None:
+    assert (job_of("queue: db").queue, job_of("enabled: true").queue) == ("db", "default")
+
+
+DEFAULTS = """\
+defaults:
+  timezone: Asia/Tokyo
+  timeout: 1h
+  env: {A: default, B: default}
+  retry: {max: 3, delay: 30s}
+  queue: db
+jobs:
+  plain: {schedule: "@daily", run: x}
+  own:
+    schedule: {cron: "@daily", timezone: Europe/Berlin}
+    run: x
+    timeout: 5m
+    env: {B: own, C: own}
+    retry: {max: 1}
+    queue: none
+  bare: {schedule: "@daily", run: x, timezone: none, timeout: none, env: none, retry: none}
+"""
+
+
+def test_defaults_hold_for_every_job_that_says_nothing_else() -> None:
+    plain, own, bare = jobs_of(DEFAULTS)
+
+    assert plain.schedule == Cron("@daily", timezone="Asia/Tokyo")
+    assert plain.policy == replace(ROLLCRON, timeout=timedelta(hours=1), retry=Retry(3, "30s"))
+    assert thaw(plain.action.data)["env"] == {"A": "default", "B": "default"}
+    assert plain.queue == "db"
+
+    assert own.schedule == Cron("@daily", timezone="Europe/Berlin")
+    assert own.policy == replace(
+        ROLLCRON, timeout=timedelta(minutes=5), retry=Retry(1)
+    )  # replaced as a whole
+    assert thaw(own.action.data)["env"] == {"A": "default", "B": "own", "C": "own"}  # merged by name
+    assert own.queue == "default"
+
+    assert bare.schedule == Cron("@daily", timezone=LOCAL)
+    assert bare.policy == replace(ROLLCRON, timeout=None)
+    assert "env" not in bare.action.data
+
+
+def test_it_is_known_which_jobs_say_nothing_about_their_timeout() -> None:
+    file = 'jobs: {a: {schedule: "@daily", run: x}, b: {schedule: "@daily", run: x, timeout: none}}'
+
+    assert read_file(file, source="repo").untimed == {"a"}
+    assert not read_file(f"defaults: {{timeout: 10s}}\n{file}", source="repo").untimed

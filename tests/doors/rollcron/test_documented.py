@@ -3,12 +3,22 @@
 from __future__ import annotations
 
 import re
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
 
 from doors.rollcron.files import job_of, jobs_of, problems_of
-from foliot.doors.rollcron.config import FIELDS, LONGEST_ID, MISFIRE_FIELDS, RETRY_FIELDS, SCHEDULE_FIELDS
+from foliot.doors.rollcron.config import LONGEST_ID
+from foliot.doors.rollcron.fields import (
+    EXIT_CODE_FIELDS,
+    FIELDS,
+    KEEP_FIELDS,
+    LONGEST_STDIN,
+    MISFIRE_FIELDS,
+    RETRY_FIELDS,
+    SCHEDULE_FIELDS,
+)
 from foliot.doors.rollcron.report import MOST_PROBLEMS
 from foliot.doors.rollcron.value import LONGEST_ARGUMENT
 from foliot.doors.rollcron.yaml_tree import DEEPEST, LARGEST_FILE, MOST_NODES
@@ -28,6 +38,7 @@ BLOCKS = re.findall(r"```yaml\n(.*?)```", PAGE, re.DOTALL)
 
 def test_the_table_has_every_field_and_no_other() -> None:
     nested = {"schedule": SCHEDULE_FIELDS, "retry": RETRY_FIELDS, "misfire": MISFIRE_FIELDS}
+    nested |= {"keep": KEEP_FIELDS, "exit_codes": EXIT_CODE_FIELDS}
     inner = [f"{field}.{name}" for field, names in nested.items() for name in names]
 
     assert sorted(ROWS) == sorted([*FIELDS, *inner])
@@ -53,6 +64,8 @@ def test_the_required_fields_are_those_without_which_a_file_is_wrong() -> None:
         ("retry.backoff", f"{Retry().backoff:g}"),
         ("retry.jitter", f"{Retry().jitter:g}"),
         ("enabled", "true"),
+        ("keep.last", ROLLCRON.keep.last),
+        ("keep.days", ROLLCRON.keep.days),
     ],
 )
 def test_defaults_are_as_documented(field: str, default: object) -> None:
@@ -65,18 +78,29 @@ def test_every_word_is_documented(field: str, words: type[OverlapMode | MisfireM
 
 
 @pytest.mark.parametrize(
-    "limit", [LARGEST_FILE, DEEPEST, MOST_NODES, MOST_PROBLEMS, LONGEST_ARGUMENT, LONGEST_ID, LONGEST_NAME]
+    "limit",
+    [
+        LARGEST_FILE,
+        DEEPEST,
+        MOST_NODES,
+        MOST_PROBLEMS,
+        LONGEST_ARGUMENT,
+        LONGEST_ID,
+        LONGEST_NAME,
+        LONGEST_STDIN,
+    ],
 )
 def test_limits_are_as_documented(limit: int) -> None:
     assert f" {limit:,} " in PAGE
 
 
 def test_the_examples_are_those_that_are_checked() -> None:
-    good, bad, _ = BLOCKS
+    good, defaults, bad = BLOCKS
 
     assert good == (DOCS / "assets/rollcron.yaml").read_text()
     assert bad == (DOCS / "assets/rollcron-broken.yaml").read_text()
     assert len(jobs_of(good)) == 3
+    assert [job.policy.timeout for job in jobs_of(defaults)] == [timedelta(minutes=10), None]
     assert len(problems_of(bad)) == 9
 
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from doors.rollcron.files import SEED, jobs_of, problems_of
 from foliot import Cron
-from foliot.doors.rollcron.config import FIELDS, MISFIRE_FIELDS, RETRY_FIELDS, SCHEDULE_FIELDS
+from foliot.doors.rollcron.fields import FIELDS, KEEP_FIELDS, MISFIRE_FIELDS, RETRY_FIELDS, SCHEDULE_FIELDS
 from foliot.doors.rollcron.report import split_lines
 from foliot.model.frozen import thaw
 from foliot.model.job import Job
@@ -19,8 +19,27 @@ from foliot.model.policy import MisfireMode, OverlapMode
 from foliot.model.presets import ROLLCRON
 from foliot.schedules.duration import parse_duration
 
-WORDS = (*FIELDS, *SCHEDULE_FIELDS, *RETRY_FIELDS, *MISFIRE_FIELDS, "jobs", "build")
-VALUES = ("5m", "10", "010", "on", "true", "~", "skip", "@daily", "*/5 * * * *", "UTC", "local", "../x", "x")
+TO_DATA = ("shell", "stdin", "exit_codes", "labels")
+WORDS = (*FIELDS, *SCHEDULE_FIELDS, *RETRY_FIELDS, *MISFIRE_FIELDS, *KEEP_FIELDS, "jobs", "build")
+VALUES = (
+    "none",
+    "1h30m",
+    "bash",
+    "/bin/sh",
+    "5m",
+    "10",
+    "010",
+    "on",
+    "true",
+    "~",
+    "skip",
+    "@daily",
+    "*/5 * * * *",
+    "UTC",
+    "local",
+    "../x",
+    "x",
+)
 SIGNS = st.text("ab01 :-?[]{},#&*!|>'\"%@`~\\\n\t\r=<.", max_size=60)
 
 
@@ -58,9 +77,11 @@ anything = st.recursive(
     lambda inner: st.lists(inner, max_size=4) | st.dictionaries(keys, inner, max_size=6),
     max_leaves=20,
 )
-fields = st.dictionaries(st.sampled_from(FIELDS), anything, max_size=8)
+fields = st.dictionaries(st.sampled_from(list(FIELDS)), anything, max_size=8)
 documents = st.one_of(
-    anything, st.fixed_dictionaries({"jobs": anything | st.dictionaries(keys, fields, max_size=4)})
+    anything,
+    st.fixed_dictionaries({"defaults": fields, "jobs": st.dictionaries(keys, fields, max_size=2)}),
+    st.fixed_dictionaries({"jobs": anything | st.dictionaries(keys, fields, max_size=4)}),
 )
 
 
@@ -69,7 +90,7 @@ def test_any_structure_is_jobs_or_errors(document: Any, style: str | None, flow:
     check_shape(yaml.safe_dump(document, default_style=style, default_flow_style=flow, allow_unicode=True))
 
 
-durations = st.builds("{}{}".format, st.integers(1, 10_000), st.sampled_from("smh"))
+durations = st.builds("{}{}".format, st.integers(1, 10_000), st.sampled_from("smhd"))
 no_nul = st.characters(exclude_characters="\0", exclude_categories=["Cs"])
 texts = st.text(no_nul, min_size=1, max_size=30).filter(str.strip)
 labels = texts.filter(str.isprintable)
@@ -86,6 +107,7 @@ retries = st.fixed_dictionaries(
 )
 modes = st.sampled_from([str(mode) for mode in MisfireMode])
 misfires = st.fixed_dictionaries({"mode": modes}, optional={"limit": st.integers(1, 100), "grace": durations})
+codes = st.lists(st.integers(0, 255), min_size=1, max_size=3)
 good_jobs = st.fixed_dictionaries(
     {"schedule": schedules, "run": texts},
     optional={
@@ -97,6 +119,12 @@ good_jobs = st.fixed_dictionaries(
         "env": variables,
         "env_file": paths,
         "working_dir": paths,
+        "shell": st.sampled_from(["bash", "/bin/zsh"]),
+        "stdin": texts,
+        "exit_codes": st.fixed_dictionaries({}, optional={"ok": codes, "skip": codes}),
+        "queue": st.from_regex(r"[a-z.-]{1,9}", fullmatch=True),
+        "labels": st.dictionaries(st.from_regex(r"[a-z/]{1,5}", fullmatch=True), labels, max_size=2),
+        "keep": st.fixed_dictionaries({}, optional={"last": st.integers(1, 9), "days": st.just("none")}),
         "misfire": modes | misfires,
         "retry": retries,
     },
@@ -129,6 +157,8 @@ def config_of(job: Job) -> dict[str, Any]:
         "schedule": {"cron": job.schedule.expression, "timezone": job.schedule.timezone},
         "timeout": f"{policy.timeout // timedelta(seconds=1)}s",
         "concurrency": str(policy.overlap.mode),
+        "queue": job.queue,
+        "keep": {"last": policy.keep.last, "days": policy.keep.days or "none"},
         "enabled": job.enabled,
         "retry": {
             "max": policy.retry.max,
@@ -152,7 +182,7 @@ def test_a_good_file_says_what_its_author_wrote(jobs: dict[str, Any], flow: bool
     for job, fields in zip(found, jobs.values(), strict=True):
         kept = {
             name: fields[name]
-            for name in ("run", "description", "env", "env_file", "working_dir")
+            for name in (*TO_DATA, "run", "description", "env", "env_file", "working_dir")
             if name in fields
         }
         assert thaw(job.action.data) == {"name": fields.get("name", job.name)} | kept

@@ -6,7 +6,8 @@ import pytest
 
 from doors.rollcron.files import FIRST_LINE, SEED, only_problem, problems_of, with_field
 from foliot.doors.rollcron import read_config
-from foliot.doors.rollcron.config import FIELDS, LONGEST_ID
+from foliot.doors.rollcron.config import LONGEST_ID
+from foliot.doors.rollcron.fields import FIELDS
 from foliot.doors.rollcron.report import MOST_PROBLEMS
 from foliot.doors.rollcron.value import LONGEST_ARGUMENT
 from foliot.errors import ConfigInvalidError
@@ -14,21 +15,25 @@ from foliot.errors import ConfigInvalidError
 WRONG_VALUES = [
     # timeout
     ("timeout: 10", "timeout", 14, '"10" is no duration', "write 10s, 10m or 10h"),
-    ("timeout: 1h30m", "timeout", 14, '"1h30m" is no duration', "write 90m"),
-    ("timeout: 1.5h", "timeout", 14, '"1.5h" is no duration', "write 90m"),
+    ("timeout: 30m1h", "timeout", 14, '"30m1h" is no duration', "write 1h30m"),
+    ("timeout: 1.5h", "timeout", 14, '"1.5h" is no duration', "write 1h30m"),
     ("timeout: 5 m", "timeout", 14, '"5 m" is no duration', "write 5m"),
-    ("timeout: 1d", "timeout", 14, '"1d" is no duration', "write 24h"),
-    ("timeout: 5M", "timeout", 14, '"5M" is no duration', "write a whole number and s, m or h"),
-    ("timeout: 500ms", "timeout", 14, '"500ms" is no duration', "write a whole number and s, m or h"),
-    ("timeout: -5s", "timeout", 14, '"-5s" is no duration', "write a whole number"),
-    ("timeout: ٣s", "timeout", 14, '"٣s" is no duration', "write a whole number"),
-    ("timeout: 5 minutes", "timeout", 14, '"5 minutes" is no duration', "write a whole number"),
-    ("timeout: soon", "timeout", 14, '"soon" is no duration', "write a whole number"),
-    ('timeout: ""', "timeout", 14, "is empty", "write a whole number"),
-    ("timeout:", "timeout", 13, "is empty", "write a whole number"),
+    ("timeout: 1w", "timeout", 14, '"1w" is no duration', "write whole numbers"),
+    ("timeout: None", "timeout", 14, '"None" is no duration', "write whole numbers"),
+    ("timeout: 0", "timeout", 14, "0 must be positive", "write timeout: none"),
+    ("timeout: 00h", "timeout", 14, "00h must be positive", "write timeout: none"),
+    ("timeout: 1h0", "timeout", 14, '"1h0" is no duration', "write whole numbers"),
+    ("timeout: 5M", "timeout", 14, '"5M" is no duration', "write whole numbers with d, h, m or s"),
+    ("timeout: 500ms", "timeout", 14, '"500ms" is no duration', "write whole numbers with d, h, m or s"),
+    ("timeout: -5s", "timeout", 14, '"-5s" is no duration', "write whole numbers"),
+    ("timeout: ٣s", "timeout", 14, '"٣s" is no duration', "write whole numbers"),
+    ("timeout: 5 minutes", "timeout", 14, '"5 minutes" is no duration', "write whole numbers"),
+    ("timeout: soon", "timeout", 14, '"soon" is no duration', "write whole numbers"),
+    ('timeout: ""', "timeout", 14, "is empty", "write whole numbers"),
+    ("timeout:", "timeout", 13, "is empty", "write whole numbers"),
     ("timeout: [5m]", "timeout", 14, "must be a single value, not a list", "in quotes"),
     ("timeout: {m: 5}", "timeout", 14, "must be a single value, not a mapping", "in quotes"),
-    ("timeout: 0s", "timeout", 14, "0s must be positive", None),
+    ("timeout: 0s", "timeout", 14, "0s must be positive", "write timeout: none"),
     ("timeout: 900000h", "timeout", 14, "900000h must be at most a hundred years", None),
     ("timeout: 999999999999h", "timeout", 14, "999999999999h is too long", None),
     # concurrency
@@ -110,6 +115,33 @@ WRONG_VALUES = [
     ("working_dir: ~", "working_dir", 18, "is empty", "give it a value, or remove it"),
     ("env_file: /etc/environment", "env_file", 15, "/etc/environment does not stay", "from the top"),
     ("env_file: [a]", "env_file", 15, "must be a single value, not a list", "in quotes"),
+    # what the command is run by, and what it is given
+    ("shell: zsh", "shell", 12, "zsh is no shell", "write bash, or an absolute path"),
+    ("shell: bin/zsh", "shell", 12, "bin/zsh is no shell", "write bash, or an absolute path"),
+    ("stdin: 5", "stdin", 12, "must be a text, not a number", 'put it in quotes: "5"'),
+    (f"stdin: {'x' * 65_537}", "stdin", 12, "has 65,537 bytes, and 65,536 are allowed", "cmd < file"),
+    ("secrets: ../shop", "secrets", 14, "../shop is no name of secrets", "letters, digits"),
+    ("secrets: [shop]", "secrets", 14, "must be a single value, not a list", "in quotes"),
+    ("pass_env: DB_URL", "pass_env", 15, "must be a list of variables, not a text", "such as [DB_URL]"),
+    ("pass_env: []", "pass_env", 15, "is empty", "such as [DB_URL]"),
+    ("pass_env: [A-B]", "pass_env", 16, "A-B is no name to pass on", "letters, digits and _ only"),
+    ("pass_env: [FOLIOT_KEY]", "pass_env", 16, "FOLIOT_KEY is no name to pass on", "letters"),
+    # what exit codes mean
+    ("exit_codes: 3", "exit_codes", 17, "must be a mapping of fields, not a number", "{ok: [0, 3]"),
+    ("exit_codes: {ok: 3}", "exit_codes.ok", 22, "must be a list of exit codes", "such as [0, 3]"),
+    ("exit_codes: {ok: [256]}", "exit_codes.ok", 23, "256 must lie between 0 and 255", None),
+    ("exit_codes: {skip: [x]}", "exit_codes.skip", 25, "must be a whole number, not x", "such as 3"),
+    ("exit_codes: {okay: [1]}", "exit_codes.okay", 18, "there is no such field", "did you mean ok?"),
+    # queue, labels, keep
+    ("queue: a b", "queue", 12, "a b is no name of a queue", "letters, digits"),
+    ("queue: 5", "queue", 12, "must be a text, not a number", 'put it in quotes: "5"'),
+    ("labels: [a]", "labels", 13, "must be a mapping of labels, not a list", "name: value"),
+    ("labels: {a b: c}", "labels.a b", 14, "is no name of a label", "letters, digits"),
+    ("labels: {a: 1}", "labels.a", 17, "must be a text, not a number", 'put it in quotes: "1"'),
+    ("keep: 5", "keep", 11, "must be a mapping of fields, not a number", "write keep: {last"),
+    ("keep: {last: 0}", "keep.last", 18, "0 must be at least 1", None),
+    ("keep: {days: 40000}", "keep.days", 18, "40000 must be at most 36525", None),
+    ("keep: {problems_only: yes}", "keep.problems_only", 27, "must be true or false", "write true"),
     # fields that are not there
     ("tiemout: 5s", "tiemout", 5, "there is no such field", "did you mean timeout?"),
     ("Timeout: 5s", "Timeout", 5, "there is no such field", "did you mean timeout?"),
@@ -156,7 +188,11 @@ def test_every_field_has_a_wrong_value_in_the_table_but_those_that_are_required(
         ("{schedule: '@daily', run: ''}", "run", 32, "is empty"),
         ("{schedule: '@daily', run: true}", "run", 32, "must be a text, not true or false"),
         ("{schedule: '@daily', run: 1}", "run", 32, "must be a text, not a number"),
-        ("{schedule: '@daily', run: [ -f x ]}", "run", 32, "must be a single value, not a list"),
+        ("{schedule: '@daily', run: [ -f x ]}", "run", 34, "-f x is no program"),
+        ("{schedule: '@daily', run: []}", "run", 32, "is empty"),
+        ("{schedule: '@daily', run: [x, [y]]}", "run", 36, "must be a single value, not a list"),
+        ("{schedule: '@daily', run: [x, ~]}", "run", 36, "is empty"),
+        ("{schedule: '@daily', shell: bash, run: [x]}", "shell", 34, "a list needs no shell"),
         ("{schedule: '@daily', run: {a: b}}", "run", 32, "must be a single value, not a mapping"),
         ('{schedule: "@daily", run: "a\\0b"}', "run", 32, "has a NUL character in it"),
         (f"{{schedule: '@daily', run: {'ä' * 65_536}}}", "run", 32, "has 131,072 bytes"),
@@ -324,3 +360,34 @@ def test_a_secret_in_the_environment_is_in_no_message() -> None:
     text = with_field('env: {TOKEN: "hunter2\\0"}\nenv_file: /x')
     assert len(problems_of(text)) == 2
     assert "hunter2" not in "".join(f"{problem} {problem.hint}" for problem in problems_of(text))
+
+
+DEFAULTS = (
+    "defaults:\n  {}\njobs:\n  a: {{schedule: '@daily', run: x}}\n  b: {{schedule: '@daily', run: x}}\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("lines", "field", "column", "message", "hint"),
+    [
+        ("timeout: soon", "defaults.timeout", 12, '"soon" is no duration', "write whole numbers"),
+        ("run: x", "defaults.run", 3, "there is no such field", "each job has its own"),
+        ("schedule: '@daily'", "defaults.schedule", 3, "there is no such field", "timezone: Europe/Berlin"),
+        ("tz: UTC", "defaults.tz", 3, "there is no such field", "did you mean timezone?"),
+        ("env: {1A: b}", "defaults.env.1A", 9, "is no name of a variable", "no digit in front"),
+        ("- timeout", "defaults", 3, "must be a mapping of fields, not a list", "write fields under it"),
+    ],
+)
+def test_a_wrong_default_is_told_once_and_where_it_stands(
+    lines: str, field: str, column: int, message: str, hint: str
+) -> None:
+    problem = only_problem(DEFAULTS.format(lines))
+
+    assert (problem.job, problem.field, problem.line, problem.column) == (None, field, 2, column)
+    assert message in problem.message
+    assert hint in (problem.hint or "")
+
+
+def test_a_field_of_a_job_at_the_top_is_shown_its_place() -> None:
+    problem = only_problem("timezone: UTC\njobs: {}\n")
+    assert problem.hint == "write defaults: and the field under it, for all jobs; or give it to a job"

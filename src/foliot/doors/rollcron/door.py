@@ -14,6 +14,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from datetime import timedelta
 from pathlib import Path
+from typing import Any
 
 from foliot.app.part import Workplace
 from foliot.doors.rollcron.config import read_config
@@ -23,6 +24,8 @@ from foliot.doors.rollcron.tidings import Failures, Waiting, short, tell_dropped
 from foliot.engine.convergence import Wait, next_wait
 from foliot.engine.reconciler import names_of, reconcile
 from foliot.errors import FoliotError, StaleRevisionError, StoreError
+from foliot.executors.shell.executor import NO_SECRETS
+from foliot.executors.shell.secrets import HostSecrets
 from foliot.model.codec import encode_job
 from foliot.model.job import Job
 from foliot.model.view import SourceHealth
@@ -36,7 +39,7 @@ _BETWEEN_MISSES = 10.0
 class Rollcron:
     """Follows a repository, and runs the jobs of its `rollcron.yaml`."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - what to follow, where to keep it, and what to give to its jobs
         self,
         repository: str,
         *,
@@ -44,12 +47,13 @@ class Rollcron:
         interval: timedelta = timedelta(seconds=60),
         follow_rewrites: bool = False,
         environment: Mapping[str, str] | None = None,
+        secrets: HostSecrets = NO_SECRETS,
     ) -> None:
         self._repository = repository
         self._cache = cache
         self._interval = interval
         self._follow_rewrites = follow_rewrites
-        self._environment = environment
+        self._given = {"environment": environment, "secrets": secrets}
         self._life: _Following | None = None
 
     async def begin(self, host: Workplace) -> dict[str, Executor]:
@@ -62,7 +66,7 @@ class Rollcron:
             follow_rewrites=self._follow_rewrites,
         )
         kind = f"shell:{source.name}"
-        self._life = life = _Following(source, host, self._interval, self._environment, kind)
+        self._life = life = _Following(source, host, self._interval, self._given, kind)
         await life.begin()
         return {kind: life.executor}
 
@@ -99,7 +103,7 @@ class _Following:
         source: GitSource,
         host: Workplace,
         interval: timedelta,
-        environment: Mapping[str, str] | None,
+        given: Mapping[str, Any],
         kind: str,
     ) -> None:
         self._source = source
@@ -123,7 +127,7 @@ class _Following:
             source.snapshots,
             self._pass_over,
             follow_log=host.follow_log,
-            environment=environment,
+            **given,
             # The last heartbeat may lie a third of the lease back, silence is noticed a quarter of the leash
             # late, and ending takes 5 s: with a lease of 30 s, all is gone 2.5 s before another may begin.
             leash=host.lease / 3,

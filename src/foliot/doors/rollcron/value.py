@@ -2,13 +2,13 @@
 
 A reader takes a scalar and returns what it means, or raises: `WrongValueError`, or the error of the part
 that knows better (the cron language, the policies). `Value.read` turns either into a problem with its
-place, so that one wrong field hides no other.
+place, so that one wrong field hides no other. A `Kind` is a reader with the JSON Schema of what it reads.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from datetime import timedelta
 from difflib import get_close_matches
 from pathlib import PurePosixPath
@@ -16,21 +16,34 @@ from typing import Any, NamedTuple, TypeVar
 
 from foliot.doors.rollcron.report import Report
 from foliot.doors.rollcron.yaml_tree import Mapping, Node, Refused, Scalar, Sequence
-from foliot.errors import CronExpressionInvalidError, FoliotError, InvalidJobError, shorten
+from foliot.errors import (
+    CronExpressionInvalidError,
+    FoliotError,
+    InvalidDurationError,
+    InvalidJobError,
+    shorten,
+)
 from foliot.model.job import LONGEST_NAME
-from foliot.schedules.duration import parse_duration
+from foliot.schedules.duration import format_duration, parse_duration
 
 T = TypeVar("T")
 LONGEST_ARGUMENT = 131_071  # bytes: what Linux lets a program be given in one piece
-_DURATION = re.compile(r"([0-9]{1,12})([smh])", re.ASCII)
-_SECONDS = {"s": 1, "m": 60, "h": 3600}
-_DURATION_HINT = "write a whole number and s, m or h, such as 30s, 5m or 1h"
+DURATION = r"(?=.)([0-9]{1,12}d)?([0-9]{1,12}h)?([0-9]{1,12}m)?([0-9]{1,12}s)?"
+_DURATION = re.compile(DURATION, re.ASCII)
+_DURATION_HINT = "write whole numbers with d, h, m or s, such as 30s, 5m or 1h30m"
 _WHOLE = re.compile(r"[-+]?(0|[1-9][0-9]{0,8})", re.ASCII)
 _DECIMAL = re.compile(r"[-+]?(0|[1-9][0-9]{0,8})?(\.[0-9]{1,9})?", re.ASCII)
 _TRUE_WORDS = frozenset(("true", "on", "yes", "y", "enabled", "1"))
 _FALSE_WORDS = frozenset(("false", "off", "no", "n", "disabled", "0"))
 _LONGEST_WORD = 30
 _KINDS = {"number": "a number", "boolean": "true or false", "text": "a text"}
+
+
+class Kind(NamedTuple):
+    """What a value may be. `read` gives None for one that is wrong, and has reported it."""
+
+    read: Callable[[Value], Any]
+    schema: dict[str, Any]
 
 
 class WrongValueError(Exception):
@@ -90,8 +103,17 @@ class Value(NamedTuple):
             return {}
         return {name: (key, self._inner(name, node)) for name, (key, node) in self.node.entries.items()}
 
+    def items(self, what: str, hint: str) -> list[Value]:
+        """The items of a list; nothing, with a report, if it is none, or has none."""
+        if not isinstance(self.node, Sequence):
+            self.refuse(f"must be a list of {what}, not {_said(self.node)}", hint=hint)
+            return []
+        if not self.node.items:
+            self.refuse("is empty", hint=hint)
+        return [self._replace(node=node) for node in self.node.items]
+
     def fields(
-        self, known: tuple[str, ...], hint: str, synonyms: dict[str, str] | None = None
+        self, known: Collection[str], hint: str, synonyms: dict[str, str] | None = None
     ) -> dict[str, Value]:
         """The known fields of a mapping; others are reported."""
         found = {}
@@ -126,7 +148,7 @@ def _said(node: Node) -> str:
     return "a list" if isinstance(node, Sequence) else "a mapping"
 
 
-def _did_you_mean(name: str, known: tuple[str, ...], synonyms: dict[str, str]) -> str:
+def _did_you_mean(name: str, known: Collection[str], synonyms: dict[str, str]) -> str:
     if name.lower() in synonyms:
         return synonyms[name.lower()]
     close = get_close_matches(name.lower()[:_LONGEST_WORD], known, n=1)
@@ -207,17 +229,15 @@ def boolean(scalar: Scalar) -> bool:
 
 
 def duration(scalar: Scalar) -> timedelta:
-    """`<n>s`, `<n>m` or `<n>h`, and nothing else."""
-    found = _DURATION.fullmatch(scalar.text)
-    if found is None:
+    """`30s`, `5m`, `1h30m`, `2d`: whole numbers, the larger unit first."""
+    if not _DURATION.fullmatch(scalar.text):
         shown = shorten(scalar.text)
         raise WrongValueError(
             f'"{shown}" is no duration' if shown else "is empty", _duration_hint(scalar.text)
         )
-    seconds = int(found[1]) * _SECONDS[found[2]]
     try:
-        return timedelta(seconds=seconds)
-    except OverflowError:
+        return parse_duration(scalar.text)
+    except InvalidDurationError:
         raise WrongValueError(f"{scalar.text} is too long") from None
 
 
@@ -226,13 +246,10 @@ def _duration_hint(written: str) -> str:
     if written.isascii() and written.isdigit() and len(written) < 10:  # noqa: PLR2004 - no more fit a duration
         return f"write {int(written)}s, {int(written)}m or {int(written)}h"
     try:
-        seconds = parse_duration(written.replace(" ", "")) / timedelta(seconds=1)
-    except FoliotError:
+        meant = format_duration(parse_duration(written.replace(" ", "")))
+    except InvalidDurationError:
         return _DURATION_HINT
-    if seconds != int(seconds) or not seconds:
-        return _DURATION_HINT
-    unit = next(unit for unit in ("h", "m", "s") if not seconds % _SECONDS[unit])
-    return f"write {int(seconds) // _SECONDS[unit]}{unit}"
+    return f"write {meant}" if _DURATION.fullmatch(meant) else _DURATION_HINT
 
 
 def whole_number(scalar: Scalar) -> int:
@@ -272,3 +289,99 @@ def one_of(words: Iterable[Any]) -> Callable[[Scalar], str]:
         raise WrongValueError(f"{shorten(word)} is not known" if word else "is empty", hint)
 
     return choose
+
+
+# -- kinds -------------------------------------------------------------------------------------------
+
+NONE: Any = object()  # what was read: there is to be none
+_NONE = "none"  # how it is written
+_NO_NUL = "[^\\u0000]*"
+_NAMED = {"type": "string", "pattern": "^[^\\u0000-\\u001f\\u007f]*\\S[^\\u0000-\\u001f\\u007f]*$"}
+
+
+def scalar(reader: Callable[[Scalar], Any], **schema: Any) -> Kind:
+    """A single value."""
+    return Kind(lambda value: value.read(reader), schema)
+
+
+def matching(pattern: str, what: str, hint: str) -> Kind:
+    """A text of a certain form."""
+    form = re.compile(pattern, re.ASCII)
+
+    def read(written: Scalar) -> str:
+        if form.fullmatch(content := text(written)):
+            return content
+        raise WrongValueError(f"{shorten(content)} is no {what}", hint)
+
+    return scalar(read, type="string", pattern=f"^(?:{pattern})$")
+
+
+def at_most(kind: Kind, size: int, hint: str) -> Kind:
+    """A text that is no longer than that, in bytes."""
+
+    def read(value: Value) -> str | None:
+        content: str | None = kind.read(value)
+        if content is not None and (found := len(content.encode())) > size:
+            value.refuse(f"has {found:,} bytes, and {size:,} are allowed", hint=hint)
+            return None
+        return content
+
+    return Kind(read, {**kind.schema, "maxLength": size})
+
+
+def number_from(least: int, most: int) -> Kind:
+    """A whole number within bounds."""
+
+    def read(written: Scalar) -> int:
+        found = whole_number(written)
+        if not least <= found <= most:
+            raise WrongValueError(f"{found} must lie between {least} and {most}")
+        return found
+
+    return scalar(read, type="integer", minimum=least, maximum=most)
+
+
+def list_of(kind: Kind, what: str, hint: str) -> Kind:
+    """A list of one item or more."""
+
+    def read(value: Value) -> list[Any] | None:
+        found = [kind.read(item) for item in value.items(what, hint)]
+        return None if not found or None in found else found
+
+    return Kind(read, {"type": "array", "items": kind.schema, "minItems": 1})
+
+
+def is_none(node: Node, *, is_text: bool = False) -> bool:
+    """Whether somebody has written `none`; where any text may stand, without quotes."""
+    return isinstance(node, Scalar) and node.text == _NONE and (node.is_plain or not is_text)
+
+
+def or_none(kind: Kind) -> Kind:
+    """The same, or `none`."""
+    schema = {"anyOf": [{"const": _NONE}, kind.schema]}
+    return Kind(lambda value: NONE if is_none(value.node) else kind.read(value), schema)
+
+
+def either(single: Kind, many: Kind) -> Kind:
+    """A single value of one kind, or a list or mapping of another."""
+
+    def read(value: Value) -> Any:
+        return (single if isinstance(value.node, Scalar) else many).read(value)
+
+    return Kind(read, {"anyOf": [single.schema, many.schema]})
+
+
+TEXT = scalar(text, type="string", pattern=f"^{_NO_NUL}\\S{_NO_NUL}$")
+COMMAND = scalar(command, **TEXT.schema, maxLength=LONGEST_ARGUMENT)
+LABEL = scalar(label, **_NAMED, maxLength=LONGEST_NAME)
+AS_WRITTEN = scalar(
+    environment_text, type=["string", "number", "boolean"], pattern=f"^{_NO_NUL}$", maxLength=LONGEST_ARGUMENT
+)
+PATH_INSIDE = scalar(path_inside, **TEXT.schema)
+FLAG = scalar(boolean, type="boolean")
+SPAN = scalar(duration, type="string", pattern=f"^{DURATION}$")
+
+
+def word(words: Iterable[Any]) -> Kind:
+    """One of some words."""
+    return scalar(one_of(words), enum=[str(each) for each in words])

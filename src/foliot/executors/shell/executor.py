@@ -15,11 +15,13 @@ from foliot.executors.run_log import RunLog
 from foliot.executors.shell.host import check_host
 from foliot.executors.shell.link import WardenLink
 from foliot.executors.shell.order import Order, Place, inherited, make_order, run_id
+from foliot.executors.shell.secrets import HostSecrets
 from foliot.executors.shell.verdict import judge
 from foliot.executors.shell.warden.kin import kill_runs
 from foliot.model.attempt import Outcome
 from foliot.protocols import AskToEnd, OnEnd, Result, Run
 
+NO_SECRETS = HostSecrets()
 _GONE = "its warden, the process that starts and ends commands, was killed; so the command was ended"
 
 
@@ -64,6 +66,7 @@ class ShellExecutor:
         *,
         follow_log: FollowLog | None = None,
         environment: Mapping[str, str] | None = None,
+        secrets: HostSecrets = NO_SECRETS,
         grace: timedelta = timedelta(seconds=5),
         linger: timedelta = timedelta(seconds=1),
         leash: timedelta | None = None,
@@ -71,6 +74,7 @@ class ShellExecutor:
         check_host()
         self._workplace = workplace
         self._follow_log = follow_log
+        self._secrets = secrets
         self._settings = {
             "grace": grace.total_seconds(),
             "linger": linger.total_seconds(),
@@ -98,7 +102,7 @@ class ShellExecutor:
         except Exception as error:  # noqa: BLE001 - a workplace's fault fails the run, not the node
             return self._refuse(life, error, has_entered=False)
         try:
-            life.order = make_order(run, place)
+            life.order = make_order(run, place, self._secrets)
             self._give(life, life.order)
         except Exception as error:  # noqa: BLE001 - whatever it is, this attempt cannot begin
             return self._refuse(life, error, has_entered=True)
@@ -138,13 +142,15 @@ class ShellExecutor:
 
     def _hear(self, link: WardenLink, told: dict[str, Any]) -> None:
         if "ended" in told:
-            self._end(self._lives[told["ended"]], judge(told), has_entered=True)
+            life = self._lives[told["ended"]]
+            exit_codes = life.run.job.action.data.get("exit_codes") or {}
+            self._end(life, judge(told, exit_codes), has_entered=True)
         elif "closing" in told:
             self._let_go(link)
         elif "unstarted" in told:
             self._give_again(self._lives[told["unstarted"]])
-        elif life := self._lives.get(told["wrote"]):
-            self._note(life, told["parts"])
+        elif writing := self._lives.get(told["wrote"]):
+            self._note(writing, told["parts"])
 
     def _note(self, life: _Life, parts: list[tuple[int, str]]) -> None:
         """It has written something while it runs."""

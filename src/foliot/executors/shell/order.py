@@ -9,6 +9,8 @@ from typing import Any, NamedTuple, Protocol
 
 from foliot.errors import InvalidJobError
 from foliot.executors.shell.env_file import read_env_file
+from foliot.executors.shell.secrets import HostSecrets, masked_texts, secrets_of
+from foliot.executors.shell.warden.spawn import SHELL
 from foliot.model.attempt import format_instant
 from foliot.protocols import Run
 
@@ -27,26 +29,42 @@ class Place(Protocol):
 
 
 class Order(NamedTuple):
-    """One command, as the warden needs it."""
+    """One command, as the warden needs it; `masked` are texts that must not be seen in its output."""
 
-    command: str
+    program: str
+    arguments: list[str]
     folder: str
     environment: dict[str, str]
+    stdin: str
+    masked: list[str]
 
 
-def make_order(run: Run, place: Place) -> Order:
+def make_order(run: Run, place: Place, host: HostSecrets) -> Order:
     """What to start for a run. InvalidJobError says what is wrong with its definition, or its files."""
     data = run.job.action.data
-    command = data.get("run")
-    if not isinstance(command, str):
-        raise InvalidJobError("run", command, "must be the text of a command")
+    program, arguments = _command(data.get("run"), data.get("shell") or SHELL)
     environment: dict[str, str] = {}
     if env_file := data.get("env_file"):
         environment |= read_env_file(_inside(place, "env_file", env_file), env_file)
+    secrets = secrets_of(data, host)
+    environment |= secrets
     environment |= _checked(data.get("env") or {})
     environment |= _of_run(run, place.revision)
     folder = data.get("working_dir")
-    return Order(command, str(_inside(place, "working_dir", folder) if folder else place.path), environment)
+    path = _inside(place, "working_dir", folder) if folder else place.path
+    stdin = data.get("stdin") or ""
+    return Order(program, arguments, str(path), environment, stdin, masked_texts(secrets))
+
+
+def _command(command: object, shell: str) -> tuple[str, list[str]]:
+    """The program, and its arguments from its own name on. A text is for the shell; a list needs none."""
+    if isinstance(command, str):
+        # A text that begins with a dash would be read as an option.
+        text = f" {command}" if command[:1] in ("-", "+") else command
+        return shell, [shell.rpartition("/")[2], "-c", text]
+    if isinstance(command, list | tuple) and command and all(isinstance(part, str) for part in command):
+        return command[0], list(command)
+    raise InvalidJobError("run", command, "must be the text of a command, or a list of texts")
 
 
 def inherited(environment: Mapping[str, str]) -> dict[str, str]:

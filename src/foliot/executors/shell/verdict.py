@@ -3,24 +3,31 @@
 from __future__ import annotations
 
 import signal
+from collections.abc import Collection, Mapping
+from types import MappingProxyType
 from typing import Any
 
 from foliot.errors import shorten
 from foliot.model.attempt import Outcome
 from foliot.protocols import Result
 
+_OK = (0,)
+_USUAL: Mapping[str, Collection[int]] = MappingProxyType({})
 _LINES = 20  # of what it wrote to stderr, in the error
 
 
-def judge(told: dict[str, Any]) -> Result:
-    """How an attempt ended. The first line of its error says what, and the last complaint."""
+def judge(told: dict[str, Any], exit_codes: Mapping[str, Collection[int]] = _USUAL) -> Result:
+    """How an attempt ended. The first line of its error says what, and the last complaint.
+
+    `exit_codes`: those that are `ok`, and those by which a command says that it had nothing to do (`skip`).
+    """
     if "refusal" in told:
         return Result(Outcome.FAILED, f"cannot be started: {told['refusal']}")
-    outcome, error = _judge(told)
+    outcome, error = _judge(told, exit_codes)
     return Result(outcome, error, told["text"], told["dropped"], told["code"])
 
 
-def _judge(told: dict[str, Any]) -> tuple[Outcome, str | None]:
+def _judge(told: dict[str, Any], exit_codes: Mapping[str, Collection[int]]) -> tuple[Outcome, str | None]:
     code = told["code"]
     if told["left"]:
         pids = ", ".join(map(str, told["left"]))
@@ -33,8 +40,10 @@ def _judge(told: dict[str, Any]) -> tuple[Outcome, str | None]:
     if told["because"]:
         outcome = Outcome.FAILED if told["is_fault"] else Outcome.INTERRUPTED
         return outcome, f"was ended: {told['because']}"
-    if code == 0:
+    if code in exit_codes.get("ok", _OK):
         return Outcome.SUCCEEDED, None
+    if code in exit_codes.get("skip", ()):
+        return Outcome.CANCELLED, f"exit code {code}: the command has skipped this run"
     return Outcome.FAILED, _with_complaint(_what_happened(code, is_oom=told["is_oom"]), told["complaint"])
 
 

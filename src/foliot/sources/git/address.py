@@ -1,4 +1,4 @@
-"""What a REPO means: a directory on this host or a URL, checked before any program sees it.
+"""What a REPO means: a directory or file on this host or a URL, checked before any program sees it.
 
 git understands more than we let through: `ext::` runs commands, a leading dash is an option, a host that
 begins with a dash is an option of ssh. Only the schemes below, paths, and `user@host:path` are followed.
@@ -19,6 +19,7 @@ from foliot.errors import shorten
 from foliot.sources.git.errors import InvalidRepositoryError
 
 SCHEMES = ("https", "http", "ssh", "git", "file")
+_CONFIG = "rollcron.yaml"
 _LONGEST = 2000
 _LONGEST_NAME = 30  # with the hash, an @ and the longest job id it is a file name
 _HELPER = re.compile(r"[A-Za-z0-9+.-]*::")
@@ -39,6 +40,7 @@ class Address:
     shown: str
     slug: str
     is_local: bool = False
+    is_plain: bool = False  # a directory or a file without git
     authorization: str | None = field(default=None, repr=False)
 
 
@@ -157,18 +159,19 @@ def _by_path(text: str, base: Path | None) -> Address:
         raise _refusal(text, f"is a path that cannot be followed ({error.__class__.__name__})") from error
     if not path.exists():
         _check_password(text)
-    top = str(_top(path))
-    return Address(top, top, _slug(top, top), is_local=True)
+    top, is_git = _top(path)
+    is_plain = not is_git and (path.is_file() or (path / _CONFIG).is_file())
+    return Address(str(top), str(top), _slug(str(top), str(top)), is_local=True, is_plain=is_plain)
 
 
-def _top(path: Path) -> Path:
-    """The work tree that a directory lies in, or the bare repository; itself if it is neither."""
+def _top(path: Path) -> tuple[Path, bool]:
+    """The work tree that a directory lies in, or the bare repository; itself, and False, if it is neither."""
     for place in (path, *path.parents):
         if place.name == ".git" and _is_bare(place):
-            return place.parent
+            return place.parent, True
         if (place / ".git").exists() or _is_bare(place):
-            return place
-    return path
+            return place, True
+    return path, False
 
 
 def _is_bare(place: Path) -> bool:

@@ -18,6 +18,7 @@ from secrets import token_hex
 from foliot.errors import shorten
 from foliot.sources.git.clone import Clone
 from foliot.sources.git.errors import SnapshotError, TreeRefusedError
+from foliot.sources.git.folder import Folder
 from foliot.sources.git.layout import Layout, SnapshotSet, is_job_id, take_alone, take_shared, this_boot
 from foliot.sources.git.tree import BadTreeError, Limits, Tree, check_listing
 
@@ -30,7 +31,7 @@ class Builder:
     def __init__(
         self,
         layout: Layout,
-        clone: Clone,
+        clone: Clone | Folder,
         shown: str,
         *,
         limits: Limits | None = None,

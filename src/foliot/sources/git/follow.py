@@ -80,7 +80,8 @@ class GitSource:
         self._parse = parse
         self._clock = clock
         self._file = file
-        self.follows_rewrites = follow_rewrites
+        # A directory without git has no history: what is there now counts.
+        self.follows_rewrites = follow_rewrites or address.is_plain
         self._busy = asyncio.Lock()
         self._base: str | None = None
         self.goes_on = False

@@ -59,10 +59,11 @@ def check_listing(stream: IO[bytes], limits: Limits) -> None:
             length = facts.split()[-1]
             count += 1
             size += int(length) if length.isdigit() else 0
-            _check_limits(limits, count, size, name.count(b"/") + 1, name.decode(errors="replace"))
+            check_limits(limits, count, size, name.count(b"/") + 1, name.decode(errors="replace"))
 
 
-def _check_limits(limits: Limits, count: int, size: int, depth: int, name: str) -> None:
+def check_limits(limits: Limits, count: int, size: int, depth: int, name: str) -> None:
+    """Refuse a tree that is too large with this name."""
     if count > limits.files:
         raise BadTreeError(f"it holds more than {limits.files} files and directories")
     if size > limits.size:
@@ -176,7 +177,7 @@ class Tree:
         _check_writable(member, parts)
         self.count += 1
         self.size += max(member.size, 0)
-        _check_limits(self._limits, self.count, self.size, len(parts), name)
+        check_limits(self._limits, self.count, self.size, len(parts), name)
         if parts in self._names or any(parts[:length] in self._links for length in range(1, len(parts))):
             raise BadTreeError(f"{name!r} is there twice, or lies behind a link")
         self._names.add(parts)

@@ -25,6 +25,7 @@ from foliot.sources.git.address import Address
 from foliot.sources.git.build import Builder
 from foliot.sources.git.clone import Clone
 from foliot.sources.git.errors import GitError, SnapshotError, write_error
+from foliot.sources.git.folder import Folder
 from foliot.sources.git.layout import Layout, alone_with
 from foliot.sources.git.program import CommandFailedError, GitProgram
 from foliot.sources.git.tree import Limits
@@ -42,9 +43,13 @@ class Worker:
         self._address = Address(**request["address"])
         self._layout = Layout(Path(request["root"]), self._address.slug)
         self._layout.make()
-        git = GitProgram(self._address, self._layout.work, os.environ)
-        self._clone = Clone(self._layout, self._address, git, say)
         limits = Limits(*request["limits"])
+        self._clone: Clone | Folder
+        if self._address.is_plain:
+            self._clone = Folder(self._layout, self._address, limits)
+        else:
+            git = GitProgram(self._address, self._layout.work, os.environ)
+            self._clone = Clone(self._layout, self._address, git, say)
         self._builder = Builder(self._layout, self._clone, self._address.shown, limits=limits, say=say)
 
     def pull(self, facts: _Facts) -> _Facts:

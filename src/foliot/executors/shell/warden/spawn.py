@@ -1,6 +1,7 @@
 """Starting a command: what it gets from the warden, and what it does not.
 
-It gets a session of its own, its directory and environment, /dev/null to read from, two pipes to write to;
+It gets a session of its own, its directory and environment, /dev/null or its own text to read from, two pipes
+to write to;
 every signal as it is by default and none blocked; the umask and the limits that the daemon has. Every
 descriptor of the warden closes itself at the exec.
 
@@ -16,7 +17,7 @@ import errno
 import os
 import resource
 import signal
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 SHELL = "/bin/sh"
@@ -31,9 +32,12 @@ class Command(NamedTuple):
     """What is to be started; the number is the daemon's, and never comes again."""
 
     number: int
-    text: str
+    program: str
+    arguments: Sequence[str]
     folder: str
     environment: Mapping[str, str]
+    stdin: str = ""
+    masked: Sequence[str] = ()
 
 
 class Spawner:
@@ -59,17 +63,18 @@ class Spawner:
 
     def spawn(self, command: Command, out: int, err: int) -> int:
         """The pid of the shell. OSError or ValueError if it cannot be started; nothing is left then."""
-        # A text that begins with a dash would be read as an option.
-        text = f" {command.text}" if command.text[:1] in ("-", "+") else command.text
         os.chdir(command.folder)
+        stdin = self._null
         try:
+            program = _found(command.program, command.environment)
+            stdin = _filled(command.stdin) if command.stdin else self._null
             self._put_on(command.number)
             return os.posix_spawn(
-                SHELL,
-                ["sh", "-c", text],
+                program,
+                list(command.arguments),
                 command.environment,
                 file_actions=[
-                    (os.POSIX_SPAWN_DUP2, self._null, 0),
+                    (os.POSIX_SPAWN_DUP2, stdin, 0),
                     (os.POSIX_SPAWN_DUP2, out, 1),
                     (os.POSIX_SPAWN_DUP2, err, 2),
                 ],
@@ -80,6 +85,8 @@ class Spawner:
         finally:
             self._take_off()
             os.chdir("/")
+            if stdin != self._null:
+                os.close(stdin)
 
     def _put_on(self, number: int) -> None:
         if self._has_more_files:
@@ -92,6 +99,31 @@ class Spawner:
         self._appetite.shrink()  # the mark may stay on: nobody asks for the warden's own
         if self._has_more_files:
             resource.setrlimit(resource.RLIMIT_NOFILE, self._own_files)
+
+
+def _found(program: str, environment: Mapping[str, str]) -> str:
+    """A program by the command's own PATH; `posix_spawnp` would look along the warden's."""
+    if "/" in program:
+        return program
+    for folder in environment.get("PATH", "").split(":"):
+        path = f"{folder or '.'}/{program}"
+        if os.access(path, os.X_OK) and not os.path.isdir(path):  # noqa: PTH112 - pathlib is large
+            return path
+    raise FileNotFoundError(errno.ENOENT, "it is not in the PATH", program)
+
+
+def _filled(text: str) -> int:
+    """A file in memory to read from. A pipe may have room for less, and its reader may never come."""
+    file = os.memfd_create("stdin", os.MFD_CLOEXEC)
+    try:
+        data = text.encode("utf-8", "surrogateescape")
+        while data:
+            data = data[os.write(file, data) :]
+        os.lseek(file, 0, os.SEEK_SET)
+    except BaseException:
+        os.close(file)
+        raise
+    return file
 
 
 class _Appetite:

@@ -8,6 +8,7 @@ from enum import Enum
 from typing import Any
 
 from foliot.executors.run_log import RunLog
+from foliot.executors.shell.warden.mask import Mask
 from foliot.executors.shell.warden.spawn import Command, Spawner
 
 _CHUNK = 1 << 16
@@ -43,7 +44,8 @@ class Tree:
         self._log = RunLog()
         self._told = 0  # characters of it
         self._complaint = ""
-        self._decoders: dict[int, IncrementalDecoder] = {}
+        self._masked = command.masked
+        self._streams: dict[int, tuple[IncrementalDecoder, Mask]] = {}
         self.pid, *self.pipes = _start(command, spawner)
         self._err = self.pipes[1]
 
@@ -59,10 +61,12 @@ class Tree:
         return bool(data)
 
     def _keep(self, pipe: int, data: bytes) -> None:
-        if not data and pipe not in self._decoders:
+        if not data and pipe not in self._streams:
             return
-        decoder = self._decoders.get(pipe) or self._decoders.setdefault(pipe, _Decoder("replace"))
-        if text := decoder.decode(data, final=not data):
+        if pipe not in self._streams:
+            self._streams[pipe] = _Decoder("replace"), Mask(self._masked)
+        decoder, mask = self._streams[pipe]
+        if text := mask.hide(decoder.decode(data, final=not data), is_last=not data):
             self._log.write(text)
             if pipe == self._err:
                 self._complaint = (self._complaint + text)[-_COMPLAINT:]

@@ -133,7 +133,10 @@ class Worker:
     def _start(self, order: Message) -> None:
         try:
             environment = self._base | order["environment"]
-            command = Command(order["start"], order["command"], order["folder"], environment)
+            command = Command(
+                order["start"], order["program"], order["arguments"], order["folder"], environment,
+                order["stdin"], order["masked"],
+            )  # fmt: skip
             tree = Tree(command, self._spawner)
         except (OSError, ValueError) as error:
             self._wire.post({"ended": order["start"], "refusal": str(error)})

@@ -1,0 +1,38 @@
+"""The JSON Schema of `rollcron.yaml`, for editors: made of the table that files are read by."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from foliot.doors.rollcron.config import ID, LONGEST_ID
+from foliot.doors.rollcron.fields import DEFAULTS, FIELDS
+
+
+def schema() -> dict[str, Any]:
+    """Draft 7, which editors know. It says nothing about cron expressions, time zones and paths."""
+    kinds = {name: field.kind.schema for name, field in FIELDS.items()}
+    optional = {
+        name: {"anyOf": [{"const": "none"}, kind]} if name in DEFAULTS else kind
+        for name, kind in kinds.items()
+    }
+    job = {
+        **_mapping(optional),
+        "required": ["schedule", "run"],
+        "not": {"required": ["shell", "run"], "properties": {"run": {"type": "array"}}},
+    }
+    jobs = {
+        "type": "object",
+        "propertyNames": {"pattern": f"^{ID}$", "maxLength": LONGEST_ID},
+        "additionalProperties": job,
+    }
+    defaults = _mapping({name: kinds[name] for name in DEFAULTS})
+    return {
+        "$schema": "http://json-schema.org/draft-07/schema#",
+        "title": "rollcron.yaml",
+        **_mapping({"defaults": defaults, "jobs": jobs}),
+        "required": ["jobs"],
+    }
+
+
+def _mapping(properties: dict[str, Any]) -> dict[str, Any]:
+    return {"type": "object", "properties": properties, "additionalProperties": False}
