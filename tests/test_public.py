@@ -44,7 +44,7 @@ def test_the_error_tree_is_drawn_as_it_is() -> None:
 
 
 CORE = (
-    "app", "clock", "engine", "errors", "executors", "model", "protocols", "schedules",
+    "alerts", "app", "clock", "engine", "errors", "executors", "model", "network", "protocols", "schedules",
     "stores/memory", "stores/sqlite", "wiring",
 )  # fmt: skip
 

@@ -9,7 +9,7 @@ import pytest
 from alerts.sample import FAILURE, HOSTILE, RECOVERY
 from foliot.alerts.channel import SENT, Fate
 from foliot.alerts.message import AlertKind
-from foliot.alerts.ping import Moment, Ping, Signal, signal_of
+from foliot.alerts.ping import Ping, PingKind, Signal, signal_of
 from foliot.errors import InvalidChannelError
 from web_server import WebServer, reply, web_server
 
@@ -33,13 +33,13 @@ def asked(server: WebServer) -> tuple[str, str, dict[str, list[str]]]:
 @pytest.mark.parametrize(
     ("signal", "path"),
     [
-        (Signal(Moment.START, RUN), "/c4nary-uuid/start"),
-        (Signal(Moment.SUCCESS, RUN), "/c4nary-uuid"),
-        (Signal(Moment.FAILURE, RUN), "/c4nary-uuid/fail"),
-        (Signal(Moment.FAILURE, RUN, exit_code=3), "/c4nary-uuid/3"),
-        (Signal(Moment.FAILURE, RUN, exit_code=-9), "/c4nary-uuid/fail"),
-        (Signal(Moment.FAILURE, RUN, exit_code=0), "/c4nary-uuid/fail"),
-        (Signal(Moment.LOG, RUN), "/c4nary-uuid/log"),
+        (Signal(PingKind.START, RUN), "/c4nary-uuid/start"),
+        (Signal(PingKind.SUCCESS, RUN), "/c4nary-uuid"),
+        (Signal(PingKind.FAILURE, RUN), "/c4nary-uuid/fail"),
+        (Signal(PingKind.FAILURE, RUN, exit_code=3), "/c4nary-uuid/3"),
+        (Signal(PingKind.FAILURE, RUN, exit_code=-9), "/c4nary-uuid/fail"),
+        (Signal(PingKind.FAILURE, RUN, exit_code=0), "/c4nary-uuid/fail"),
+        (Signal(PingKind.LOG, RUN), "/c4nary-uuid/log"),
     ],
 )
 def test_healthchecks(server: WebServer, signal: Signal, path: str) -> None:
@@ -51,17 +51,22 @@ def test_healthchecks(server: WebServer, signal: Signal, path: str) -> None:
 
 
 def test_start_and_end_of_an_attempt_share_an_id() -> None:
-    assert Signal(Moment.START, RUN, 2).rid == Signal(Moment.FAILURE, RUN, 2).rid
-    assert Signal(Moment.START, RUN, 2).rid != Signal(Moment.START, RUN, 3).rid
+    assert Signal(PingKind.START, RUN, 2).rid == Signal(PingKind.FAILURE, RUN, 2).rid
+    assert Signal(PingKind.START, RUN, 2).rid != Signal(PingKind.START, RUN, 3).rid
 
 
 @pytest.mark.parametrize(
-    ("moment", "state"),
-    [(Moment.START, "run"), (Moment.SUCCESS, "complete"), (Moment.FAILURE, "fail"), (Moment.LOG, "ok")],
+    ("kind", "state"),
+    [
+        (PingKind.START, "run"),
+        (PingKind.SUCCESS, "complete"),
+        (PingKind.FAILURE, "fail"),
+        (PingKind.LOG, "ok"),
+    ],
 )
-def test_cronitor(server: WebServer, moment: Moment, state: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_cronitor(server: WebServer, kind: PingKind, state: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HC", server.url + "?env=production")
-    signal = Signal(moment, RUN, exit_code=3, text="a&b=c\r\n#d" + "x" * 9999)
+    signal = Signal(kind, RUN, exit_code=3, text="a&b=c\r\n#d" + "x" * 9999)
 
     assert asyncio.run(Ping("env:HC", style="cronitor").ping(signal)) == SENT
 
@@ -75,8 +80,8 @@ def test_cronitor(server: WebServer, moment: Moment, state: str, monkeypatch: py
 
 def test_a_plain_url_hears_of_successes_only(server: WebServer) -> None:
     channel = Ping("env:HC", style="plain")
-    for moment in Moment:
-        assert asyncio.run(channel.ping(Signal(moment, RUN))) == SENT
+    for kind in PingKind:
+        assert asyncio.run(channel.ping(Signal(kind, RUN))) == SENT
 
     assert [line.line for line in server.asked] == ["GET /c4nary-uuid HTTP/1.1"]
 
@@ -84,7 +89,7 @@ def test_a_plain_url_hears_of_successes_only(server: WebServer) -> None:
 def test_the_body_is_the_end_of_the_text_and_bounded(server: WebServer) -> None:
     text = "ä" * 50_000 + "the end"
 
-    assert asyncio.run(Ping("env:HC").ping(Signal(Moment.SUCCESS, RUN, text=text))) == SENT
+    assert asyncio.run(Ping("env:HC").ping(Signal(PingKind.SUCCESS, RUN, text=text))) == SENT
 
     body = server.asked[-1].body
     assert len(body) <= 10_000
@@ -96,7 +101,7 @@ def test_the_service_says_how_long_a_body_may_be(monkeypatch: pytest.MonkeyPatch
         monkeypatch.setenv("HC", server.url)
         channel = Ping("env:HC")
         for _ in range(3):
-            assert asyncio.run(channel.ping(Signal(Moment.SUCCESS, RUN, text="x" * 999))) == SENT
+            assert asyncio.run(channel.ping(Signal(PingKind.SUCCESS, RUN, text="x" * 999))) == SENT
 
     assert [len(line.body) for line in server.asked] == [999, 50, 50]
 
@@ -110,7 +115,7 @@ def test_alerts_as_pings(server: WebServer) -> None:
         "POST /c4nary-uuid/3", "POST /c4nary-uuid", "POST /c4nary-uuid/3",
     ]  # fmt: skip
     assert b"all 3 attempts failed" in server.asked[0].body
-    assert signal_of(FAILURE._replace(kind=AlertKind.LATE)).moment is Moment.LOG
+    assert signal_of(FAILURE._replace(kind=AlertKind.LATE)).kind is PingKind.LOG
     assert channel.rate is None
 
 

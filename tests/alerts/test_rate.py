@@ -48,6 +48,12 @@ def test_it_waits_until_the_oldest_message_is_old_enough() -> None:
     assert sizes(plan_sends(Rate(), sent, many(3), AT + MINUTE)) == [3]
 
 
+def test_a_rate_that_was_lowered_waits_until_there_is_room_again() -> None:
+    sent = [AT - 9 * MINUTE, AT - 2 * MINUTE, AT - MINUTE]
+
+    assert plan_sends(Rate(messages=2), sent, many(1), AT).wait_until == AT + 8 * MINUTE
+
+
 def test_old_messages_do_not_count() -> None:
     assert sizes(plan_sends(Rate(), [AT - 10 * MINUTE] * 50, many(2), AT)) == [1, 1]
 

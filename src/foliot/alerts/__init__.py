@@ -6,7 +6,7 @@
 A channel is a value of the configuration: it says where to send and where its secrets are, and keeps neither
 a connection nor a secret. What an alert carries comes from jobs, so it is cut, cleaned and escaped
 (`text.py`, `formats.py`). What a repository says of a channel is less trusted than what the operator says:
-only the operator's channels reach private networks (`place.py`, and `foliot.network`).
+only the operator's channels reach private networks (`endpoint.py`, and `foliot.network`).
 
 Invariants: the same alert has the same id each time it is sent; a send ends within its deadline, and raises
 nothing for what a server answers; no secret stands in a repr, a reason, a log line or an error.

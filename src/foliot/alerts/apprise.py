@@ -18,7 +18,6 @@ from foliot.alerts.process import run_process
 from foliot.alerts.rate import Rate
 from foliot.alerts.secrets import Secret, SecretMissingError, mask
 from foliot.alerts.text import check_template, clean, text_of, title_of
-from foliot.errors import InvalidChannelError
 
 NOT_INSTALLED, BAD_URL, NOT_SENT = 3, 4, 5
 _MISSING = "the library apprise is not installed on this node: pip install foliot[apprise]"
@@ -89,9 +88,3 @@ def _type_of(message: Alert | Digest) -> str:
     return {AlertKind.RECOVERY: "success", AlertKind.FAILURE: "failure", AlertKind.OUTPUT: "info"}.get(
         message.kind, "warning"
     )
-
-
-def refuse_untrusted() -> InvalidChannelError:
-    """Why a repository may not have such a channel."""
-    hint = "the operator defines it, in the file that --channels names"
-    return InvalidChannelError("apprise", "***", "may only be defined by the operator of the node", hint=hint)

@@ -15,7 +15,7 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from foliot.alerts.apprise import Apprise, refuse_untrusted
+from foliot.alerts.apprise import Apprise
 from foliot.alerts.channel import Channel
 from foliot.alerts.command import Command
 from foliot.alerts.mail import Mail
@@ -110,7 +110,8 @@ def _ping(reading: _Reading, ping: object, style: object = "healthchecks") -> Pi
 
 def _apprise(reading: _Reading, apprise: object, rate: object = None, text: object = None) -> Apprise:
     if not reading.trusted:
-        raise refuse_untrusted()
+        hint = "the operator defines it, in a file of the node"
+        raise InvalidChannelError("apprise", "***", "may only be set by the operator of the node", hint=hint)
     words = None if text is None else _text(text, "text")
     return Apprise(_text(apprise, "apprise"), rate=_rate(rate), text=words)
 

@@ -48,7 +48,7 @@ def as_slack(message: Message, template: str | None = None) -> bytes:
 
 
 def as_discord(message: Message, template: str | None = None) -> bytes:
-    """For Discord, which is told to notify nobody by name."""
+    """For Discord, with all mentions switched off."""
     text = text_of(message, escape_discord, template)
     return _dump({"content": _cut(text, _LONGEST_DISCORD), "allowed_mentions": {"parse": []}})
 

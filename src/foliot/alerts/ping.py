@@ -20,10 +20,10 @@ from typing import NamedTuple
 from urllib.parse import urlencode
 
 from foliot.alerts.channel import SENT, Fate, Sent
+from foliot.alerts.endpoint import Endpoint
 from foliot.alerts.message import Alert, AlertKind
-from foliot.alerts.place import Place
+from foliot.alerts.sender import HttpSender
 from foliot.alerts.text import clean, text_of
-from foliot.alerts.webhook import HttpSender
 from foliot.clock import SystemClock
 from foliot.errors import InvalidChannelError
 from foliot.model.attempt import Outcome
@@ -39,7 +39,7 @@ _LONGEST_MESSAGE = 2_000
 _LAST_EXIT = 255
 
 
-class Moment(StrEnum):
+class PingKind(StrEnum):
     """What a ping tells."""
 
     START = "start"
@@ -51,7 +51,7 @@ class Moment(StrEnum):
 class Signal(NamedTuple):
     """One ping: of an attempt at a run, with an exit code and a text if there are any."""
 
-    moment: Moment
+    kind: PingKind
     run: str
     attempt: int = 1
     exit_code: int | None = None
@@ -63,7 +63,7 @@ class Signal(NamedTuple):
         return str(uuid.uuid5(_RUNS, clean_text(f"{self.run}#{self.attempt}")))
 
 
-_STATES = {Moment.START: "run", Moment.SUCCESS: "complete", Moment.FAILURE: "fail", Moment.LOG: "ok"}
+_STATES = {PingKind.START: "run", PingKind.SUCCESS: "complete", PingKind.FAILURE: "fail", PingKind.LOG: "ok"}
 STYLES = ("healthchecks", "cronitor", "plain")
 
 
@@ -85,18 +85,18 @@ class Ping:
         if style not in STYLES:
             raise InvalidChannelError("style", style, "is not known", hint=f"one of: {', '.join(STYLES)}")
         self._style = style
-        place = Place.read(url, "ping", is_trusted=trusted)
-        self._sender = HttpSender(place=place, clock=clock or SystemClock(), tls=tls, deadline=deadline)
+        endpoint = Endpoint.read(url, "ping", is_trusted=trusted)
+        self._sender = HttpSender(endpoint=endpoint, clock=clock or SystemClock(), tls=tls, deadline=deadline)
         self._body_limit = _LONGEST_BODY
 
     def __repr__(self) -> str:
         return f"<Ping {self.describe()}>"
 
     def describe(self) -> str:
-        return f"ping {self._sender.place.shown}, style {self._style}"
+        return f"ping {self._sender.endpoint.shown}, style {self._style}"
 
     def missing(self) -> str | None:
-        return self._sender.place.missing()
+        return self._sender.endpoint.missing()
 
     async def send(self, messages: Sequence[Alert]) -> Sent:
         for alert in messages:
@@ -107,7 +107,7 @@ class Ping:
 
     async def ping(self, signal: Signal) -> Sent:
         """Tell one signal. It is sent, too, if the style has no word for it."""
-        target = self._sender.place.target()
+        target = self._sender.endpoint.target()
         if isinstance(target, Sent):
             return target
         asked = self._asked(signal, target.url.target)
@@ -124,9 +124,9 @@ class Ping:
         """The path to ask for, and the body; None: the style has no word for it."""
         path, _, query = base.partition("?")
         if self._style == "plain":
-            return (base, b"") if signal.moment is Moment.SUCCESS else None
+            return (base, b"") if signal.kind is PingKind.SUCCESS else None
         if self._style == "cronitor":
-            fields = {"state": _STATES[signal.moment], "series": signal.rid}
+            fields = {"state": _STATES[signal.kind], "series": signal.rid}
             if signal.exit_code is not None:
                 fields["status_code"] = str(signal.exit_code)
             if signal.text:
@@ -146,18 +146,18 @@ def signal_of(alert: Alert) -> Signal:
     """An alert as a ping: only the end of a run is good or bad; all else is a line of the service's log."""
     is_good = alert.kind is AlertKind.RECOVERY or alert.outcome is Outcome.SUCCEEDED
     is_bad = alert.kind is AlertKind.FAILURE
-    moment = Moment.SUCCESS if is_good else Moment.FAILURE if is_bad else Moment.LOG
+    kind = PingKind.SUCCESS if is_good else PingKind.FAILURE if is_bad else PingKind.LOG
     text = "\n".join(filter(None, (text_of(alert), alert.output)))
-    return Signal(moment, alert.run or alert.job, alert.attempt or 1, alert.exit_code, text)
+    return Signal(kind, alert.run or alert.job, alert.attempt or 1, alert.exit_code, text)
 
 
 def _suffix(signal: Signal) -> str:
-    if signal.moment is Moment.SUCCESS:
+    if signal.kind is PingKind.SUCCESS:
         return ""
-    if signal.moment is Moment.FAILURE:
+    if signal.kind is PingKind.FAILURE:
         code = signal.exit_code
         return f"/{code}" if code is not None and 0 < code <= _LAST_EXIT else "/fail"
-    return f"/{signal.moment}"
+    return f"/{signal.kind}"
 
 
 def _joined(query: str, fields: dict[str, str]) -> str:

@@ -58,7 +58,9 @@ async def run_process(
             with suppress(ProcessLookupError, PermissionError):
                 os.killpg(transport.get_pid(), signal.SIGKILL)
         transport.close()
-        await child.ended.wait()
+        with suppress(TimeoutError):  # a program with other rights than ours need not end
+            async with asyncio.timeout(_LAST_WORDS):
+                await child.ended.wait()
     return Ended(code, child.kept.decode(errors="replace"))
 
 

@@ -95,13 +95,18 @@ class _Exchange:
                 # Not SSLSocket.shutdown, which would take the TLS state away from the thread that uses it.
                 socket.socket.shutdown(self._socket, socket.SHUT_RDWR)
 
+    def _hold(self, connection: socket.socket) -> None:
+        """Let `abandon` reach a socket; one that comes too late is not used."""
+        self._socket = connection
+        if self._is_abandoned:
+            connection.close()
+            raise TimeoutError
+
     def _connect(self, places: list[Place]) -> socket.socket:
         failure = OSError("the host has no address")
         for family, sockaddr in places:
-            if self._is_abandoned:
-                break
             connection = socket.socket(family, socket.SOCK_STREAM)
-            self._socket = connection
+            self._hold(connection)
             connection.settimeout(self.patience)
             try:
                 connection.connect(sockaddr)
@@ -121,7 +126,7 @@ class _Exchange:
             secured = context.wrap_socket(
                 self._socket, server_hostname=url.host, do_handshake_on_connect=False
             )
-            self._socket = secured
+            self._hold(secured)
             secured.do_handshake()
             connection = HTTPSConnection(url.host, url.port)
         else:

@@ -21,14 +21,14 @@ class Target(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class Endpoint:
     """A URL, or where it is to be found. An operator's may be without TLS, and in a private network."""
 
     text: str
     is_trusted: bool
 
     @classmethod
-    def read(cls, text: object, field: str, *, is_trusted: bool) -> Place:
+    def read(cls, text: object, field: str, *, is_trusted: bool) -> Endpoint:
         """Read a URL or a reference. InvalidChannelError if it is neither, or if it shows a secret."""
         if not isinstance(text, str):
             raise InvalidChannelError(

@@ -1,0 +1,74 @@
+"""One request to the server of a channel, and what its answer means."""
+
+from __future__ import annotations
+
+import email.utils
+import re
+import ssl
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from http import HTTPStatus
+
+from foliot.alerts.channel import DEADLINE, LONGEST_WAIT, SENT, Sent
+from foliot.alerts.endpoint import Endpoint, Target
+from foliot.alerts.secrets import mask
+from foliot.alerts.text import clean
+from foliot.clock import SystemClock
+from foliot.network.errors import AddressRefusedError, RequestFailedError
+from foliot.network.http import Answer, Request, fetch
+from foliot.protocols import Clock
+
+_TRY_LATER = (HTTPStatus.REQUEST_TIMEOUT, HTTPStatus.TOO_EARLY, HTTPStatus.TOO_MANY_REQUESTS)
+_SECONDS = re.compile(r"[0-9]+(\.[0-9]+)?", re.ASCII)
+_URL_PARTS = re.compile(r"[/?&=]")
+_SHOWN_BODY = 200
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HttpSender:
+    """Sends one request to an endpoint, and says what became of it. Webhooks and pings share it."""
+
+    endpoint: Endpoint
+    clock: Clock = field(default_factory=SystemClock, repr=False)
+    tls: ssl.SSLContext | None = field(default=None, repr=False)
+    deadline: timedelta = DEADLINE
+
+    async def send(self, request: Request, target: Target, *secrets: str) -> tuple[Sent, Answer | None]:
+        """What became of it, and the answer, if there is one."""
+        try:
+            answer = await fetch(request, target.guard, deadline=self.deadline, tls=self.tls)
+        except AddressRefusedError as error:
+            # The name of the host may be a part of the secret: its address says enough.
+            reason = f"{self.endpoint.shown}: {error.details['address']} {error.details['reason']}"
+            return Sent.refused(f"{reason}; {error.hint}"), None
+        except RequestFailedError as error:
+            return Sent.again(f"{self.endpoint.shown} {error.reason}"), None
+        return self._judge(answer, target, secrets), answer
+
+    def _judge(self, answer: Answer, target: Target, secrets: tuple[str, ...]) -> Sent:
+        status = answer.status
+        if HTTPStatus.OK <= status < HTTPStatus.MULTIPLE_CHOICES:
+            return SENT
+        body = clean(answer.body.decode(errors="replace"), _SHOWN_BODY)
+        path = target.url.target
+        said = f" ({mask(body, *secrets, path, *_URL_PARTS.split(path))})" if body else ""
+        reason = f"{self.endpoint.shown} answers {status}{said}"
+        if status in _TRY_LATER or status >= HTTPStatus.INTERNAL_SERVER_ERROR:
+            return Sent.again(reason, self._asked_to_wait(answer))
+        if status < HTTPStatus.BAD_REQUEST:
+            reason = f"{self.endpoint.shown} answers {status}, and redirects are not followed"
+        return Sent.refused(reason)
+
+    def _asked_to_wait(self, answer: Answer) -> timedelta | None:
+        text = answer.headers.get("retry-after", "").strip()[:50]
+        if _SECONDS.fullmatch(text):
+            return timedelta(seconds=min(float(text), LONGEST_WAIT.total_seconds()))
+        try:
+            at = email.utils.parsedate_to_datetime(text)
+        except (ValueError, TypeError):
+            return None
+        return max(timedelta(0), _aware(at) - self.clock.now())
+
+
+def _aware(instant: datetime) -> datetime:
+    return instant if instant.tzinfo else instant.replace(tzinfo=UTC)
