@@ -14,6 +14,7 @@ from foliot.engine.herd import end_in_peace, is_plain, start_alike
 from foliot.engine.planner import plan_any_due, plan_any_ended, plan_due
 from foliot.model.attempt import TRANSITIONS, Attempt, AttemptState, Ending, Outcome, Trigger
 from foliot.model.policy import MisfireMode, OverlapMode
+from foliot.model.splay import offset_of
 from foliot.model.state import Record
 
 MICROSECOND = timedelta(microseconds=1)
@@ -240,7 +241,8 @@ def somebody_looks_while_something_can_start(life: Life) -> None:
         state, attempts = step.after.state, step.after.attempts
         draft = Draft(step.after, step.at)
         if draft.is_live and not attempts:
-            assert state.wake_at == state.next_at, step
+            start = None if state.next_at is None else state.next_at + offset_of(step.after.job)
+            assert state.wake_at == start, step
         ready = [a.wake_at for a in attempts if a.wake_at]
         if draft.is_free and ready:
             assert state.wake_at is not None, step

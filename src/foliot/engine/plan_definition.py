@@ -11,6 +11,7 @@ from foliot.model.attempt import Attempt, AttemptState, Trigger
 from foliot.model.decision import Decision, Event, Happening
 from foliot.model.job import Job
 from foliot.model.policy import FirstSeen, OnChange
+from foliot.model.splay import offset_of
 from foliot.model.state import Record, State
 from foliot.schedules import Once
 
@@ -50,7 +51,8 @@ def _plan_new(job: Job, now: datetime, token: int) -> Decision:
     elif latest is not None and first_seen is FirstSeen.IF_MATCHING and job.schedule.matches(now):
         served, reason = latest - _TICK, "declared; the present minute matches, so it runs at once"
     next_at = next_occurrence(job, served) if job.enabled else None
-    state = State(token, created_at=now, wake_at=next_at, served_until=served, next_at=next_at)
+    wake_at = None if next_at is None else next_at + offset_of(job)
+    state = State(token, created_at=now, wake_at=wake_at, served_until=served, next_at=next_at)
     return Decision(state, events=(Event(Happening.DECLARED, job.key, now, reason),))
 
 
