@@ -67,12 +67,14 @@ MEANINGS = {
     "keep.last": "how many attempts are kept, the last that were made; up to 2¼ times as many for a while",
     "keep.days": "for how many days they are kept; up to a thirtieth longer",
     "keep.problems_only": "whether successes are dropped, except for the last of them and the newest attempt",
+    "splay": "runs start up to so long (1s to 1d) after their occurrences, a job always by the same offset",
     "remembers": "whether a job that was removed and comes back knows what it has served",
 }
 NOTHING = {
     "overlap.limit": "no bound",
     "retry.max": "for ever",
     "timeout": "none",
+    "splay": "none",
     "keep.last": "all",
     "keep.days": "for ever",
 }
@@ -83,7 +85,7 @@ KINDS = {
     timedelta: "a duration",
     type(None): "a whole number",
 }
-VALUES = {"timeout": "a duration"}
+VALUES = {"timeout": "a duration", "splay": "a duration"}
 # By enum: members of different ones are equal if their words are.
 WORDS: dict[type[StrEnum], dict[Any, str]] = {
     FirstSeen: {

@@ -79,6 +79,7 @@ def jobs(draw: st.DrawFn, on_change: OnChange | None = None) -> Job:
         on_lost=draw(st.sampled_from(OnLost)),
         timeout=draw(st.sampled_from([None, MINUTE])),
         remembers=draw(st.booleans()),
+        splay=draw(st.sampled_from([None, None, None, 90 * SECOND])),
     )
     return make_job(
         draw(st.sampled_from(RULES)),

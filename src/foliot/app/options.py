@@ -33,6 +33,7 @@ class JobOptions(TypedDict, total=False):
 
     queue: str
     timeout: timedelta | str | None
+    splay: timedelta | str | None
     retry: Retry
     overlap: Overlap | Literal["skip", "wait", "replace", "parallel"]
     misfire: Misfire | Literal["skip", "once", "all"]
@@ -166,8 +167,9 @@ def make_policy(options: Mapping[str, Any]) -> Policy:
     """Policies from what users write: durations and modes may be text."""
     given = dict(options)
     grace = given.pop("grace", None)
-    if given.get("timeout") is not None:
-        given["timeout"] = as_duration("timeout", given["timeout"])
+    for name in ("timeout", "splay"):
+        if given.get(name) is not None:
+            given[name] = as_duration(name, given[name])
     for field, kinds in _BY_NAME.items():
         if isinstance(given.get(field), str):
             given[field] = _by_name(field, given[field], kinds)

@@ -126,6 +126,8 @@ def policy_words(policy: Policy) -> list[str]:
     """How a job behaves, in the words of rollcron.yaml."""
     words = [f"timeout {format_duration(policy.timeout) if policy.timeout else 'none'}"]
     words.append(f"concurrency {policy.overlap.mode}")
+    if policy.splay:
+        words.append(f"splay {format_duration(policy.splay)}")
     if policy.retry.max:
         words.append(f"retry up to {policy.retry.max}x after {format_duration(policy.retry.delay)}")
     if policy.misfire.mode is not MisfireMode.SKIP:

@@ -14,7 +14,7 @@ from foliot.errors import FoliotError
 
 _SCRIPT = "hello.sh"
 _CONFIG = f"""\
-# All fields: https://foliot.readthedocs.io/en/latest/reference/rollcron-yaml/
+# `foliot check` tells what is wrong; `foliot schema` lists all fields for your editor.
 defaults:
   timezone: UTC        # such as Europe/Berlin; local: the zone of the daemon's host
   timeout: 10m         # then a run is ended; none: it may take as long as it likes
@@ -48,10 +48,10 @@ check:
     - pip install foliot
     - foliot check --strict
 """
-_CI = {
-    "github": (".github/workflows/check.yml", _GITHUB),
-    "gitlab": (".gitlab-ci.yml", _GITLAB),
-    "none": None,
+_CI: dict[str, dict[str, str]] = {
+    "github": {".github/workflows/check.yml": _GITHUB},
+    "gitlab": {".gitlab-ci.yml": _GITLAB},
+    "none": {},
 }
 
 
@@ -84,9 +84,7 @@ def init(folder: Path, *, ci: str) -> ExitCode:
     DIR is made if it is not there. Files that are there are left alone. It need not be a git repository:
     `foliot serve` follows a plain directory, too.
     """
-    texts = {FILE: _CONFIG, _SCRIPT: _HELLO}
-    if (check := _CI[ci]) is not None:
-        texts[check[0]] = check[1]
+    texts = {FILE: _CONFIG, _SCRIPT: _HELLO, **_CI[ci]}
     if there := [name for name in texts if (folder / name).exists()]:
         hint = "give another directory, or move them away"
         raise FoliotError(f"{folder / there[0]} is there already: nothing was written", hint=hint)

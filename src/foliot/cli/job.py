@@ -29,9 +29,11 @@ from foliot.cli.session import Session, job_argument, takes_store
 from foliot.cli.source import source_facts
 from foliot.cli.table import Column, write_facts, write_rows
 from foliot.model.query import SkipQuery
+from foliot.model.splay import offset_of
 from foliot.model.state import Record
 from foliot.model.view import SourceView
 from foliot.operations import EVERYTHING
+from foliot.schedules.duration import format_duration
 from foliot.why import Verdict, Why
 
 _MOST_OCCURRENCES = 10_000
@@ -125,7 +127,7 @@ async def show_next(session: Session, *, job: str, count: int, as_json: bool) ->
         for at, utc in occurrences_after(record.job.schedule, session.now, count)
         if until is None or utc <= until
     ]
-    notes = await _obstacles(session, record)
+    notes = [*splay_notes(record), *await _obstacles(session, record)]
     if as_json:
         facts = [occurrence_facts(occurrence, session.now) for occurrence in occurrences]
         schedule = str(record.job.schedule)
@@ -140,6 +142,14 @@ async def show_next(session: Session, *, job: str, count: int, as_json: bool) ->
         write("No occurrence is left.", sys.stdout)
     for note in notes:
         say("note", note)
+
+
+def splay_notes(record: Record) -> list[str]:
+    """How long after its occurrences a job starts."""
+    offset, splay = offset_of(record.job), record.job.policy.splay
+    if splay is None:
+        return []
+    return [f"each starts {format_duration(offset)} later, by its splay of {format_duration(splay)}"]
 
 
 async def _obstacles(session: Session, record: Record) -> list[str]:

@@ -15,6 +15,7 @@ from foliot.cli.table import Cell, Column, Row
 from foliot.model.attempt import format_instant
 from foliot.model.codec import encode_job
 from foliot.model.policy import Policy
+from foliot.model.splay import offset_of
 from foliot.model.state import Problem, Record, Skip, State
 from foliot.model.view import SourceView
 from foliot.protocols import JobView
@@ -185,7 +186,7 @@ def told(
         ("known since", both(state.created_at, now)),
         ("removed", both(state.removed_at, now)),
         ("paused", pause_words(state, now)),
-        ("next run", _due_words(next_at(view), now)),
+        ("next run", _due_words(next_at(view), now, offset_of(job))),
     ]
     return facts + _told_of_runs(view, view.record, skips, now)
 
@@ -196,7 +197,9 @@ def pause_words(state: State, now: datetime) -> str | None:
     return None if state.paused_at is None else f"{both(state.paused_at, now)}{why}"
 
 
-def _due_words(at: datetime | None, now: datetime) -> str | None:
+def _due_words(at: datetime | None, now: datetime, offset: timedelta) -> str | None:
+    if at is not None and offset:
+        return f"{format_instant(at)}, starts at {_due_words(at + offset, now, timedelta(0))}"
     return both(at, now) if at is None or at > now else f"{format_instant(at)} (due, and not met yet)"
 
 

@@ -109,8 +109,9 @@ def serve(  # noqa: PLR0913 - one for each option
 
     REPO is a path or a URL; without one, the repository you are in (or none, with --app). It may also be
     a directory with a rollcron.yaml, or such a file, without git: then what is there now runs, and the
-    directory is copied whenever it changes. Jobs, runs and their output are kept in the store: without --store, in a file of your state directory, which the
-    other commands look into, too. SIGHUP pulls now; SIGTERM or Ctrl-C lets runs end, twice ends them at once.
+    directory is copied whenever it changes. Jobs, runs and their output are kept in the store: without
+    --store, in a file of your state directory, which the other commands look into, too. SIGHUP pulls now;
+    SIGTERM or Ctrl-C lets runs end, twice ends them at once.
     """
     if app is not None and {drain, lease, slots, queues} != {None}:
         own = "Foliot(…, drain=…, lease=…, slots=…)"

@@ -8,6 +8,7 @@ from foliot.engine.calendar import Window, before, next_occurrence
 from foliot.model.attempt import Attempt, AttemptState, Outcome, Trigger, check_transition
 from foliot.model.decision import Decision, Event, Happening
 from foliot.model.policy import OverlapMode
+from foliot.model.splay import offset_of
 from foliot.model.state import Problem, Record, Skip
 
 _AGAIN = (Trigger.RETRY, Trigger.LOST)
@@ -26,6 +27,8 @@ class Draft:
         self.state = self.before
         self.policy = record.job.policy
         self.now = now
+        self.offset = offset_of(record.job)
+        self.come_until = now - self.offset if self.offset else now  # an occurrence up to here has come
         self.open = {_name(attempt): attempt for attempt in attempts if attempt.is_open}
         # Occurrences that have their run; the state has forgotten it if the clock was set back by hours.
         self.ran = {attempt.scheduled_for for attempt in attempts if attempt.request is None}
@@ -173,7 +176,9 @@ class Draft:
     def tell(self, what: Happening, reason: str, attempt: Attempt | None = None) -> None:
         """Note an event."""
         key, number = attempt.key if attempt else (None, 0)
-        self.events.append(Event(what, self.job.key, self.now, reason, key, number, attempt))
+        is_splayed = self.offset and what is Happening.STARTED and attempt and attempt.request is None
+        offset = self.offset if is_splayed else None
+        self.events.append(Event(what, self.job.key, self.now, reason, key, number, attempt, offset))
 
     # -- the end -----------------------------------------------------------------------------------
 
@@ -212,8 +217,8 @@ class Draft:
         if self.is_live and next_at is not None:
             keeps_one = self.policy.overlap.mode is OverlapMode.WAIT and bool(self.waiting)
             # What is due and was not met now finds the job busy: the end of the run sees to it.
-            if looks_at_once or (next_at > self.now and not keeps_one):
-                times.append(next_at)
+            if looks_at_once or (next_at > self.come_until and not keeps_one):
+                times.append(next_at + self.offset)
         return min(times, default=None)
 
 

@@ -32,12 +32,13 @@ def is_plain(record: Record) -> bool:
         and state.paused_at is None
         and state.removed_at is None
         and job.enabled
+        and job.policy.splay is None
     )
 
 
 def plan_alike(job: Job, first: datetime) -> Alike | None:
     """What happens to the plain records of jobs like this one when an occurrence has come in time."""
-    if not job.enabled:
+    if not job.enabled or job.policy.splay is not None:  # members of a herd start at one time
         return None
     policy, following = job.policy, next_occurrence(job, first)
     until = first + min(policy.misfire.grace, _LAST - first)

@@ -114,10 +114,11 @@ def _resume(draft: Draft) -> None:
     first = draft.state.next_at
     draft.state = draft.state._replace(paused_at=None, paused_reason=None)
     if draft.job.enabled:
-        if first is not None and first <= draft.now:
-            window = due_window(draft.job, first, draft.now)
+        come = draft.come_until
+        if first is not None and first <= come:
+            window = due_window(draft.job, first, come)
             draft.skip(window.first, window.last, "the job was paused")
-        draft.serve(draft.now, next_occurrence(draft.job, draft.now))
+        draft.serve(come, next_occurrence(draft.job, come))
     draft.tell(Happening.RESUMED, "resumed by a person")
 
 

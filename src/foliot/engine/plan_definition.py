@@ -12,6 +12,7 @@ from foliot.model.attempt import Attempt, AttemptState, Trigger
 from foliot.model.decision import Decision, Happening
 from foliot.model.job import Job
 from foliot.model.policy import FirstSeen, OnChange
+from foliot.model.splay import offset_of
 from foliot.model.state import Record, State
 from foliot.schedules import Once
 
@@ -32,9 +33,9 @@ class PlanDeclared:
         """What happens to one job."""
         return plan_declared(job, record, self._now)
 
-    def new(self, job: Job) -> AlikeNew:
-        """What happens to every job like this one that is not there yet."""
-        return plan_new(job, self._now)
+    def new(self, job: Job) -> AlikeNew | None:
+        """What happens to every job like this one that is not there yet; a splay gives each another start."""
+        return None if job.policy.splay is not None else plan_new(job, self._now)
 
 
 def plan_declared(job: Job, record: Record | None, now: datetime) -> Decision:
@@ -59,7 +60,7 @@ def _plan_again(job: Job, record: Record, now: datetime) -> Decision:
 def plan_new(job: Job, now: datetime) -> AlikeNew:
     """Occurrences count from now on; the policy may owe the latest one as well.
 
-    Neither the name of the job nor the data of its action matters.
+    Neither the data of its action matters nor, without a splay, the name of the job.
     """
     served, reason = now, "declared; waits for its next occurrence"
     first_seen = job.policy.first_seen
@@ -70,7 +71,8 @@ def plan_new(job: Job, now: datetime) -> AlikeNew:
         served, reason = latest - _TICK, "declared; the present minute matches, so it runs at once"
     next_at = next_occurrence(job, served) if job.enabled else None
     token = (now - _EPOCH) // timedelta(milliseconds=1)
-    state = State(token, created_at=now, wake_at=next_at, served_until=served, next_at=next_at)
+    wake_at = None if next_at is None else next_at + offset_of(job)
+    state = State(token, created_at=now, wake_at=wake_at, served_until=served, next_at=next_at)
     return AlikeNew(state, now, reason)
 
 

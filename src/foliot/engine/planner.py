@@ -65,8 +65,8 @@ def plan_any_due(record: Record, now: datetime, node: str, most: int = 1) -> Dec
     """The same, whatever the record: what has come is met, and what may start is started."""
     draft = Draft(record, now)
     first = draft.state.next_at
-    if draft.is_live and first is not None and first <= now:
-        due = due_window(draft.job, first, now)
+    if draft.is_live and first is not None and first <= draft.come_until:
+        due = due_window(draft.job, first, draft.come_until)
         if (window := without(draft.job, due, draft.ran)) is not None:
             _meet_occurrences(draft, window)
         else:
@@ -92,7 +92,7 @@ def _meet_occurrences(draft: Draft, window: Window) -> None:
         _open_due(draft, window)
     elif overlap not in _KEEP_ONE or (overlap is OverlapMode.WAIT and draft.queued):
         return  # the end of the open run sees to it
-    elif misfire.mode is MisfireMode.SKIP and draft.now - window.last > misfire.grace:
+    elif misfire.mode is MisfireMode.SKIP and draft.come_until - window.last > misfire.grace:
         draft.skip(window.first, window.last, _TOO_LATE)
         draft.serve(window.last, window.following)
     elif overlap is OverlapMode.REPLACE:
@@ -104,7 +104,7 @@ def _meet_occurrences(draft: Draft, window: Window) -> None:
 def _open_due(draft: Draft, window: Window) -> None:
     """Nothing is in the way: a run for what has come, or for what was missed."""
     misfire = draft.policy.misfire
-    is_late = draft.now - window.last > misfire.grace
+    is_late = draft.come_until - window.last > misfire.grace
     owes_first = window.first <= draft.state.created_at  # it was to run when it was first seen
     draft.serve(window.last, window.following)
     if is_late and not owes_first and draft.state.fired_count == 0 and not draft.policy.before_first_run:
@@ -129,7 +129,7 @@ def _open_all(draft: Draft, window: Window) -> None:
     kept = latest_of(draft.job, window, misfire.limit)
     draft.skip_all_but(window, kept[0], f"more than {misfire.limit} were missed")
     for occurrence in [at for at in kept if at not in draft.ran]:
-        is_late = draft.now - occurrence > misfire.grace
+        is_late = draft.come_until - occurrence > misfire.grace
         trigger = Trigger.CATCH_UP if is_late else Trigger.SCHEDULE
         _open_pending(draft, occurrence, trigger, "catches up what was missed" if is_late else ON_TIME)
 
@@ -137,7 +137,7 @@ def _open_all(draft: Draft, window: Window) -> None:
 def _wait_for_open(draft: Draft, window: Window) -> None:
     """One occurrence waits for the open run to end: the first, or, if what is late is skipped, the last."""
     misfire, occurrence = draft.policy.misfire, window.first
-    if misfire.mode is MisfireMode.SKIP and draft.now - occurrence > misfire.grace:
+    if misfire.mode is MisfireMode.SKIP and draft.come_until - occurrence > misfire.grace:
         occurrence = window.last
         draft.skip_all_but(window, occurrence, _OVERTAKEN)
     _open_pending(draft, occurrence, Trigger.SCHEDULE, "waits for the open run to end", must_wait=True)
@@ -236,7 +236,7 @@ def _follow(draft: Draft, attempt: Attempt, ending: Ending) -> None:
     if ending.outcome is Outcome.INTERRUPTED:
         _restart(draft, attempt, "its node was stopped")
     elif ending.outcome in _FAILURES and may_retry(draft.policy.retry, attempt):
-        passed = draft.state.next_at is not None and draft.state.next_at <= draft.now and draft.is_live
+        passed = draft.state.next_at is not None and draft.state.next_at <= draft.come_until and draft.is_live
         if draft.policy.retry.is_preempted and (passed or draft.queued):
             draft.tell(Happening.RETRY_PREEMPTED, "an occurrence came during the run", attempt)
             return
@@ -273,11 +273,11 @@ def _release(draft: Draft) -> bool:
     for attempt in waited:
         draft.change(attempt, wake_at=draft.now)
     first = draft.state.next_at
-    if draft.before.wake_at is not None or not draft.is_live or first is None or first > draft.now:
+    if draft.before.wake_at is not None or not draft.is_live or first is None or first > draft.come_until:
         return True
     if draft.policy.overlap.mode is OverlapMode.WAIT and not waited:
         return False
-    window = due_window(draft.job, first, draft.now)
+    window = due_window(draft.job, first, draft.come_until)
     draft.skip(window.first, window.last, OVERLAP)
     draft.serve(window.last, window.following)
     return True

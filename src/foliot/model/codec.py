@@ -26,6 +26,7 @@ from foliot.model.policy_codec import POLICY, policy_text, read_policy
 from foliot.model.schedule_codec import SCHEDULE
 from foliot.model.shape import (
     DATA,
+    DURATION,
     FLAG,
     INSTANT,
     MESSAGE,
@@ -123,6 +124,7 @@ EVENT = Shape(
         "run_key": _TEXT_OR_NONE,
         "number": WHOLE,
         "attempt": optional(Kind(lambda value: ATTEMPT.read(value)[0], ATTEMPT.write)),
+        "offset": optional(DURATION),
     },
 )
 

@@ -47,6 +47,6 @@ class DecidesNewAlike(Protocol):
         """What happens to one job."""
         ...
 
-    def new(self, job: Job) -> AlikeNew:
-        """What happens to every job like this one that is not there yet."""
+    def new(self, job: Job) -> AlikeNew | None:
+        """What happens to every job like this one that is not there yet; None: each is to be asked about."""
         ...

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import datetime
+from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import NamedTuple
 
@@ -44,6 +44,7 @@ class Event(NamedTuple):
     run_key: str | None = None
     number: int = 0
     attempt: Attempt | None = None  # as it is now, if it is about one
+    offset: timedelta | None = None  # how long after its occurrence an attempt was to start, if not at once
 
 
 def set_aside(job: str, at: datetime, damage: object) -> Event:

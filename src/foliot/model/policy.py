@@ -21,6 +21,7 @@ _MOST_DAYS = 36_525
 _A_CENTURY = timedelta(days=_MOST_DAYS)
 _LARGEST = 2**63 - 1  # what a store can keep
 DURATION_HINT = 'such as "30s" or "5m", or a timedelta'
+_SECOND, _A_DAY = timedelta(seconds=1), timedelta(days=1)
 _TOO_LONG = "must be at most a hundred years"
 
 
@@ -176,6 +177,7 @@ class Policy:
     timeout: timedelta | None = None
     keep: Keep = field(default_factory=Keep)
     remembers: bool = True  # whether a job that was removed and comes back knows what it has served
+    splay: timedelta | None = None  # its runs start up to so long after their occurrences: see `model.splay`
 
     def __post_init__(self) -> None:
         for name, kind, hint, number in _PARTS:
@@ -192,6 +194,9 @@ class Policy:
             _require(_is_duration(self.timeout), "timeout", self.timeout, reason, hint=DURATION_HINT)
             _require(self.timeout > _NOTHING, "timeout", self.timeout, "must be positive")
             _require(self.timeout <= _A_CENTURY, "timeout", self.timeout, _TOO_LONG)
+        if self.splay is not None:
+            _require(_is_duration(self.splay), "splay", self.splay, "must be a duration", hint=DURATION_HINT)
+            _require(_SECOND <= self.splay <= _A_DAY, "splay", self.splay, "must lie between 1s and 1d")
 
 
 def _one_of(words: type[StrEnum]) -> str:

@@ -1,7 +1,8 @@
 """Policies as JSON text. Jobs share few policies, so a store keeps each text once.
 
 Reading the same text again gives the same `Policy` object, without reading. All fields are written,
-defaults too: a later version's default does not change what a stored job does.
+defaults too: a later version's default does not change what a stored job does. Only what came later, and is
+None, is left out.
 """
 
 from __future__ import annotations
@@ -54,7 +55,10 @@ POLICY = Shape(
         "timeout": optional(DURATION),
         "keep": KEEP,
         "remembers": FLAG,
+        "splay": optional(DURATION),
     },
+    # It came later. Without it, a policy's text is the one that older versions write.
+    omitted=("splay",),
 )
 _LONGEST_KEPT = 4096  # a text of usual length is a tenth of it; longer ones must not fill the memory
 

@@ -37,7 +37,8 @@ class Kind(NamedTuple):
 class Shape:
     """An object with known fields, each of a kind, or of a shape of its own.
 
-    Fields that are absent have the value that `make` gives them; those in `required` may not be.
+    Fields that are absent have the value that `make` gives them; those in `required` may not be. Those in
+    `omitted` are not written if they are None.
     """
 
     def __init__(
@@ -46,9 +47,11 @@ class Shape:
         fields: Mapping[str, Kind | Shape],
         *,
         required: tuple[str, ...] = (),
+        omitted: tuple[str, ...] = (),
     ) -> None:
         self._make = make
         self._required = required
+        self._omitted = omitted
         self.fields = dict(fields)
 
     def read(self, data: object) -> tuple[Any, dict[str, Any]]:
@@ -93,6 +96,8 @@ class Shape:
         """The object, with the unknown fields where they were."""
         data = self.check_unknown(unknown) if unknown else {}
         for name, kind in self.fields.items():
+            if name in self._omitted and getattr(value, name) is None:
+                continue
             try:
                 if isinstance(kind, Shape):
                     data[name] = kind.write(getattr(value, name), unknown.get(name, NOTHING))

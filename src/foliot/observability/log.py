@@ -68,6 +68,7 @@ LATE = timedelta(seconds=10)
 WRONG_CLOCK = timedelta(seconds=2)
 SUMMED_UP_EVERY = timedelta(seconds=30)
 MOST_FAILURES = 100  # in a second
+_ON_TIME = timedelta(0)
 PROMPT = frozenset({Trigger.SCHEDULE, Trigger.CATCH_UP, Trigger.MANUAL})  # they are to start at scheduled_for
 
 _STARTED, _ENDED, _SKIPPED = Happening.STARTED, Happening.ENDED, Happening.SKIPPED
@@ -162,7 +163,7 @@ class LogListener:
         for event in chain.from_iterable(part for part in parts_of(events) if not self._is_counted(part)):
             what, attempt = event.what, event.attempt
             if what is _STARTED and attempt is not None:
-                if event.at - attempt.scheduled_for >= LATE and attempt.trigger in PROMPT:
+                if _lateness(event, attempt) >= LATE and attempt.trigger in PROMPT:
                     self._add_if_late(event, attempt, late)
             elif what is not _ENDED or attempt is None:
                 others.append(event)
@@ -316,7 +317,7 @@ class _Late:
 
 
 def _lateness(event: Event, attempt: Attempt) -> timedelta:
-    return event.at - attempt.scheduled_for
+    return event.at - attempt.scheduled_for - (event.offset or _ON_TIME)
 
 
 class _Skips:
@@ -354,5 +355,5 @@ class _Changes:
 
 
 def _tell_happening(event: Event) -> None:
-    what, job, at, reason, run, number, _ = event
+    what, job, at, reason, run, number, *_ = event
     tell("happened", what=what, job=job, at=at, reason=reason, run=run, attempt=number or None)

@@ -74,7 +74,7 @@ class Tally:
         """How many attempts have ended, by outcome."""
         return _sums(self._never_ran, self.durations)
 
-    def start(self, attempt: Attempt) -> None:
+    def start(self, attempt: Attempt, offset: timedelta | None = None) -> None:
         """An attempt was claimed, so that it starts at once."""
         trigger, claimed_at = attempt.trigger, attempt.claimed_at
         lateness = self.lateness.get(trigger)
@@ -83,7 +83,8 @@ class Tally:
                 self._never_late[trigger] += 1
                 return
             lateness = self.lateness[trigger] = Histogram(LATENESS)
-        lateness.observe(claimed_at - attempt.scheduled_for if claimed_at else _NOTHING)
+        due_at = attempt.scheduled_for + (offset or _NOTHING)
+        lateness.observe(claimed_at - due_at if claimed_at else _NOTHING)
 
     def end(self, attempt: Attempt, outcome: Outcome) -> None:
         """An attempt has ended; one that never ran has no duration."""
@@ -153,14 +154,14 @@ class Tallies:
 
     def _count_each(self, events: Sequence[Event]) -> None:
         tally, is_by_job = self._rest, self.is_by_job
-        for what, job, _, reason, _, _, attempt in events:
+        for what, job, _, reason, _, _, attempt, offset in events:
             if is_by_job:
                 tally = self._of(job)
             if attempt is None:
                 if what is _SKIPPED:
                     tally.skip(reason)
             elif what is _STARTED:
-                tally.start(attempt)
+                tally.start(attempt, offset)
             elif what is _ENDED and attempt.outcome is not None:
                 tally.end(attempt, attempt.outcome)
                 if attempt.outcome is Outcome.SUCCEEDED:

@@ -15,7 +15,8 @@ from datetime import datetime, timedelta
 
 from foliot.model.attempt import Attempt
 from foliot.model.job import EARLIEST
-from foliot.model.state import Skip
+from foliot.model.splay import offset_of
+from foliot.model.state import Record, Skip
 from foliot.model.version import Version
 from foliot.protocols import JobView
 from foliot.why.answer import Verdict, Why, rule_text, zone_of
@@ -32,6 +33,12 @@ _LOOK_BACK = timedelta(days=7)
 def look_back(at: datetime) -> datetime:
     """The start of the runs that tell what became of an instant: an older run may have been in the way."""
     return at - min(_LOOK_BACK, at - EARLIEST) if at > EARLIEST else at
+
+
+def _is_to_come(record: Record, at: datetime, now: datetime) -> bool:
+    """Whether an instant lies ahead, or is an occurrence whose splay does."""
+    next_at = record.state.next_at
+    return at > now or (next_at is not None and at >= next_at and at + offset_of(record.job) > now)
 
 
 def explain(  # noqa: PLR0913 - everything that is known
@@ -55,7 +62,7 @@ def explain(  # noqa: PLR0913 - everything that is known
     record, number = view.record, view.record.state.version
     if at is None:
         answer = next_run(record, kinds, now)
-    elif at > now and not any(run.scheduled_for == at and run.request is None for run in runs):
+    elif _is_to_come(record, at, now) and not any(r.scheduled_for == at and r.request is None for r in runs):
         answer = future(record, kinds, at)
     elif reason := away(versions, at):
         answer = Why(Verdict.WILL_NOT, reason, at)

@@ -6,6 +6,7 @@ from collections.abc import Collection
 from datetime import datetime, timedelta
 
 from foliot.model.attempt import format_instant
+from foliot.model.splay import offset_of
 from foliot.model.state import Record
 from foliot.why.answer import Verdict, Why, no_occurrence, obstacle, time_text
 
@@ -30,8 +31,8 @@ def next_run(record: Record, kinds: Collection[str] | None, now: datetime) -> Wh
         )
     if record.state.next_at is None:
         return Why(Verdict.WILL_NOT, "no occurrence is left")
-    due = "is due" if record.state.next_at <= now else "is next"
-    remarks = _wanted(record, now) + _again(record, now)
+    due = "is due" if record.state.next_at + offset_of(record.job) <= now else "is next"
+    remarks = splay_words(record, record.state.next_at) + _wanted(record, now) + _again(record, now)
     return Why(
         Verdict.WILL_RUN,
         f"{format_instant(record.state.next_at)} {due}, by {record.job.schedule}{remarks}",
@@ -42,7 +43,7 @@ def next_run(record: Record, kinds: Collection[str] | None, now: datetime) -> Wh
 def _wanted(record: Record, now: datetime) -> str:
     """What a node needs to take a job that no node has taken."""
     job, due_at = record.job, record.state.next_at
-    if due_at is None or now - due_at < _LONG:
+    if due_at is None or now - due_at - offset_of(job) < _LONG:
         return ""
     revision = f" of revision {job.revision[:12]}" if job.revision else ""
     wanted = f"the queue {job.queue}, the action {job.action.kind}{revision}, and a free slot"
@@ -76,4 +77,11 @@ def future(record: Record, kinds: Collection[str] | None, at: datetime) -> Why:
         return Why(Verdict.WILL_NOT, reason, at)
     if reason := obstacle(record, kinds):
         return Why(Verdict.WILL_NOT, f"unless that changes: {reason}", at)
-    return Why(Verdict.WILL_RUN, f"{format_instant(at)} is an occurrence of {job.schedule}", at)
+    words = f"{format_instant(at)} is an occurrence of {job.schedule}{splay_words(record, at)}"
+    return Why(Verdict.WILL_RUN, words, at)
+
+
+def splay_words(record: Record, at: datetime) -> str:
+    """When the run of an occurrence starts, if that is at another time."""
+    offset = offset_of(record.job)
+    return f"; by its splay it starts at {format_instant(at + offset)}" if offset else ""

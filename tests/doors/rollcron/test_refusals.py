@@ -36,6 +36,9 @@ WRONG_VALUES = [
     ("timeout: 0s", "timeout", 14, "0s must be positive", "write timeout: none"),
     ("timeout: 900000h", "timeout", 14, "900000h must be at most a hundred years", None),
     ("timeout: 999999999999h", "timeout", 14, "999999999999h is too long", None),
+    ("splay: 0s", "splay", 12, "0s must lie between 1s and 1d", None),
+    ("splay: 25h", "splay", 12, "25h must lie between 1s and 1d", None),
+    ("splay: soon", "splay", 12, '"soon" is no duration', "write whole numbers"),
     # concurrency
     ("concurrency: skp", "concurrency", 18, "skp is not known", "did you mean skip?"),
     ("concurrency: Wait", "concurrency", 18, "Wait is not known", "did you mean wait?"),

@@ -167,6 +167,12 @@ def _try_timeout(timeout: timedelta) -> None:
     replace(ROLLCRON, timeout=timeout)  # says if it cannot be
 
 
+def _splay(written: Scalar) -> timedelta:
+    given = duration(written)
+    replace(ROLLCRON, splay=given)  # says if it cannot be
+    return given
+
+
 def _shell(written: Scalar) -> str:
     path = text(written)
     if path in _SHELLS or (path.startswith("/") and path.isprintable()):
@@ -279,6 +285,7 @@ FIELDS: dict[str, Field] = {
     "shell": Field(scalar(_shell, type="string", pattern="^(sh|bash|/[^\\u0000-\\u001f]*)$")),
     "stdin": Field(at_most(TEXT, LONGEST_STDIN, "put it into a file of the repository: cmd < file")),
     "timeout": Field(scalar(_timeout, type="string", pattern=f"^(?=.*[1-9]){DURATION}$"), "policy"),
+    "splay": Field(scalar(_splay, **SPAN.schema), "policy"),
     "concurrency": Field(
         _then(word(OverlapMode), lambda mode: Overlap(mode=OverlapMode(mode))), "policy", "overlap"
     ),

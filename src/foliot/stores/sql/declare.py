@@ -140,11 +140,11 @@ class _Reconciler:
         history_links.clear_outputs(self._dialect, new)
         for job, key in zip(jobs, keys, strict=True):
             entry = entries.get(key)
-            if entry is None and self._new is not None and key in new:
-                self._new.add(job, key, next(numbers))
+            is_new = entry is None and key in new
+            if is_new and self._new is not None and self._new.add(job, key, numbers):
                 new.remove(key)
                 continue
-            if entry is None and self._new is not None:
+            if entry is None and not is_new and self._new is not None:
                 self._flush()  # it was declared a moment ago, in the same revision
                 entry = entries[key] = self._batch.by_key((key,))[key]
             if entry is not None:

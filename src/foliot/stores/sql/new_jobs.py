@@ -6,6 +6,7 @@ costs no more than its key, its data and its number. Jobs that are there already
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import NamedTuple
 
 from foliot.model.alike import AlikeNew
@@ -51,16 +52,22 @@ class NewJobs:
         """What is told of them."""
         return HerdDeclared(self._declared)
 
-    def add(self, job: Job, key: str, job_no: int) -> None:
-        """A job that is not there."""
+    def add(self, job: Job, key: str, numbers: Iterator[int]) -> bool:
+        """Take a job that is not there, with the next number; not if each job like it must be asked about."""
         frame = self._writer.frame(job)
-        shared = self._known.get(id(frame)) or self._share(job, frame)
+        shared = self._known.get(id(frame))
+        if shared is None:
+            alike = self._decide(job)
+            if alike is None:
+                return False
+            shared = self._share(job, frame, alike)
+        job_no = next(numbers)
         self._jobs.append((job_no, key, frame.frame, data_text(job), shared.policy_no))
         self._states.append((*shared.state, job_no))
         self._declared.append((key, shared.alike))
+        return True
 
-    def _share(self, job: Job, frame: Frame) -> _Shared:
-        alike = self._decide(job)
+    def _share(self, job: Job, frame: Frame, alike: AlikeNew) -> _Shared:
         token, created_at, wake_at, served_until, next_at, *_ = state = alike.state
         # The columns that are written have no room for more.
         assert state == State(token, created_at, wake_at, served_until, next_at)  # noqa: S101 - the contract

@@ -25,6 +25,7 @@ from foliot.model.decision import Event
 from foliot.model.job import Action, Job
 from foliot.model.policy import FirstSeen, Keep, Overlap, OverlapMode, Policy, Retry
 from foliot.model.run import Run
+from foliot.model.splay import offset_of
 from foliot.model.state import Node, Record
 from foliot.protocols import Changes, JobQuery, RunQuery, SourceStore, Store
 from foliot.schedules import Cron, Every, Once, Schedule
@@ -96,12 +97,13 @@ def _kinds_of_jobs() -> list[Job]:
         Policy(keep=keep, timeout=MINUTE),
         Policy(keep=keep, overlap=WAITS),
         Policy(keep=keep, retry=Retry(max=1, delay=SECOND)),
+        Policy(keep=keep, splay=HOUR / 30),
     ]
     jobs = []
     for number in range(40):
         schedule = [Cron("* * * * *"), Every(MINUTE), Cron("*/2 * * * *")][number % 3]
         action = Action(kind="test", data={"n": number} if number % 5 else {})
-        policy = policies[number % 4]
+        policy = policies[number % len(policies)]
         jobs.append(a_job(f"job-{number:02}", schedule=schedule, action=action, policy=policy))
     return jobs
 
@@ -159,6 +161,22 @@ class HerdContract(Contract):
         await stage.plan(*jobs)
         assert (await stage.record(f"{SOURCE}/job")).job == jobs[2]
         assert await stage.keys() == keys_of({job.key: job for job in jobs}.values())
+
+    @scenario
+    async def test_jobs_of_one_definition_with_a_splay_start_each_in_its_time(self, stage: Stage) -> None:
+        await _begin(stage)
+        jobs = some_jobs(20, schedule=Once(stage.later(MINUTE)), policy=Policy(splay=10 * MINUTE))
+        await stage.plan(*jobs)
+        await stage.advance(MINUTE)
+        begin = stage.now
+        for job in sorted(jobs, key=offset_of):
+            await stage.advance(max(timedelta(0), begin + offset_of(job) - SECOND - stage.now))
+            earlier = await stage.claim_whole("a", decide=plan_due)
+            assert job.key not in {run.attempt.job for run in earlier.runs}
+            await stage.advance(begin + offset_of(job) - stage.now)
+            claimed = await stage.claim_whole("a", decide=plan_due)
+            assert {run.attempt.scheduled_for for run in claimed.runs} <= {begin}
+            assert job.key in {attempt.job for attempt in await stage.runs()}
 
     @scenario
     async def test_runs_of_a_herd_are_told_like_any_other(self, stage: Stage) -> None:
