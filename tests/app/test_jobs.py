@@ -14,6 +14,7 @@ from foliot import Foliot, Retry
 from foliot.clock import SystemClock
 from foliot.errors import (
     CommandRefusedError,
+    InvalidPolicyError,
 )
 from foliot.executors.python import JobRun
 from foliot.model.attempt import Outcome, Trigger
@@ -209,3 +210,12 @@ def test_a_person_cancels_a_run_and_a_thread_can_see_it(app: Foliot) -> None:
         assert attempt.outcome is Outcome.CANCELLED
 
     play(scene)
+
+
+def test_a_splay_is_a_duration_of_a_second_to_a_day() -> None:
+    app = Foliot("memory://")
+    app.job("@daily", name="good", splay="30m")(lambda: None)
+    with pytest.raises(InvalidPolicyError, match="must lie between 1s and 1d"):
+        app.job("@daily", name="long", splay="25h")(lambda: None)
+    with pytest.raises(InvalidPolicyError, match="splay"):
+        app.job("@daily", name="wrong", splay="soon")(lambda: None)

@@ -11,7 +11,11 @@ import pytest
 
 from cli.calls import Result
 from cli.shop import JOBS, Shop
+from foliot.model.job import Action, Job
+from foliot.model.policy import Policy
+from foliot.model.splay import offset_of
 from foliot.schedules import Cron
+from foliot.schedules.duration import format_duration
 from foliot.stores.sqlite import SqliteStore
 
 
@@ -274,3 +278,19 @@ def test_a_damaged_job_is_shown_and_the_others_go_on(shop: Shop) -> None:
     refused = shop.call("job", "pause", "slow")
     assert refused.code == 1
     assert "billing/slow cannot be read" in refused.err
+
+
+@pytest.mark.req("OWN-21")
+def test_a_splay_is_told_with_both_times(empty_shop: Shop) -> None:
+    policy = Policy(splay=timedelta(hours=1))
+    job = Job(source="ops", name="a", schedule=Cron("0 9 * * *"), action=Action(kind="shell"), policy=policy)
+    empty_shop.act(lambda store: empty_shop.declare(store, (job,)))
+    start = datetime(2026, 3, 2, 9, tzinfo=UTC) + offset_of(job)
+
+    note = f"each starts {format_duration(offset_of(job))} later, by its splay of 1h"
+    document = empty_shop.call("job", "next", "ops/a", "-ojson").json()
+    assert document["notes"][0] == note
+    assert f"note: {note}" in empty_shop.call("job", "next", "ops/a").out
+    starts = f"starts at {start:%Y-%m-%dT%H:%M:%SZ}"
+    assert f"next run     2026-03-02T09:00:00Z, {starts}" in empty_shop.call("job", "show", "ops/a").out
+    assert f"by its splay it {starts}" in empty_shop.call("job", "why", "ops/a").out

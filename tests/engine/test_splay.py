@@ -79,6 +79,7 @@ events = st.lists(
 )
 
 
+@pytest.mark.req("OWN-21")
 @given(jobs(), st.integers(1, 900), events)
 def test_a_splayed_job_lives_the_same_life_later(
     plain: Job, seconds: int, events: list[tuple[int, str]]

@@ -26,8 +26,8 @@ _JSON_NUMBER = re.compile(r"-?(0|[1-9][0-9]{0,8})(\.[0-9]{1,9})?")
 # What a schema cannot know, by the words of the reader.
 UNSAID = re.compile(
     "cron expression|Failed to calculate|timezone|IANA|time zone is given twice|does not stay inside"
-    "|must lie between 1s|capital letters|too long|hundred years|stands here|bytes|printable|half a character"
-    "|without quotes"
+    "|must lie between 1s"
+    "|capital letters|too long|hundred years|stands here|bytes|printable|half a character|without quotes"
 )
 
 

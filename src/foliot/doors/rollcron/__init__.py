@@ -2,11 +2,12 @@
 
     door.py         `Rollcron`: a repository that is followed, as a part of an application
     executor.py     its executor: shell commands, but only those whose files are here
-    precedence.py   whose revision counts, when daemons see different ones
     tidings.py      what the log and the store are told about it
     entrance.py     the way of runs to their files
     config.py       `read_config`: from the text of `rollcron.yaml` to jobs, or to all of its errors
-    value.py        what the value of a field may be, and what would be right
+    fields.py       the table of all fields: what each may be, and where it goes
+    schema.py       the same table as a JSON Schema
+    value.py        the kinds of values, and what would be right
     yaml_tree.py    YAML as nodes with their places; the only user of the YAML library
     report.py       the errors of a file, in the order of its lines
 

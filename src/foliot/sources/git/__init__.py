@@ -1,5 +1,7 @@
 """Following a git repository: from a push to directories that jobs run in.
 
+A directory without git is followed in the same way: `folder` stands in the place of the clone.
+
 Words: the *clone* is the source of truth; a *revision* is a commit of it; a *snapshot* is the directory of
 one job with the files of one revision; a *set* is the snapshots of all jobs at one revision. An *errand* is
 what a short-lived process does for the daemon.
