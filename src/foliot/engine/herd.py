@@ -37,7 +37,7 @@ def is_plain(record: Record) -> bool:
 
 def plan_alike(job: Job, first: datetime) -> Alike | None:
     """What happens to the plain records of jobs like this one when an occurrence has come in time."""
-    if not job.enabled:
+    if not job.enabled or job.policy.is_watched:
         return None
     policy, following = job.policy, next_occurrence(job, first)
     until = first + min(policy.misfire.grace, _LAST - first)
@@ -78,6 +78,8 @@ def end_in_peace(record: Record, ending: Ending, now: datetime) -> Decision | No
         or (state.wake_at is None and state.next_at is not None)
         or state.removed_at is not None
         or job.auto_remove
+        or state.watch is not None
+        or job.policy.is_watched
     ):
         return None
     (held,) = attempts

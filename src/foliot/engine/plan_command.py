@@ -84,8 +84,7 @@ def plan_command(record: Record, command: Command, now: datetime) -> Decision:
             _cancel(draft, command)
         case Backfill():
             _backfill(draft, command)
-    was_asleep = draft.before.wake_at is None
-    return draft.decide(looks_at_once=not was_asleep or not draft.is_busy)
+    return draft.decide(looks_at_once=not draft.was_asleep or not draft.is_busy)
 
 
 def _request(draft: Draft, command: RunNow) -> None:

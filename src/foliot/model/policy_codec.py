@@ -1,7 +1,8 @@
 """Policies as JSON text. Jobs share few policies, so a store keeps each text once.
 
 Reading the same text again gives the same `Policy` object, without reading. All fields are written,
-defaults too: a later version's default does not change what a stored job does.
+defaults too: a later version's default does not change what a stored job does. Only `notify` and `expect` are
+left out where there are none.
 """
 
 from __future__ import annotations
@@ -12,12 +13,15 @@ from types import MappingProxyType
 from typing import Any
 
 from foliot.errors import DamagedRecordError, InvalidPolicyError
+from foliot.model.alert import AlertKind
 from foliot.model.json_text import MisfitError, read_object, write_json
 from foliot.model.policy import (
+    Expect,
     FirstSeen,
     Keep,
     Misfire,
     MisfireMode,
+    Notify,
     OnChange,
     OnLost,
     Overlap,
@@ -25,7 +29,19 @@ from foliot.model.policy import (
     Policy,
     Retry,
 )
-from foliot.model.shape import DURATION, FLAG, NOTHING, NUMBER, WHOLE, Shape, choice, optional
+from foliot.model.shape import (
+    DURATION,
+    FLAG,
+    NOTHING,
+    NUMBER,
+    TEXT,
+    WHOLE,
+    Shape,
+    choice,
+    listed,
+    optional,
+    part,
+)
 
 MISFIRE = Shape(Misfire, {"mode": choice(MisfireMode), "limit": WHOLE, "grace": DURATION})
 OVERLAP = Shape(Overlap, {"mode": choice(OverlapMode), "limit": optional(WHOLE)})
@@ -41,6 +57,13 @@ RETRY = Shape(
     },
 )
 KEEP = Shape(Keep, {"last": optional(WHOLE), "days": optional(WHOLE), "problems_only": FLAG})
+_SPAN = optional(DURATION)
+NOTIFY = Shape(
+    Notify,
+    {"to": listed(TEXT), "on": listed(choice(AlertKind)), "after": WHOLE, "remind": _SPAN},
+    required=("to",),
+)
+EXPECT = Shape(Expect, {"start_within": _SPAN, "finish_within": _SPAN, "success_every": _SPAN})
 POLICY = Shape(
     Policy,
     {
@@ -54,7 +77,10 @@ POLICY = Shape(
         "timeout": optional(DURATION),
         "keep": KEEP,
         "remembers": FLAG,
+        "notify": optional(part(NOTIFY)),
+        "expect": optional(part(EXPECT)),
     },
+    sparse=("notify", "expect"),
 )
 _LONGEST_KEPT = 4096  # a text of usual length is a tenth of it; longer ones must not fill the memory
 

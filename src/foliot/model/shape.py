@@ -37,7 +37,8 @@ class Kind(NamedTuple):
 class Shape:
     """An object with known fields, each of a kind, or of a shape of its own.
 
-    Fields that are absent have the value that `make` gives them; those in `required` may not be.
+    Fields that are absent have the value that `make` gives them; those in `required` may not be. Those in
+    `sparse` are left out if they are None.
     """
 
     def __init__(
@@ -46,8 +47,10 @@ class Shape:
         fields: Mapping[str, Kind | Shape],
         *,
         required: tuple[str, ...] = (),
+        sparse: tuple[str, ...] = (),
     ) -> None:
         self._make = make
+        self._sparse = sparse
         self._required = required
         self.fields = dict(fields)
 
@@ -100,6 +103,9 @@ class Shape:
                     data[name] = kind.write(getattr(value, name))
             except MisfitError as error:
                 raise error.within(name) from error.__cause__
+        for name in self._sparse:
+            if data[name] is None:
+                del data[name]
         return data
 
     def check_unknown(self, unknown: Mapping[str, Any]) -> dict[str, Any]:
@@ -215,3 +221,19 @@ def optional(kind: Kind) -> Kind:
         lambda value: None if value is None else read(value),
         lambda value: None if value is None else write(value),
     )
+
+
+def listed(kind: Kind) -> Kind:
+    """A list of such values; in code, a tuple."""
+
+    def read(value: Any) -> tuple[Any, ...]:
+        if isinstance(value, list):
+            return tuple(map(kind.read, value))
+        raise MisfitError.of_type(value, "a list")
+
+    return Kind(read, lambda value: list(map(kind.write, value)))
+
+
+def part(shape: Shape) -> Kind:
+    """An object of a shape. Fields that this version does not know are not kept."""
+    return Kind(lambda value: shape.read(value)[0], shape.write)

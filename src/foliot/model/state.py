@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from foliot.model.attempt import Attempt
 from foliot.model.job import Job
+from foliot.model.watch import Watch
 
 # A store's clock that is set back by less tells times a second time; one that is set back by more was wrong.
 CORRECTION = timedelta(hours=3)
@@ -24,6 +25,7 @@ class State(NamedTuple):
     only counts a new version leaves it alone.
     `version`: counts the definitions that the job has had. `defined_at`: since when it has this one; None:
     since it was created.
+    `watch`: what is remembered for alerts; None: the job tells no channel.
     """
 
     token: int
@@ -41,6 +43,7 @@ class State(NamedTuple):
     version: int = 1
     defined_at: datetime | None = None
     paused_reason: str | None = None
+    watch: Watch | None = None
 
 
 class Record(NamedTuple):
