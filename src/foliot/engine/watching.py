@@ -193,17 +193,16 @@ class Watching:
         at = attempt.finished_at or self._now
         quiet_since = max(self.watch.quiet_since or at, at) if self._job.enabled else None
         self.watch = self.watch._replace(failed_runs=0, failing_since=None, quiet_since=quiet_since)
-        was_flapping = AlertKind.FLAPPING in self._episodes
+        flapping = self._episodes.get(AlertKind.FLAPPING)
         closed = [e for e in self._episodes.values() if _ends_with_success(e)]
         for episode in closed:
             del self._episodes[episode.kind]
         self._see_outcome("+", attempt)
         if AlertKind.FLAPPING in self._episodes:
             return
-        told = [e for e in closed if e.told_at is not None]
-        if told or was_flapping:
-            first = min(told, key=lambda e: e.since, default=None)
-            ended = first or Episode(AlertKind.FLAPPING, _name(attempt), at)
+        told = [e for e in (*closed, flapping) if e is not None and e.told_at is not None]
+        if told:
+            ended = min(told, key=lambda e: e.since)
             self._tell(ended._replace(kind=AlertKind.RECOVERY, reminders=0), attempt, why=_WELL)
 
     def _see_outcome(self, mark: str, attempt: Attempt) -> None:

@@ -5,8 +5,8 @@
     told           failure      recovery
 
 An *episode* is one spell of trouble of one kind. It is told when it begins, again after the time that
-`remind` says, and ends without a word or, at the first success, with one recovery. A job that tells no channel has no
-watch.
+`remind` says, and ends without a word or, at the first success, with one recovery. A job that tells no
+channel has no watch.
 """
 
 from __future__ import annotations
@@ -14,8 +14,9 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Any, NamedTuple
 
+from foliot.errors import DamagedRecordError
 from foliot.model.alert import AlertKind
-from foliot.model.json_text import read_object, write_json
+from foliot.model.json_text import MisfitError, read_object, write_json
 from foliot.model.shape import FLAG, INSTANT, TEXT, WHOLE, Kind, Shape, choice, listed, optional, part
 
 MOST_OUTCOMES = 16
@@ -63,8 +64,12 @@ class Watch(NamedTuple):
 
     @classmethod
     def from_json(cls, text: str) -> Watch:
-        """Read such a text; fields of newer versions are left aside. MisfitError if it is none."""
-        watch: Watch = WATCH.read(read_object(text))[0]
+        """Read such a text; fields of newer versions are left aside. DamagedRecordError if it is none."""
+        try:
+            watch: Watch = WATCH.read(read_object(text))[0]
+        except MisfitError as error:
+            field = f"watch.{error.path}" if error.path else "watch"
+            raise DamagedRecordError(field, error.value, error.reason) from error
         return watch
 
 
