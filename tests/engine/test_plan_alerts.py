@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from engine.plan_cases import Life, brief, instant, make_job
-from foliot.engine.plan_command import Cancel, Pause, Resume, RunNow
+from foliot.engine.plan_command import Cancel, Mute, Pause, Resume, RunNow, Unmute, plan_command
+from foliot.errors import CommandRefusedError
 from foliot.model.alert import Alert, AlertKind
 from foliot.model.attempt import Outcome
 from foliot.model.job import Job
@@ -330,3 +331,34 @@ def test_a_job_at_rest_wakes_for_reminders_only(remind: str | None) -> None:
     play(life, "10:00 fail")
 
     assert brief(life.there.state.wake_at) == ("10:05" if remind else "11:00")
+
+
+# -- mute --------------------------------------------------------------------------------------------
+
+
+def test_a_mute_holds_back_what_is_told_when_it_ends() -> None:
+    life = Life()
+    life.declare(make_job(Every("1h"), Policy(notify=Notify("ops", remind=None))), instant("09:30"))
+    life.command(Mute(instant("12:30"), "we know"), instant("09:31"))
+    life.claim(instant("10:00"))
+    life.end(life.running[0], instant("10:01"), Outcome.FAILED)
+    assert life.steps[-1].decision.alerts == ()
+    life.claim(instant("12:30"))
+    kinds = [told.alert.kind for step in life.steps for told in step.decision.alerts]
+    assert kinds == [AlertKind.FAILURE]
+    watch = life.there.state.watch
+    assert watch is not None
+    assert (watch.muted_until, watch.muted_reason) == (None, None)
+
+
+def test_unmuting_tells_at_once_and_a_job_without_channels_cannot_be_muted() -> None:
+    life = Life()
+    life.declare(make_job(Every("1h"), Policy(notify=Notify("ops"))), instant("09:30"))
+    life.command(Mute(instant("23:00")), instant("09:31"))
+    life.claim(instant("10:00"))
+    life.end(life.running[0], instant("10:01"), Outcome.FAILED)
+    life.command(Unmute(), instant("10:02"))
+    assert [told.alert.kind for told in life.steps[-1].decision.alerts] == [AlertKind.FAILURE]
+    life.declare(make_job(Every("1h")), instant("10:03"))
+    with pytest.raises(CommandRefusedError):
+        plan_command(life.there, Mute(instant("23:00")), instant("10:04"))

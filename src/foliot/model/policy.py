@@ -316,7 +316,7 @@ def _words(name: str, value: object) -> tuple[object, ...]:
 
 def _alert_kind(value: object) -> AlertKind:
     try:
-        return AlertKind(value)
+        return AlertKind(str(value))
     except ValueError:
         hint = _one_of(AlertKind)
         raise InvalidPolicyError("notify.on", value, "is no kind of alert", hint=hint) from None

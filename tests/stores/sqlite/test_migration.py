@@ -102,9 +102,8 @@ def test_what_an_older_program_has_written_is_read_as_it_is(tmp_path: Path) -> N
                 ALTER TABLE states DROP COLUMN paused_reason; ALTER TABLE attempts DROP COLUMN version;
                 ALTER TABLE attempts DROP COLUMN payload; DROP TABLE definitions; DROP TABLE source_revisions;
                 DROP INDEX states_paused; DROP INDEX states_failing; DROP INDEX skips_by_end;
-                DROP TRIGGER outputs_gone; DROP TABLE output_parts;
-                ALTER TABLE states DROP COLUMN watch; DROP TABLE alerts;
-                PRAGMA user_version = {steps()[0].number};
+                DROP TRIGGER outputs_gone; DROP TABLE output_parts; DROP TABLE alerts;
+                ALTER TABLE states DROP COLUMN watch; PRAGMA user_version = {steps()[0].number};
                 INSERT INTO attempts (scheduled_for, job_no, request, number, ordinal, trigger, state, token,
                     outcome, reason, retries, losses) VALUES (7, 1, '', 1, 0, 0, 3, 1, 2, 'due', 0, 0);
                 """  # noqa: S608 - a number of ours

@@ -43,8 +43,8 @@ pytest.register_assert_rewrite(
         f"{__name__}.{module}"
         for module in (
             "alert", "claim", "command", "concurrent_writer", "crowd_of_one", "damage", "finish",
-            "finish_race", "herd", "history", "lease", "node", "order", "output", "pages", "pass_over", "process", "query",
-            "reconcile", "recovery", "sample", "source", "stage", "version",
+            "finish_race", "herd", "history", "lease", "node", "order", "output", "pages", "pass_over",
+            "process", "query", "reconcile", "recovery", "sample", "source", "stage", "version",
         )
     )
 )  # fmt: skip
