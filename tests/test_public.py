@@ -17,8 +17,8 @@ from foliot import errors, schedules
 
 def test_public_names() -> None:
     assert sorted(foliot.__all__) == [
-        "Attempt", "Cron", "Event", "Every", "Foliot", "Happening", "JobRun", "JobStatus", "Keep", "Misfire",
-        "Once", "Outcome", "Overlap", "Retry", "Trigger", "Verdict", "Why", "parallel",
+        "Attempt", "Cron", "Event", "Every", "Expect", "Foliot", "Happening", "JobRun", "JobStatus", "Keep",
+        "Misfire", "Notify", "Once", "Outcome", "Overlap", "Retry", "Trigger", "Verdict", "Why", "parallel",
     ]  # fmt: skip
     assert dir(foliot) == foliot.__all__
     assert sorted(schedules.__all__) == ["Cron", "Every", "Once", "Schedule"]

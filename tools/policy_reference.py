@@ -69,12 +69,16 @@ MEANINGS = {
     "keep.problems_only": "whether successes are dropped, except for the last of them and the newest attempt",
     "splay": "runs start up to so long (1s to 1d) after their occurrences, a job always by the same offset",
     "remembers": "whether a job that was removed and comes back knows what it has served",
+    "notify": "which channels are [told of trouble](../how-to/when-to-be-told.md), and of what",
+    "expect": "when a run is to start and to end, and how often one is to succeed",
 }
 NOTHING = {
     "overlap.limit": "no bound",
     "retry.max": "for ever",
     "timeout": "none",
     "splay": "none",
+    "notify": "none",
+    "expect": "none",
     "keep.last": "all",
     "keep.days": "for ever",
 }
@@ -85,7 +89,12 @@ KINDS = {
     timedelta: "a duration",
     type(None): "a whole number",
 }
-VALUES = {"timeout": "a duration", "splay": "a duration"}
+VALUES = {
+    "timeout": "a duration",
+    "splay": "a duration",
+    "notify": "`Notify(…)`",
+    "expect": "`Expect(…)`",
+}
 # By enum: members of different ones are equal if their words are.
 WORDS: dict[type[StrEnum], dict[Any, str]] = {
     FirstSeen: {

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from foliot.executors.python import JobRun
     from foliot.model.attempt import Attempt, Outcome, Trigger
     from foliot.model.decision import Event, Happening
-    from foliot.model.policy import Keep, Misfire, Overlap, Retry, parallel
+    from foliot.model.policy import Expect, Keep, Misfire, Notify, Overlap, Retry, parallel
     from foliot.schedules import Cron, Every, Once
     from foliot.why.answer import Verdict, Why
 
@@ -19,12 +19,14 @@ __all__ = [
     "Cron",
     "Event",
     "Every",
+    "Expect",
     "Foliot",
     "Happening",
     "JobRun",
     "JobStatus",
     "Keep",
     "Misfire",
+    "Notify",
     "Once",
     "Outcome",
     "Overlap",
@@ -41,7 +43,9 @@ _LATER = {
     "JobStatus": "foliot.app.status",
     **dict.fromkeys(("Attempt", "Outcome", "Trigger"), "foliot.model.attempt"),
     **dict.fromkeys(("Event", "Happening"), "foliot.model.decision"),
-    **dict.fromkeys(("Keep", "Misfire", "Overlap", "Retry", "parallel"), "foliot.model.policy"),
+    **dict.fromkeys(
+        ("Expect", "Keep", "Misfire", "Notify", "Overlap", "Retry", "parallel"), "foliot.model.policy"
+    ),
     **dict.fromkeys(("Verdict", "Why"), "foliot.why.answer"),
     **dict.fromkeys(("Cron", "Every", "Once"), "foliot.schedules"),
 }

@@ -32,8 +32,12 @@ from foliot.model.deciding import DecideLost as DecideLost
 from foliot.model.deciding import DecideRemoved as DecideRemoved
 from foliot.model.decision import Decision, Event
 from foliot.model.job import Job
+from foliot.model.outbox import AlertState as AlertState
+from foliot.model.outbox import ChannelAlert as ChannelAlert
 from foliot.model.output import Output as Output
 from foliot.model.output import OutputPart as OutputPart
+from foliot.model.query import AlertPage as AlertPage
+from foliot.model.query import AlertQuery as AlertQuery
 from foliot.model.query import JobPage as JobPage
 from foliot.model.query import JobQuery as JobQuery
 from foliot.model.query import JobView as JobView
@@ -243,6 +247,32 @@ class SourceStore(Protocol):
 
     async def forget_source(self, source: str, revision: str | None) -> bool:
         """Forget a source, but none of its jobs, if it is at that revision still; whether it was."""
+        ...
+
+
+class AlertStore(Protocol):
+    """Keeps alerts until they are sent, and for 90 days: the outbox. Every store of ours is one.
+
+    `Decision.alerts` are written in the step of their decision. The same alert again, for the same channel,
+    changes nothing, whatever has become of it. `Store.prune` forgets the old ones, those that wait included.
+    """
+
+    async def waiting(self, channel: str, limit: int) -> tuple[ChannelAlert, ...]:
+        """The alerts that wait for a channel, the oldest first."""
+        ...
+
+    async def waiting_channels(self) -> Mapping[str, datetime]:
+        """The channels that alerts wait for, each with the time of the oldest."""
+        ...
+
+    async def settle(
+        self, channel: str, ids: Collection[str], state: AlertState, at: datetime, answer: str | None = None
+    ) -> int:
+        """Alerts wait no more, because they were sent, refused, or are too old; how many did wait."""
+        ...
+
+    async def alerts(self, query: AlertQuery) -> AlertPage:
+        """Alerts, the newest first."""
         ...
 
 

@@ -17,7 +17,7 @@ from urllib.parse import urlsplit
 from foliot.errors import InvalidPolicyError, InvalidStoreError
 from foliot.executors.place import ExecutorPlace, MakeExecutor
 from foliot.model.view import Schema
-from foliot.protocols import Clock, Executor, NodeStore, OutputStore, SourceStore, Store
+from foliot.protocols import AlertStore, Clock, Executor, NodeStore, OutputStore, SourceStore, Store
 
 # Each store by the scheme of its URL: its package in `foliot.stores`, and an example. The extra that installs
 # a driver has the name of the package.
@@ -37,13 +37,14 @@ _PREFIX = re.compile("[a-z][a-z0-9_]*")
 # Prefixes that have another use, and which.
 _TAKEN = {
     **dict.fromkeys(_EXECUTORS, "that of an executor that is built in"),
+    "alert": "that of channels",
     "shell": "that of repositories that are followed",
     "declarative": "that of declarative schedulers",
     "code": "that of the revisions of programs",
 }
 
 
-class FullStore(Store, OutputStore, NodeStore, SourceStore, Protocol):
+class FullStore(Store, OutputStore, NodeStore, SourceStore, AlertStore, Protocol):
     """What an engine, and whoever looks into it, needs of its store."""
 
 

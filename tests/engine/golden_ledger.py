@@ -107,6 +107,8 @@ def command_line(command: Command) -> Line:
             return {"pause": True}
         case Resume():
             return {"resume": True}
+        case _:
+            raise NotImplementedError(f"{command} came after the ledgers")
 
 
 def answer(line: Mapping[str, Any]) -> Line:

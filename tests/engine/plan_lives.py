@@ -16,12 +16,15 @@ from hypothesis import strategies as st
 from engine.plan_cases import DAY, Life, brief, make_job
 from foliot.engine.plan_command import Backfill, Cancel, Pause, Resume, RunNow
 from foliot.errors import CommandRefusedError
+from foliot.model.alert import AlertKind
 from foliot.model.attempt import Attempt, Outcome
 from foliot.model.job import Job
 from foliot.model.policy import (
+    Expect,
     FirstSeen,
     Misfire,
     MisfireMode,
+    Notify,
     OnChange,
     OnLost,
     Overlap,
@@ -65,6 +68,18 @@ overlaps = st.sampled_from(
     ]
 )
 
+NOTIFIES = (
+    None,
+    Notify("ops"),
+    Notify(("ops", "admins"), on=AlertKind, remind="7m"),
+    Notify("ops", on=("failure", "recovery"), after=2, remind=None),
+)
+EXPECTS = (
+    None,
+    Expect(start_within=5 * SECOND, finish_within=MINUTE, success_every=10 * MINUTE),
+    Expect(success_every=HOUR),
+)
+
 
 @st.composite
 def jobs(draw: st.DrawFn, on_change: OnChange | None = None) -> Job:
@@ -80,6 +95,8 @@ def jobs(draw: st.DrawFn, on_change: OnChange | None = None) -> Job:
         timeout=draw(st.sampled_from([None, MINUTE])),
         remembers=draw(st.booleans()),
         splay=draw(st.sampled_from([None, None, None, 90 * SECOND])),
+        notify=draw(st.sampled_from(NOTIFIES)),
+        expect=draw(st.sampled_from(EXPECTS)),
     )
     return make_job(
         draw(st.sampled_from(RULES)),

@@ -135,6 +135,9 @@ def a_herd_is_decided_as_each_of_its_members(life: Life) -> None:
         record = step.before
         if record is not None and is_plain(record) and (first := record.state.next_at) is not None:
             alike = plan_due.alike(record.job, first)
+            if record.job.policy.is_watched:
+                assert alike is None
+                continue
             assert alike is not None
             for at in (first, step.at, alike.until):
                 if first <= at <= alike.until:
@@ -246,7 +249,7 @@ def somebody_looks_while_something_can_start(life: Life) -> None:
         draft = Draft(step.after, step.at)
         if draft.is_live and not attempts:
             start = None if state.next_at is None else state.next_at + offset_of(step.after.job)
-            assert state.wake_at == start, step
+            assert (state.watch or state).wake_at == start, step
         ready = [a.wake_at for a in attempts if a.wake_at]
         if draft.is_free and ready:
             assert state.wake_at is not None, step

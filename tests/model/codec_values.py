@@ -7,14 +7,17 @@ from typing import Any
 
 from hypothesis import strategies as st
 
+from foliot.model.alert import AlertKind
 from foliot.model.attempt import Attempt, AttemptState, Outcome, Trigger
 from foliot.model.codec import JOB
 from foliot.model.job import Action, Job
 from foliot.model.policy import (
+    Expect,
     FirstSeen,
     Keep,
     Misfire,
     MisfireMode,
+    Notify,
     OnChange,
     OnLost,
     Overlap,
@@ -24,6 +27,7 @@ from foliot.model.policy import (
 )
 from foliot.model.shape import Shape
 from foliot.model.state import State
+from foliot.model.watch import MOST_OUTCOMES, Episode, Watch
 from foliot.schedules import Cron, Every, Once
 
 words = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=20)
@@ -65,6 +69,7 @@ schedules = st.one_of(
     st.builds(Every, st.integers(1, 10**12).map(lambda n: timedelta(seconds=n)), timezone=zones),
     st.builds(Once, anywhere),
 )
+some_time = st.timedeltas(timedelta(microseconds=1), A_CENTURY)
 policies = st.builds(
     Policy,
     first_seen=st.sampled_from(FirstSeen),
@@ -92,6 +97,21 @@ policies = st.builds(
         problems_only=st.booleans(),
     ),
     remembers=st.booleans(),
+    notify=st.none()
+    | st.builds(
+        Notify,
+        st.lists(st.from_regex(r"[a-z0-9_][A-Za-z0-9_.-]{0,63}", fullmatch=True)),
+        on=st.sets(st.sampled_from(AlertKind)),
+        after=counts,
+        remind=st.none() | some_time,
+    ),
+    expect=st.none()
+    | st.builds(
+        Expect,
+        start_within=st.none() | some_time,
+        finish_within=st.none() | some_time,
+        success_every=st.none() | some_time,
+    ),
 )
 
 
@@ -121,6 +141,29 @@ jobs = st.builds(
     revision=words,
     extra=unknown_to(JOB),
 )
+watches = st.builds(
+    Watch,
+    wake_at=st.none() | instants,
+    alert_at=st.none() | instants,
+    quiet_since=st.none() | instants,
+    failed_runs=st.integers(0, 2**63 - 1),
+    failing_since=st.none() | instants,
+    outcomes=st.text("+-", max_size=MOST_OUTCOMES),
+    episodes=st.lists(
+        st.builds(
+            Episode,
+            kind=st.sampled_from(AlertKind),
+            name=words,
+            since=instants,
+            told_at=st.none() | instants,
+            reminders=st.integers(0, 2**63 - 1),
+            is_over=st.booleans(),
+        ),
+        max_size=3,
+    ).map(tuple),
+    muted_until=st.none() | instants,
+    muted_reason=st.none() | words,
+)
 states = st.builds(
     State,
     token=st.integers(0, 2**63 - 1),
@@ -138,6 +181,7 @@ states = st.builds(
     version=st.integers(0, 2**63 - 1),
     defined_at=st.none() | instants,
     paused_reason=st.none() | words,
+    watch=st.none() | watches,
 )
 attempts = st.builds(
     Attempt,

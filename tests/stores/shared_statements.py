@@ -18,6 +18,7 @@ from foliot.stores.sql import (
     job_queries,
     look,
     node_rows,
+    outbox,
     prune,
     queries,
     run_queries,
@@ -46,7 +47,7 @@ VALUES = {
         ),
         9,
     ),
-    **dict.fromkeys(("id", "request", "name", "after", "last", "key", "low", "high"), "a"),
+    **dict.fromkeys(("id", "request", "name", "after", "last", "key", "low", "high", "channel"), "a"),
     "outcome": 2,
     "removed": False,
 }
@@ -137,6 +138,10 @@ SHARED = {
     "what is behind cuts": Shared(
         cut.BEHIND_CUTS, [_STATES, "PRIMARY KEY"], ["states_pkey", "attempts_pkey"]
     ),
+    "alerts that wait": Shared(outbox.WAITING, ["alerts_waiting"], ["alerts_waiting"]),
+    "channels that alerts wait for": Shared(outbox.OLDEST, [], ["alerts_waiting"]),
+    "which of some alerts wait": Shared(outbox.WHICH_WAIT, ["PRIMARY KEY"], ["alerts_"]),
+    "old alerts": Shared(outbox.OLD, ["alerts_by_time"], ["alerts_by_time"]),
     "instants of a job": Shared(history_links.KNOWN, ["PRIMARY KEY"], ["attempts_pkey"]),
     "the first skips": Shared(look.SKIPS, ["PRIMARY KEY"], ["skips_pkey"]),
     "a history worth a look": Shared(prune.RIPE, ["states_ripe"], ["states_ripe"]),

@@ -17,10 +17,10 @@ from foliot.model.damage import damage_of
 from foliot.protocols import Store
 from foliot.stores.memory import MemoryStore
 from foliot.testing.clock import ManualClock
-from foliot.testing.contract import StoreContract
+from foliot.testing.contract import AlertContract, StoreContract
 from foliot.testing.contract.crowd import Crowd
 from foliot.testing.contract.stage import Stage
-from stores import mistaken, mistaken_time, mistaken_versions
+from stores import mistaken, mistaken_alerts, mistaken_time, mistaken_versions
 from stores.file_store import FileStore
 
 CASES: list[tuple[type[MemoryStore | FileStore], str]] = [
@@ -81,6 +81,18 @@ CASES: list[tuple[type[MemoryStore | FileStore], str]] = [
     (mistaken.WritesHistoryFirst, "test_a_node_buried_in_the_middle_of_its_finish_has_finished_or_lost"),
     (mistaken.ComparesTokensOnly, "test_a_success_in_the_middle_of_a_claim_that_found_the_job_busy_is_seen"),
     (mistaken.ComparesTokensOnly, "test_the_last_of_two_that_end_at_once_knows_that_it_is_the_last"),
+    (mistaken_alerts.DropsAlerts, "test_an_alert_waits_as_it_was_decided"),
+    (mistaken_alerts.DropsAlertsOfTheForgotten, "test_a_job_that_is_forgotten_leaves_its_alerts"),
+    (mistaken_alerts.ForgetsTheWatch, "test_a_watch_comes_back_as_it_was_written"),
+    (
+        mistaken_alerts.TellsAgain,
+        "test_the_same_alert_again_changes_nothing_whatever_became_of_it",
+    ),
+    (mistaken_alerts.SettlesForAll, "test_each_channel_has_its_own"),
+    (mistaken_alerts.SettlesAgain, "test_what_is_settled_waits_no_more_and_is_settled_once"),
+    (mistaken_alerts.NewestFirst, "test_the_oldest_come_first_and_no_more_than_were_asked_for"),
+    (mistaken_alerts.KeepsForEver, "test_what_is_older_than_ninety_days_is_forgotten"),
+    (mistaken_alerts.CountsWhatWasSent, "test_it_is_known_which_channels_something_waits_for_and_since_when"),
 ]
 EXTRAS: dict[str, dict[str, object]] = {
     "test_an_exit_code_is_kept_if_there_was_one": {"outcome": Outcome.FAILED, "exit_code": 3},
@@ -89,6 +101,10 @@ EXTRAS: dict[str, dict[str, object]] = {
     "test_they_are_claimed_when_they_fit": {"count": 1},
     "test_a_decision_that_fails_leaves_everything_as_it_was": {"failing": "declared"},
 }
+
+
+class _Contract(StoreContract, AlertContract):
+    """What a store promises, its outbox included."""
 
 
 async def damage(store: Any, key: str) -> None:
@@ -105,7 +121,7 @@ def play(made: type[MemoryStore | FileStore], case: str, path: Path) -> None:
 
     stage = Stage(opened, clock)
     stage.head_start = 10 if issubclass(made, FileStore) else Stage.head_start
-    test = getattr(StoreContract(), case)
+    test = getattr(_Contract(), case)
     known = {"stage": stage, "crowd": Crowd(stage, "alone"), "damage": damage} | EXTRAS.get(case, {})
     test(**{name: known[name] for name in inspect.signature(test).parameters})
 
@@ -122,7 +138,5 @@ def test_a_sound_store_passes_the_same_case(case: str, tmp_path: Path) -> None:
 
 
 def test_no_topic_hides_a_case_of_another() -> None:
-    names = Counter(
-        name for topic in StoreContract.__mro__ for name in vars(topic) if name.startswith("test_")
-    )
+    names = Counter(name for topic in _Contract.__mro__ for name in vars(topic) if name.startswith("test_"))
     assert [name for name, count in names.items() if count > 1] == []

@@ -12,7 +12,8 @@ from functools import partial
 from typing import Any, Protocol, TypeVar
 from uuid import uuid4
 
-from foliot.app.options import as_duration
+from foliot.app.alerts import Channel, check_channels
+from foliot.app.options import as_duration, as_notify
 from foliot.engine.plan_definition import PlanDeclared, plan_removed
 from foliot.errors import (
     AppStateError,
@@ -27,6 +28,7 @@ from foliot.executors.place import MakeExecutor
 from foliot.model.attempt import Attempt
 from foliot.model.decision import Event, Happening
 from foliot.model.job import Job, is_name
+from foliot.model.policy import Notify, Policy
 from foliot.model.view import SourceHealth
 from foliot.operations import Operations
 from foliot.protocols import Changes, Clock, Executor, JobView, Listener, Monitor
@@ -61,6 +63,7 @@ class AppSettings:
     as living. `drain`: for how long what runs may go on when the program is stopped. `poll`: how often to
     look for what another process has scheduled. `metrics`: what counts and measures, if anything does.
     `executors`: what carries out actions of the program's own kinds, or makes it, by the prefix of the kinds.
+    `channels`: what sends alerts, by name. `notify`: the channels that are told of jobs that do not say.
     """
 
     slots: int | Mapping[str, int] = 1000
@@ -69,6 +72,8 @@ class AppSettings:
     poll: timedelta | str = timedelta(seconds=1)
     metrics: Watcher | None = None
     executors: Mapping[str, Executor | MakeExecutor] = field(default_factory=dict)
+    channels: Mapping[str, Channel] = field(default_factory=dict)
+    notify: Notify | str | Sequence[str] | None = None
 
     def __post_init__(self) -> None:
         for name in ("lease", "drain", "poll"):
@@ -87,6 +92,8 @@ class AppSettings:
         if self.metrics is not None and not hasattr(self.metrics, "on_pulse"):
             hint = "Metrics() of foliot.observability"
             raise InvalidPolicyError("metrics", self.metrics, "cannot be told anything", hint=hint)
+        check_channels(self.channels)
+        Policy(notify=as_notify(self.notify))
         check_executors(self.executors)
         object.__setattr__(self, "executors", dict(self.executors))
 

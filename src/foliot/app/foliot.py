@@ -17,6 +17,7 @@ from datetime import datetime, timedelta
 from types import TracebackType
 from typing import Any, Self, TypeVar, Unpack
 
+from foliot.app.alerts import alert_parts
 from foliot.app.core import Core, check_clock, check_store, make_settings
 from foliot.app.options import JobOptions, Rules, Scheduled, Template, each, make_schedule, name_job, naming
 from foliot.app.part import Part, check_part
@@ -55,13 +56,12 @@ class Foliot:
         check_store(store)
         self.name = name
         self._check_name()
-        clock = SystemClock() if clock is None else clock
-        check_clock(clock)
+        check_clock(clock := SystemClock() if clock is None else clock)
         self._core = Core(store, name, clock, make_settings(settings))
         self._registry = Registry(self._core.settings.executors)
         if self.metrics is not None:
             check_monitor(self.metrics, "metrics")
-        self._parts: list[Part] = []
+        self._parts = alert_parts(self._core.settings.channels)
         self._runtime: Runtime | None = None
         self._thread = EngineThread(name, self._core.close)
 
@@ -98,7 +98,7 @@ class Foliot:
 
     def _template(self, job: str, options: JobOptions) -> Template:
         with naming(job):
-            return Template(self.name, options)
+            return Template(self.name, options, self._core.settings.notify)
 
     def action(self, function: F | None = None, *, name: str | None = None) -> Any:
         """Make a function something that jobs can be scheduled for: `@app.action`, or with a name."""
@@ -144,15 +144,15 @@ class Foliot:
     ) -> None:
         """Add a job, or change it; it stays until it is unscheduled, whatever the code declares."""
         rule = make_schedule(schedule, timezone)
-        with naming(name):
-            Template(self._core.added, options)
+        self._template(name, options)  # refused here, with its name
         await self.schedule_many([(name, rule, action, payload)], **options)
 
     async def schedule_many(
         self, jobs: Iterable[Scheduled] | AsyncIterable[Scheduled], **options: Unpack[JobOptions]
     ) -> int:
         """Add or change many jobs, in batches; how many. A batch is taken whole or not at all."""
-        count, batch, template, rules = 0, list[Job](), Template(self._core.added, options), Rules()
+        template = Template(self._core.added, options, self._core.settings.notify)
+        count, batch, rules = 0, list[Job](), Rules()
         async for name, schedule, action, payload in each(jobs):
             try:  # in this loop, `naming` would cost a million jobs a second
                 self._registry.refuse_declared(name)

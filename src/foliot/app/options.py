@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterable, Callable, Iterable, Iterator, Mapping
+from collections.abc import AsyncIterable, Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import datetime, timedelta
@@ -13,10 +13,12 @@ from foliot.errors import InvalidJobError, InvalidPolicyError, shorten
 from foliot.model.job import Action, Job, is_name, shared_by, unchecked_job
 from foliot.model.policy import (
     DURATION_HINT,
+    Expect,
     FirstSeen,
     Keep,
     Misfire,
     MisfireMode,
+    Notify,
     OnChange,
     OnLost,
     Overlap,
@@ -46,6 +48,8 @@ class JobOptions(TypedDict, total=False):
     enabled: bool
     repeat_until: datetime | None
     auto_remove: bool
+    notify: Notify | str | Sequence[str] | None
+    expect: Expect | None
 
 
 Scheduled = tuple[str, Schedule | str, Callable[..., Any] | str | Action, Mapping[str, Any] | None]
@@ -101,10 +105,13 @@ class Rules:
 
 
 class Template:
-    """What many jobs have in common: their source and options, read and checked once."""
+    """What many jobs have in common: their source and options, read and checked once.
 
-    def __init__(self, source: str, options: JobOptions) -> None:
-        given: dict[str, Any] = dict(options)
+    `notify`: who is told of jobs whose options do not say.
+    """
+
+    def __init__(self, source: str, options: JobOptions, notify: object = None) -> None:
+        given: dict[str, Any] = {"notify": notify, **options}
         _refuse_unknown(given)
         self._own = {field: given.pop(field) for field in _OF_THE_JOB if field in given}
         self._source = source
@@ -173,10 +180,17 @@ def make_policy(options: Mapping[str, Any]) -> Policy:
     for field, kinds in _BY_NAME.items():
         if isinstance(given.get(field), str):
             given[field] = _by_name(field, given[field], kinds)
+    if "notify" in given:
+        given["notify"] = as_notify(given["notify"])
     policy = Policy(**given)
     if grace is None:
         return policy
     return replace(policy, misfire=replace(policy.misfire, grace=as_duration("grace", grace)))
+
+
+def as_notify(given: Any) -> Any:
+    """Whom to tell, which may be given as the names of channels."""
+    return Notify(given) if isinstance(given, str | list | tuple) else given
 
 
 _BY_NAME: dict[str, Any] = {

@@ -5,8 +5,11 @@ from __future__ import annotations
 from datetime import datetime
 
 from foliot.engine.calendar import Window, before, next_occurrence
+from foliot.engine.watching import Watching
+from foliot.model.alert import AlertKind
 from foliot.model.attempt import Attempt, AttemptState, Outcome, Trigger, check_transition
 from foliot.model.decision import Decision, Event, Happening
+from foliot.model.outbox import ChannelAlert
 from foliot.model.policy import OverlapMode
 from foliot.model.splay import offset_of
 from foliot.model.state import Problem, Record, Skip
@@ -23,7 +26,8 @@ class Draft:
     """Starts as the record is; each step changes it; `decide` says what is to be written."""
 
     def __init__(self, record: Record, now: datetime) -> None:
-        self.job, self.before, attempts = record
+        self.job, self.before, self.attempts_before = record
+        attempts = self.attempts_before
         self.state = self.before
         self.policy = record.job.policy
         self.now = now
@@ -35,6 +39,9 @@ class Draft:
         self.changed: dict[Name, Attempt] = {}
         self.skips: list[Skip] = []
         self.events: list[Event] = []
+        self.skipped: list[tuple[AlertKind, Skip]] = []  # what a channel may be told of
+        self.wrote: set[tuple[str, int]] = set()  # keys of attempts that have ended, and wrote something
+        self.alerts: tuple[ChannelAlert, ...] = ()
         self._started: set[tuple[str, int]] = set()
 
     # -- questions ---------------------------------------------------------------------------------
@@ -44,6 +51,12 @@ class Draft:
         """Whether its occurrences count: it is declared, enabled, and not paused."""
         state = self.state
         return self.job.enabled and state.removed_at is None and state.paused_at is None
+
+    @property
+    def was_asleep(self) -> bool:
+        """Whether nobody was to look for the sake of a run: if one is due, a claim found the job busy."""
+        watch = self.before.watch
+        return (self.before if watch is None else watch).wake_at is None
 
     @property
     def is_free(self) -> bool:
@@ -149,18 +162,20 @@ class Draft:
             self.change(attempt, wake_at=self.now)
         return waited
 
-    def skip(self, first: datetime, last: datetime, reason: str) -> None:
+    def skip(self, first: datetime, last: datetime, reason: str, told_as: AlertKind | None = None) -> None:
         """Record occurrences that will not run."""
         skip = Skip(self.job.key, first, last, reason)
         self.skips.append(skip)
+        if told_as is not None:
+            self.skipped.append((told_as, skip))
         self.tell(Happening.SKIPPED, reason)
         if skip.problem is not None:
             self.state = self.state._replace(last_problem=skip.problem.value)
 
-    def skip_all_but(self, window: Window, first_kept: datetime, reason: str) -> None:
+    def skip_all_but(self, window: Window, first_kept: datetime, reason: str, told_as: AlertKind) -> None:
         """Record the occurrences of a window before one."""
         if window.first < first_kept:
-            self.skip(window.first, before(self.job, first_kept) or window.first, reason)
+            self.skip(window.first, before(self.job, first_kept) or window.first, reason, told_as)
 
     def serve(self, until: datetime, following: datetime | None) -> None:
         """Move the high-water mark. It never falls, and what lies before it is never next.
@@ -184,16 +199,35 @@ class Draft:
 
     def decide(self, *, looks_at_once: bool = False) -> Decision:
         """What is to be written. `looks_at_once`: occurrences that are due are to be met by a claim."""
+        alert_at = self._watch()
         has_served = self.state.fired_count > 0 or bool(self.skips)
         is_over = self.state.next_at is None and not self.open and has_served
         if self.job.auto_remove and is_over and self.is_live:
             # A tombstone: while its source goes on declaring it, it must not begin anew.
             self.tell(Happening.FINISHED, "no occurrence is left, and the job removes itself")
-            self.state = self.state._replace(removed_at=self.now)
+            self.state = self.state._replace(removed_at=self.now, watch=None)
+            alert_at = None
         if self.state.removed_at is not None and not self.open and not self.policy.remembers:
             return self._decision(remove=True)
-        self.state = self.state._replace(wake_at=self._wake_at(looks_at_once=looks_at_once))
+        wake_at = self._wake_at(looks_at_once=looks_at_once)
+        if (watch := self.state.watch) is not None:
+            self.state = self.state._replace(watch=watch._replace(wake_at=wake_at))
+        times = [at for at in (wake_at, alert_at) if at is not None]
+        self.state = self.state._replace(wake_at=min(times, default=None))
         return self._decision(remove=False)
+
+    def _watch(self) -> datetime | None:
+        """See what is to be told, and when there may be more; of a job that was removed, nothing."""
+        notify = self.policy.notify
+        if notify is None or not notify.to or self.state.removed_at is not None:
+            if self.state.watch is not None:
+                self.state = self.state._replace(watch=None)
+            return None
+        watching = Watching(self, notify)
+        watching.look()
+        self.alerts = tuple(watching.alerts)
+        self.state = self.state._replace(watch=watching.watch)
+        return watching.watch.alert_at
 
     def _decision(self, *, remove: bool) -> Decision:
         # Whoever changes an attempt changes the token too, so that no two writers miss each other.
@@ -202,7 +236,8 @@ class Draft:
         else:
             self.state = self.before
         events = tuple(event for event in self.events if not self._has_not_waited(event))
-        return Decision(self.state, tuple(self.changed.values()), tuple(self.skips), events, remove)
+        changed, skips = tuple(self.changed.values()), tuple(self.skips)
+        return Decision(self.state, changed, skips, events, remove, alerts=self.alerts)
 
     def _has_not_waited(self, event: Event) -> bool:
         """What starts in the decision that opened it has not waited."""

@@ -38,8 +38,8 @@ def is_plain(record: Record) -> bool:
 
 def plan_alike(job: Job, first: datetime) -> Alike | None:
     """What happens to the plain records of jobs like this one when an occurrence has come in time."""
-    if not job.enabled or job.policy.splay is not None:  # members of a herd start at one time
-        return None
+    if not job.enabled or job.policy.is_watched or job.policy.splay is not None:
+        return None  # members of a herd start at one time, and end in peace
     policy, following = job.policy, next_occurrence(job, first)
     until = first + min(policy.misfire.grace, _LAST - first)
     if following is not None:
@@ -80,6 +80,8 @@ def end_in_peace(record: Record, ending: Ending, now: datetime) -> Decision | No
         or (state.wake_at is None and state.next_at is not None)
         or state.removed_at is not None
         or job.auto_remove
+        or state.watch is not None
+        or job.policy.is_watched
     ):
         return None
     (held,) = attempts

@@ -65,7 +65,25 @@ class Backfill:
     only: frozenset[datetime] | None = None
 
 
-Command = RunNow | Pause | Resume | Cancel | Backfill
+@dataclass(frozen=True, slots=True)
+class Mute:
+    """Tell no channel about the job until then. What still goes on then is told."""
+
+    until: datetime
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Unmute:
+    """Tell channels again, at once what goes on."""
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """See whether there is something to tell: for a job that no node serves, so that no claim looks at it."""
+
+
+Command = RunNow | Pause | Resume | Cancel | Backfill | Mute | Unmute | Look
 
 
 def plan_command(record: Record, command: Command, now: datetime) -> Decision:
@@ -84,8 +102,12 @@ def plan_command(record: Record, command: Command, now: datetime) -> Decision:
             _cancel(draft, command)
         case Backfill():
             _backfill(draft, command)
-    was_asleep = draft.before.wake_at is None
-    return draft.decide(looks_at_once=not was_asleep or not draft.is_busy)
+        case Mute() | Unmute():
+            _mute(draft, command)
+    is_about_alerts = isinstance(command, Mute | Unmute | Look)
+    if not draft.events and not is_about_alerts:
+        return Decision(record.state)  # it is so already
+    return draft.decide(looks_at_once=not draft.was_asleep or not draft.is_busy)
 
 
 def _request(draft: Draft, command: RunNow) -> None:
@@ -120,6 +142,14 @@ def _resume(draft: Draft) -> None:
             draft.skip(window.first, window.last, "the job was paused")
         draft.serve(come, next_occurrence(draft.job, come))
     draft.tell(Happening.RESUMED, "resumed by a person")
+
+
+def _mute(draft: Draft, command: Mute | Unmute) -> None:
+    until, reason = (command.until, command.reason or None) if isinstance(command, Mute) else (None, None)
+    watch = draft.state.watch
+    if watch is None:
+        raise CommandRefusedError(draft.job.key, "the job tells no channel", hint="give it a notify")
+    draft.state = draft.state._replace(watch=watch._replace(muted_until=until, muted_reason=reason))
 
 
 def _cancel(draft: Draft, command: Cancel) -> None:

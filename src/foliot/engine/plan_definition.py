@@ -73,7 +73,14 @@ def plan_new(job: Job, now: datetime) -> AlikeNew:
     token = (now - _EPOCH) // timedelta(milliseconds=1)
     wake_at = None if next_at is None else next_at + offset_of(job)
     state = State(token, created_at=now, wake_at=wake_at, served_until=served, next_at=next_at)
+    if job.policy.is_watched:
+        state = _watched(job, state, now)
     return AlikeNew(state, now, reason)
+
+
+def _watched(job: Job, state: State, now: datetime) -> State:
+    """The state of a new job that tells a channel: the same, with when there may be something to tell."""
+    return Draft(Record(job, state), now).decide(looks_at_once=True).state._replace(token=state.token)
 
 
 def _plan_back(job: Job, record: Record, now: datetime) -> Decision:

@@ -21,6 +21,7 @@ from foliot.engine.calendar import Window, due_window, latest_of, next_occurrenc
 from foliot.engine.draft import Draft
 from foliot.engine.herd import end_in_peace, is_plain, plan_alike, start_alike
 from foliot.engine.retry import MOST_LOSSES, may_restart, may_retry, retry_at
+from foliot.model.alert import AlertKind
 from foliot.model.alike import ON_TIME, Alike
 from foliot.model.attempt import Attempt, AttemptState, Ending, Outcome, Trigger
 from foliot.model.decision import Decision, Happening
@@ -77,7 +78,7 @@ def plan_any_due(record: Record, now: datetime, node: str, most: int = 1) -> Dec
 
 def _meet_occurrences(draft: Draft, window: Window) -> None:
     if len(draft.open) >= MOST_OPEN:
-        draft.skip(window.first, window.last, CROWDED)
+        draft.skip(window.first, window.last, CROWDED, AlertKind.SKIPPED)
         draft.serve(window.last, window.following)
         return
     if draft.policy.retry.is_preempted:
@@ -93,7 +94,7 @@ def _meet_occurrences(draft: Draft, window: Window) -> None:
     elif overlap not in _KEEP_ONE or (overlap is OverlapMode.WAIT and draft.queued):
         return  # the end of the open run sees to it
     elif misfire.mode is MisfireMode.SKIP and draft.come_until - window.last > misfire.grace:
-        draft.skip(window.first, window.last, _TOO_LATE)
+        draft.skip(window.first, window.last, _TOO_LATE, AlertKind.MISSED)
         draft.serve(window.last, window.following)
     elif overlap is OverlapMode.REPLACE:
         _replace_open(draft, window)
@@ -108,14 +109,15 @@ def _open_due(draft: Draft, window: Window) -> None:
     owes_first = window.first <= draft.state.created_at  # it was to run when it was first seen
     draft.serve(window.last, window.following)
     if is_late and not owes_first and draft.state.fired_count == 0 and not draft.policy.before_first_run:
-        draft.skip(window.first, window.last, "missed, and the job had never run before")
+        reason = "missed, and the job had never run before"
+        draft.skip(window.first, window.last, reason, AlertKind.MISSED)
     elif misfire.mode is MisfireMode.ALL and not owes_first:
         _open_all(draft, window)
     elif misfire.mode is MisfireMode.SKIP and not owes_first:
         if is_late:
-            draft.skip(window.first, window.last, _TOO_LATE)
+            draft.skip(window.first, window.last, _TOO_LATE, AlertKind.MISSED)
         else:
-            draft.skip_all_but(window, window.last, _OVERTAKEN)
+            draft.skip_all_but(window, window.last, _OVERTAKEN, AlertKind.MISSED)
             _open_pending(draft, window.last, Trigger.SCHEDULE, ON_TIME)
     else:
         trigger = Trigger.CATCH_UP if is_late else Trigger.SCHEDULE
@@ -127,7 +129,7 @@ def _open_due(draft: Draft, window: Window) -> None:
 def _open_all(draft: Draft, window: Window) -> None:
     misfire = draft.policy.misfire
     kept = latest_of(draft.job, window, misfire.limit)
-    draft.skip_all_but(window, kept[0], f"more than {misfire.limit} were missed")
+    draft.skip_all_but(window, kept[0], f"more than {misfire.limit} were missed", AlertKind.MISSED)
     for occurrence in [at for at in kept if at not in draft.ran]:
         is_late = draft.come_until - occurrence > misfire.grace
         trigger = Trigger.CATCH_UP if is_late else Trigger.SCHEDULE
@@ -139,7 +141,7 @@ def _wait_for_open(draft: Draft, window: Window) -> None:
     misfire, occurrence = draft.policy.misfire, window.first
     if misfire.mode is MisfireMode.SKIP and draft.come_until - occurrence > misfire.grace:
         occurrence = window.last
-        draft.skip_all_but(window, occurrence, _OVERTAKEN)
+        draft.skip_all_but(window, occurrence, _OVERTAKEN, AlertKind.SKIPPED)
     _open_pending(draft, occurrence, Trigger.SCHEDULE, "waits for the open run to end", must_wait=True)
     draft.serve(occurrence, next_occurrence(draft.job, occurrence))
 
@@ -153,7 +155,7 @@ def _replace_open(draft: Draft, window: Window) -> None:
             draft.change(attempt, state=AttemptState.CANCELLING, reason=reason)
         elif attempt.state is AttemptState.PENDING and attempt.trigger not in _ASKED_FOR:
             draft.drop(attempt, "a newer occurrence replaced it")
-    draft.skip_all_but(window, window.last, "a newer occurrence replaced it")
+    draft.skip_all_but(window, window.last, "a newer occurrence replaced it", AlertKind.SKIPPED)
     reason = "replaces the open run"
     _open_pending(draft, window.last, Trigger.SCHEDULE, reason, must_wait=not draft.is_free)
     draft.serve(window.last, window.following)
@@ -206,7 +208,7 @@ def plan_any_ended(record: Record, endings: Sequence[Ending], now: datetime) -> 
         if ending.outcome is not Outcome.SUCCEEDED:
             draft.note_problem(attempt, Problem(ending.outcome.value))
     is_settled = _release(draft)
-    is_awake = record.state.wake_at is not None or record.state.next_at is None
+    is_awake = not draft.was_asleep or record.state.next_at is None
     return draft.decide(looks_at_once=is_awake or not is_settled)
 
 
@@ -221,6 +223,8 @@ def _end(draft: Draft, attempt: Attempt, ending: Ending) -> None:
         error=ending.error,
         exit_code=ending.exit_code,
     )
+    if ending.has_output:
+        draft.wrote.add(ended.key)
     is_told_why = ending.error and outcome is not Outcome.SUCCEEDED
     draft.tell(Happening.ENDED, f"{outcome}: {_first_line(ending.error)}" if is_told_why else outcome, ended)
     if outcome is Outcome.SUCCEEDED:
@@ -265,7 +269,7 @@ def _again(attempt: Attempt, trigger: Trigger, wake_at: datetime, reason: str) -
 def _release(draft: Draft) -> bool:
     """The job is free again: what waited may start, and what came meanwhile is settled, if a claim saw it.
 
-    `wake_at` is None exactly if a claim has seen an occurrence come and found the job busy.
+    The job is asleep exactly if a claim has seen an occurrence come and found the job busy.
     """
     if not draft.is_free:
         return True
@@ -273,12 +277,12 @@ def _release(draft: Draft) -> bool:
     for attempt in waited:
         draft.change(attempt, wake_at=draft.now)
     first = draft.state.next_at
-    if draft.before.wake_at is not None or not draft.is_live or first is None or first > draft.come_until:
+    if not draft.was_asleep or not draft.is_live or first is None or first > draft.come_until:
         return True
     if draft.policy.overlap.mode is OverlapMode.WAIT and not waited:
         return False
     window = due_window(draft.job, first, draft.come_until)
-    draft.skip(window.first, window.last, OVERLAP)
+    draft.skip(window.first, window.last, OVERLAP, AlertKind.SKIPPED)
     draft.serve(window.last, window.following)
     return True
 

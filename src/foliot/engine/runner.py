@@ -207,6 +207,7 @@ class Runner:
         finished_at = at if at >= started_at else self._shared_now(started_at)
         ending = run.ending(outcome, started_at, finished_at, error, exit_code)
         if output:
+            ending = ending._replace(has_output=True)
             self._outputs.append(Output(ending.job, ending.run_key, ending.number, output, dropped))
         self._endings.append(ending)
 

@@ -117,7 +117,8 @@ class Attempt(NamedTuple):
 class Ending(NamedTuple):
     """What a node reports of an attempt that it held.
 
-    `run` is the run as its store gave it, if the store finds the attempt by it.
+    `run` is the run as its store gave it, if the store finds the attempt by it. `has_output`: it wrote
+    something.
     """
 
     job: str
@@ -130,6 +131,7 @@ class Ending(NamedTuple):
     error: str | None = None
     exit_code: int | None = None
     run: object | None = None
+    has_output: bool = False
 
 
 class Refused(NamedTuple):

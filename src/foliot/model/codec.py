@@ -37,8 +37,10 @@ from foliot.model.shape import (
     Shape,
     choice,
     optional,
+    part,
 )
 from foliot.model.state import State
+from foliot.model.watch import WATCH
 
 _INSTANT_OR_NONE = optional(INSTANT)
 _TEXT_OR_NONE = optional(TEXT)
@@ -83,6 +85,7 @@ STATE = Shape(
         "defined_at": _INSTANT_OR_NONE,
         "paused_reason": _TEXT_OR_NONE,
         "last_problem": _TEXT_OR_NONE,
+        "watch": optional(part(WATCH)),
     },
     required=("token", "created_at"),
 )

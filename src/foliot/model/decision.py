@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from foliot.model.attempt import Attempt
 from foliot.model.job import Job
+from foliot.model.outbox import ChannelAlert
 from foliot.model.state import Record, Skip, State
 
 
@@ -57,7 +58,8 @@ class Decision(NamedTuple):
 
     `attempts` are those that are new or have changed, ended ones included; `state` is the state as it
     was, the same object, if nothing about it changes. `remove`: forget the job altogether. `job`: the
-    definition to keep, where that is not the one that was declared or is there.
+    definition to keep, where that is not the one that was declared or is there. `alerts` go into the outbox
+    in the same step; they are there only if the state changes, too.
     """
 
     state: State
@@ -66,6 +68,7 @@ class Decision(NamedTuple):
     events: tuple[Event, ...] = ()
     remove: bool = False
     job: Job | None = None
+    alerts: tuple[ChannelAlert, ...] = ()
 
     def is_nothing(self, record: Record) -> bool:
         """Whether there is nothing to be written about this job: a claim then passes it over."""

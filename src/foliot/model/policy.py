@@ -6,12 +6,15 @@ its jobs its own preset (`presets.py`), the planner reads the values, and nobody
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from datetime import timedelta
 from enum import StrEnum
 from math import isfinite
 
 from foliot.errors import InvalidDurationError, InvalidPolicyError
+from foliot.model.alert import AlertKind
 from foliot.schedules.duration import parse_duration
 
 _MINUTE = timedelta(minutes=1)
@@ -22,6 +25,16 @@ _A_CENTURY = timedelta(days=_MOST_DAYS)
 _LARGEST = 2**63 - 1  # what a store can keep
 DURATION_HINT = 'such as "30s" or "5m", or a timedelta'
 _SECOND, _A_DAY = timedelta(seconds=1), timedelta(days=1)
+_CHANNEL = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,63}")
+USUAL_ALERTS = (
+    AlertKind.FAILURE,
+    AlertKind.RECOVERY,
+    AlertKind.MISSED,
+    AlertKind.LATE,
+    AlertKind.SLOW,
+    AlertKind.SILENT,
+    AlertKind.FLAPPING,
+)
 _TOO_LONG = "must be at most a hundred years"
 
 
@@ -163,6 +176,57 @@ class Keep:
         check_flag("keep.problems_only", self.problems_only)
 
 
+@dataclass(frozen=True, slots=True, init=False)
+class Notify:
+    """Which channels are told of a job, and of what. No channels: nothing is told.
+
+    `after`: so many runs in a row fail before it is told. `remind`: what goes on is told again after that
+    time; None: it is told once.
+    """
+
+    to: tuple[str, ...]
+    on: tuple[AlertKind, ...] = USUAL_ALERTS
+    after: int = 1
+    remind: timedelta | None = timedelta(days=1)
+
+    def __init__(
+        self,
+        to: Iterable[str],
+        *,
+        on: Iterable[AlertKind | str] = USUAL_ALERTS,
+        after: int = 1,
+        remind: timedelta | str | None = timedelta(days=1),
+    ) -> None:
+        channels = _words("notify.to", to)
+        for name in channels:
+            is_channel = isinstance(name, str) and _CHANNEL.fullmatch(name) is not None
+            _require(is_channel, "notify.to", name, "is no name of a channel", hint='such as "ops"')
+        kinds = set(map(_alert_kind, _words("notify.on", on)))
+        _check_count("notify.after", after)
+        set_once = object.__setattr__
+        set_once(self, "to", tuple(dict.fromkeys(channels)))
+        set_once(self, "on", tuple(kind for kind in AlertKind if kind in kinds))
+        set_once(self, "after", after)
+        set_once(self, "remind", _span("notify.remind", remind))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Expect:
+    """What is expected of a job; whatever else happens is told to the channels of its `Notify`.
+
+    `start_within`: of its time, a run starts. `finish_within`: of its start, a run has ended; it is not
+    killed. `success_every`: a run succeeds at least that often; the time of a pause does not count.
+    """
+
+    start_within: timedelta | None = None
+    finish_within: timedelta | None = None
+    success_every: timedelta | None = None
+
+    def __post_init__(self) -> None:
+        for name in ("start_within", "finish_within", "success_every"):
+            object.__setattr__(self, name, _span(f"expect.{name}", getattr(self, name)))
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Policy:
     """All of a job's policies. The defaults are those of jobs in code (`@app.job`)."""
@@ -178,10 +242,19 @@ class Policy:
     keep: Keep = field(default_factory=Keep)
     remembers: bool = True  # whether a job that was removed and comes back knows what it has served
     splay: timedelta | None = None  # its runs start up to so long after their occurrences: see `model.splay`
+    notify: Notify | None = None
+    expect: Expect | None = None
+
+    @property
+    def is_watched(self) -> bool:
+        """Whether a channel is to be told of what happens to the job."""
+        return self.notify is not None and bool(self.notify.to)
 
     def __post_init__(self) -> None:
         for name, kind, hint, number in _PARTS:
             value = getattr(self, name)
+            if value is None and name in _OPTIONAL:
+                continue
             if isinstance(value, str) and value in kind.__dict__.get("_value2member_map_", ()):
                 object.__setattr__(self, name, kind(value))  # the planner tells members apart by identity
             elif not isinstance(value, kind):
@@ -213,7 +286,10 @@ _PARTS: tuple[tuple[str, type, str, int], ...] = (
     ("retry", Retry, "Retry(max={})", 3),
     ("on_lost", OnLost, _one_of(OnLost), 0),
     ("keep", Keep, "Keep(last={})", 100),
+    ("notify", Notify, 'Notify("ops")', 0),
+    ("expect", Expect, 'Expect(start_within="10m")', 0),
 )
+_OPTIONAL = ("notify", "expect")
 
 
 def _number_or(given: object, usual: int) -> int:
@@ -233,6 +309,29 @@ def _take_mode(policy: Misfire | Overlap, name: str, modes: type[StrEnum]) -> No
     except ValueError:
         hint = f"one of: {', '.join(modes)}"
         raise InvalidPolicyError(name, policy.mode, "is not known", hint=hint) from None
+
+
+def _words(name: str, value: object) -> tuple[object, ...]:
+    """One word, or several."""
+    if isinstance(value, str):
+        return (value,)
+    _require(isinstance(value, Iterable), name, value, "must be a name, or several")
+    return tuple(value)  # type: ignore[arg-type]  # checked in the line above
+
+
+def _alert_kind(value: object) -> AlertKind:
+    try:
+        return AlertKind(str(value))
+    except ValueError:
+        hint = _one_of(AlertKind)
+        raise InvalidPolicyError("notify.on", value, "is no kind of alert", hint=hint) from None
+
+
+def _span(name: str, value: timedelta | str | None) -> timedelta | None:
+    """A duration that is not nothing, or None."""
+    duration = None if value is None else _duration(name, value)
+    _require(duration is None or duration > _NOTHING, name, value, "must be positive")
+    return duration
 
 
 def _is_duration(value: object) -> bool:

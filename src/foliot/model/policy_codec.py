@@ -13,12 +13,15 @@ from types import MappingProxyType
 from typing import Any
 
 from foliot.errors import DamagedRecordError, InvalidPolicyError
+from foliot.model.alert import AlertKind
 from foliot.model.json_text import MisfitError, read_object, write_json
 from foliot.model.policy import (
+    Expect,
     FirstSeen,
     Keep,
     Misfire,
     MisfireMode,
+    Notify,
     OnChange,
     OnLost,
     Overlap,
@@ -26,7 +29,19 @@ from foliot.model.policy import (
     Policy,
     Retry,
 )
-from foliot.model.shape import DURATION, FLAG, NOTHING, NUMBER, WHOLE, Shape, choice, optional
+from foliot.model.shape import (
+    DURATION,
+    FLAG,
+    NOTHING,
+    NUMBER,
+    TEXT,
+    WHOLE,
+    Shape,
+    choice,
+    listed,
+    optional,
+    part,
+)
 
 MISFIRE = Shape(Misfire, {"mode": choice(MisfireMode), "limit": WHOLE, "grace": DURATION})
 OVERLAP = Shape(Overlap, {"mode": choice(OverlapMode), "limit": optional(WHOLE)})
@@ -42,6 +57,13 @@ RETRY = Shape(
     },
 )
 KEEP = Shape(Keep, {"last": optional(WHOLE), "days": optional(WHOLE), "problems_only": FLAG})
+_SPAN = optional(DURATION)
+NOTIFY = Shape(
+    Notify,
+    {"to": listed(TEXT), "on": listed(choice(AlertKind)), "after": WHOLE, "remind": _SPAN},
+    required=("to",),
+)
+EXPECT = Shape(Expect, {"start_within": _SPAN, "finish_within": _SPAN, "success_every": _SPAN})
 POLICY = Shape(
     Policy,
     {
@@ -56,9 +78,11 @@ POLICY = Shape(
         "keep": KEEP,
         "remembers": FLAG,
         "splay": optional(DURATION),
+        "notify": optional(part(NOTIFY)),
+        "expect": optional(part(EXPECT)),
     },
-    # It came later. Without it, a policy's text is the one that older versions write.
-    omitted=("splay",),
+    # They came later. Without them, a policy's text is the one that older versions write.
+    omitted=("splay", "notify", "expect"),
 )
 _LONGEST_KEPT = 4096  # a text of usual length is a tenth of it; longer ones must not fill the memory
 

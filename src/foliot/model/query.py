@@ -13,8 +13,10 @@ from enum import StrEnum
 from typing import NamedTuple, Self, TypeVar
 
 from foliot.errors import InvalidJobError
+from foliot.model.alert import AlertKind
 from foliot.model.attempt import Attempt, Outcome, Trigger
 from foliot.model.damage import Damage
+from foliot.model.outbox import AlertState, ChannelAlert
 from foliot.model.state import Record, Skip
 
 Entry = TypeVar("Entry", covariant=True)  # noqa: PLC0105 - what a page has is read only
@@ -102,6 +104,19 @@ class SkipQuery(NamedTuple):
     limit: int = 100
 
 
+class AlertQuery(NamedTuple):
+    """Which alerts to show, the newest first. `until` is not part of the time."""
+
+    channel: str | None = None
+    job: str | None = None
+    kind: AlertKind | None = None
+    state: AlertState | None = None
+    since: datetime | None = None
+    until: datetime | None = None
+    after: str = ""
+    limit: int = 100
+
+
 class JobView(NamedTuple):
     """A job as it is shown; `damage` says why its definition cannot be used, if it cannot."""
 
@@ -126,6 +141,7 @@ class JobView(NamedTuple):
 JobPage = Page[JobView]
 RunPage = Page[Attempt]
 SkipPage = Page[Skip]
+AlertPage = Page[ChannelAlert]
 
 
 class RunName(NamedTuple):

@@ -220,3 +220,19 @@ def optional(kind: Kind) -> Kind:
         lambda value: None if value is None else read(value),
         lambda value: None if value is None else write(value),
     )
+
+
+def listed(kind: Kind) -> Kind:
+    """A list of such values; in code, a tuple."""
+
+    def read(value: Any) -> tuple[Any, ...]:
+        if isinstance(value, list):
+            return tuple(map(kind.read, value))
+        raise MisfitError.of_type(value, "a list")
+
+    return Kind(read, lambda value: list(map(kind.write, value)))
+
+
+def part(shape: Shape) -> Kind:
+    """An object of a shape. Fields that this version does not know are not kept."""
+    return Kind(lambda value: shape.read(value)[0], shape.write)

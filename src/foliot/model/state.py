@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from foliot.model.attempt import Attempt
 from foliot.model.job import Job
+from foliot.model.watch import Watch
 
 # A store's clock that is set back by less tells times a second time; one that is set back by more was wrong.
 CORRECTION = timedelta(hours=3)
@@ -79,6 +80,7 @@ class State(NamedTuple):
     since it was created.
     `failures_in_row`: runs that failed for good. `last_problem`: how the last run ended, or why the last
     occurrence had none, if that was no success: one of `Problem`; None: all is well, or nothing has run yet.
+    `watch`: what is remembered for alerts; None: the job tells no channel.
     """
 
     token: int
@@ -97,6 +99,7 @@ class State(NamedTuple):
     defined_at: datetime | None = None
     paused_reason: str | None = None
     last_problem: str | None = None
+    watch: Watch | None = None
 
 
 class Record(NamedTuple):

@@ -11,6 +11,7 @@ import pytest
 from foliot.protocols import Store
 from foliot.stores.postgres.address import read_address
 from foliot.testing.contract import (
+    AlertContract,
     Damage,
     DamageContract,
     NodeContract,
@@ -42,7 +43,7 @@ async def damage_by(sql: str, url: str, _: Store, key: str) -> None:
         connection.execute(sql.encode(), {"job": row[0]})
 
 
-class TestPostgresStore(StoreContract, OutputContract, NodeContract, SourceContract):
+class TestPostgresStore(StoreContract, OutputContract, NodeContract, SourceContract, AlertContract):
     head_start: ClassVar[float] = 0.05  # it decides under the locks of its rows: others wait anyway
 
     @pytest.fixture

@@ -2,6 +2,19 @@ CREATE TRIGGER outputs_gone AFTER DELETE ON outputs BEGIN
     DELETE FROM output_parts WHERE run_key = old.run_key AND number = old.number;
 END;
 
+CREATE TABLE alerts (
+    id TEXT NOT NULL,
+    channel TEXT NOT NULL,
+    at INTEGER NOT NULL,
+    job TEXT NOT NULL,
+    kind TEXT NOT NULL,
+    text TEXT NOT NULL,
+    state INTEGER NOT NULL DEFAULT 0,
+    settled_at INTEGER,
+    answer TEXT,
+    PRIMARY KEY (id, channel)
+) WITHOUT ROWID;
+
 CREATE TABLE attempts (
     scheduled_for INTEGER NOT NULL,
     job_no INTEGER NOT NULL,
@@ -154,7 +167,11 @@ CREATE TABLE states (
     last_attempt_at INTEGER,
     last_failure_at INTEGER,
     last_run TEXT
-, opened INTEGER NOT NULL DEFAULT 0, skipped INTEGER NOT NULL DEFAULT 0, trim_at INTEGER NOT NULL DEFAULT 200, look_at INTEGER DEFAULT 0, cut_at INTEGER, version INTEGER NOT NULL DEFAULT 1, defined_at INTEGER, paused_reason TEXT, last_problem TEXT);
+, opened INTEGER NOT NULL DEFAULT 0, skipped INTEGER NOT NULL DEFAULT 0, trim_at INTEGER NOT NULL DEFAULT 200, look_at INTEGER DEFAULT 0, cut_at INTEGER, version INTEGER NOT NULL DEFAULT 1, defined_at INTEGER, paused_reason TEXT, last_problem TEXT, watch TEXT);
+
+CREATE INDEX alerts_by_time ON alerts (at, id, channel);
+
+CREATE INDEX alerts_waiting ON alerts (channel, at, id) WHERE state = 0;
 
 CREATE INDEX attempts_cancelling ON attempts (node_no) WHERE state = 2;
 

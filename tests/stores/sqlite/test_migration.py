@@ -56,6 +56,8 @@ LATER_STEPS = """
     DROP TABLE output_parts;
     DROP TRIGGER outputs_gone;
     ALTER TABLE states DROP COLUMN last_problem;
+    DROP TABLE alerts;
+    ALTER TABLE states DROP COLUMN watch;
 """
 SNAPSHOT = Path(__file__).with_name("schema.sql")
 OPEN_AND_JOIN = """

@@ -11,7 +11,10 @@ from datetime import UTC, datetime, timedelta
 from typing import Any, TypeVar
 
 from foliot.model.attempt import Attempt
+from foliot.model.outbox import ChannelAlert
 from foliot.model.query import (
+    AlertPage,
+    AlertQuery,
     JobOrder,
     JobPage,
     JobQuery,
@@ -53,6 +56,12 @@ def page_of_skips(skips: Iterable[Skip], query: SkipQuery) -> SkipPage:
     meant = (skip for skip in skips if _is_within(skip.last, query))
     place_of = _skip_place if query.job is None else _skip_place_of_job
     return _page(meant, query, place_of, is_falling=True)
+
+
+def page_of_alerts(alerts: Iterable[ChannelAlert], query: AlertQuery) -> AlertPage:
+    """Alerts, the newest first."""
+    meant = (one for one in alerts if _is_alert_meant(one, query))
+    return _page(meant, query, _alert_place, is_falling=True)
 
 
 # -- what is meant ---------------------------------------------------------------------------------
@@ -101,7 +110,17 @@ def _is_run_meant(attempt: Attempt, query: RunQuery) -> bool:
     )
 
 
-def _is_within(instant: datetime, query: RunQuery | SkipQuery) -> bool:
+def _is_alert_meant(one: ChannelAlert, query: AlertQuery) -> bool:
+    return (
+        query.channel in (None, one.channel)
+        and query.job in (None, one.alert.job)
+        and query.kind in (None, one.alert.kind)
+        and query.state in (None, one.state)
+        and _is_within(one.alert.at, query)
+    )
+
+
+def _is_within(instant: datetime, query: RunQuery | SkipQuery | AlertQuery) -> bool:
     return (query.since is None or instant >= query.since) and (query.until is None or instant < query.until)
 
 
@@ -125,13 +144,17 @@ def _skip_place_of_job(skip: Skip) -> _Place:
     return _micros(skip.first), skip.job, _micros(skip.last)
 
 
+def _alert_place(one: ChannelAlert) -> _Place:
+    return _micros(one.alert.at), one.alert.id, one.channel
+
+
 def _micros(instant: datetime) -> int:
     return (instant - _EPOCH) // _MICROSECOND
 
 
 def _page(
     entries: Iterable[_Entry],
-    query: JobQuery | RunQuery | SkipQuery,
+    query: JobQuery | RunQuery | SkipQuery | AlertQuery,
     place_of: Callable[[_Entry], Any],
     *,
     is_falling: bool = False,
@@ -151,6 +174,7 @@ _SHAPES: dict[Any, tuple[type, ...]] = {
     _run_place: (int, str, str, int),
     _skip_place: (int, str, int),
     _skip_place_of_job: (int, str, int),
+    _alert_place: (int, str, str),
 }
 
 

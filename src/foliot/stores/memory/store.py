@@ -21,7 +21,11 @@ from foliot.model.state import Lease, Node, Record
 from foliot.model.version import KEPT_REVISIONS, Revision, Version
 from foliot.model.view import NodeView, Overview, SourceView
 from foliot.protocols import (
+    AlertPage,
+    AlertQuery,
+    AlertState,
     Changes,
+    ChannelAlert,
     Claimed,
     Clock,
     DecideCommand,
@@ -58,9 +62,10 @@ from foliot.stores.matching import (
 from foliot.stores.memory.claim import DueRecord, DueRecords
 from foliot.stores.memory.due import DueIndex
 from foliot.stores.memory.nodes import Nodes
+from foliot.stores.memory.outbox import Outbox
 from foliot.stores.memory.outputs import Outputs
 from foliot.stores.memory.overview import overview_of
-from foliot.stores.memory.pages import page_of_jobs, page_of_runs, page_of_skips
+from foliot.stores.memory.pages import page_of_alerts, page_of_jobs, page_of_runs, page_of_skips
 from foliot.stores.memory.past import Pasts
 from foliot.stores.memory.sources import Sources
 from foliot.stores.memory.versions import Versions
@@ -86,6 +91,7 @@ class MemoryStore:
         self._claims: OrderedDict[str, tuple[datetime, Claimed]] = OrderedDict()
         self._sources = Sources()
         self._outputs = Outputs()
+        self._outbox = Outbox()
 
     # -- nodes -------------------------------------------------------------------------------------
 
@@ -304,7 +310,7 @@ class MemoryStore:
             keys, skips, more = self._past.prune(now, limit)
             for key in keys:
                 self._outputs.forget(key)
-            return Pruned(len(keys) + skips, more)
+            return Pruned(len(keys) + skips + self._outbox.forget_old(now, limit), more)
 
     async def write_outputs(self, outputs: Sequence[Output]) -> None:
         with self._lock:
@@ -317,6 +323,26 @@ class MemoryStore:
     async def output(self, run_key: str, number: int, after: int = 0) -> Output | None:
         with self._lock:
             return self._outputs.read((run_key, number), after)
+
+    # -- alerts ------------------------------------------------------------------------------------
+
+    async def waiting(self, channel: str, limit: int) -> tuple[ChannelAlert, ...]:
+        with self._lock:
+            return self._outbox.waiting(channel, limit)
+
+    async def waiting_channels(self) -> Mapping[str, datetime]:
+        with self._lock:
+            return self._outbox.waiting_channels()
+
+    async def settle(
+        self, channel: str, ids: Collection[str], state: AlertState, at: datetime, answer: str | None = None
+    ) -> int:
+        with self._lock:
+            return self._outbox.settle(channel, ids, state, at, answer)
+
+    async def alerts(self, query: AlertQuery) -> AlertPage:
+        with self._lock:
+            return page_of_alerts(self._outbox.all(), query)
 
     # -- inside ------------------------------------------------------------------------------------
 
@@ -341,6 +367,7 @@ class MemoryStore:
     def _write(self, job: Job, decision: Decision) -> None:
         key = job.key
         old = self._records.get(key)
+        self._outbox.add(decision.alerts)
         if decision.remove:
             self._forget(key, decision)
             return

@@ -38,6 +38,7 @@ from foliot.stores.sql.flaw import find_flaw
 from foliot.stores.sql.rows import (
     ORDINAL,
     Row,
+    alert_row,
     attempt_key,
     attempt_row,
     new,
@@ -101,6 +102,7 @@ class WriteBatch(ABC):
         self._attempts: list[Row] = []
         self._states: list[Row] = []
         self._skips: list[Row] = []
+        self._alerts: list[Row] = []
 
     # -- what the dialect brings -------------------------------------------------------------------
 
@@ -150,6 +152,7 @@ class WriteBatch(ABC):
             (self._attempts, upsert.PUT_ATTEMPT),
             (self._states, upsert.PUT_STATE),
             (self._skips, upsert.PUT_SKIP),
+            (self._alerts, upsert.ADD_ALERT),
         ):
             if rows:
                 self.dialect.upsert(what, rows)
@@ -254,8 +257,10 @@ class WriteBatch(ABC):
 
     def note(self, entry: Entry, record: Record, decision: Decision) -> None:
         """Take a decision over into the entry, and note the rows that it writes."""
-        state, attempts, skips, _, is_removed, kept = decision
+        state, attempts, skips, _, is_removed, kept, alerts = decision
+        alert_rows = list(map(alert_row, alerts))
         if is_removed:
+            self._alerts += alert_rows
             self.remove(entry)
             return
         if self.is_careful and attempts:
@@ -281,6 +286,7 @@ class WriteBatch(ABC):
         self._starts += changed.starts
         self._attempts += changed.rows
         self._skips += skip_rows
+        self._alerts += alert_rows
         entry.record = Record(job, state, changed.still_open)
 
     def _state_row(self, entry: Entry, state: State, keep: Keep) -> Row:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 
 from foliot.model.attempt import AttemptState, Outcome, Trigger
+from foliot.model.outbox import AlertState
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 DAY = 86_400_000_000  # microseconds
@@ -37,9 +38,16 @@ OUTCOME_CODES = {
     Outcome.INTERRUPTED: 5,
     Outcome.LOST: 6,
 }
+ALERT_CODES = {
+    AlertState.WAITING: 0,
+    AlertState.SENT: 1,
+    AlertState.REFUSED: 2,
+    AlertState.EXPIRED: 3,
+}
 TRIGGERS = {code: word for word, code in TRIGGER_CODES.items()}
 STATES = {code: word for word, code in STATE_CODES.items()}
 OUTCOMES = {code: word for word, code in OUTCOME_CODES.items()}
+ALERT_STATES = {code: word for word, code in ALERT_CODES.items()}
 
 # A herd shares its instants, so most are converted once.
 _MOST_KEPT = 20_000

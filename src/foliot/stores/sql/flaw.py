@@ -11,7 +11,7 @@ from foliot.stores.sql.codes import OUTCOMES, STATES, TRIGGERS, UNREADABLE, inst
 from foliot.stores.sql.rows import ABSURD, ATTEMPT_COLUMNS, STATE_COLUMNS, Row
 
 _COUNTS = ("token", "fired_count", "failures_in_row", "number", "retries", "losses", "version")
-_TEXTS = ("last_run", "request", "error", "reason", "paused_reason", "last_problem", "payload")
+_TEXTS = ("last_run", "request", "error", "reason", "paused_reason", "last_problem", "payload", "watch")
 _REQUIRED = (*_COUNTS, "created_at", "scheduled_for", "trigger", "state", "request")
 _CODES: dict[str, Collection[object]] = {"trigger": TRIGGERS, "state": STATES, "outcome": OUTCOMES}
 _NUMBERS = ("job_no", "node_no", "exit_code")

@@ -69,12 +69,13 @@ class NewJobs:
 
     def _share(self, job: Job, frame: Frame, alike: AlikeNew) -> _Shared:
         token, created_at, wake_at, served_until, next_at, *_ = state = alike.state
+        watch = state.watch
         # The columns that are written have no room for more.
-        assert state == State(token, created_at, wake_at, served_until, next_at)  # noqa: S101 - the contract
+        assert state == State(token, created_at, wake_at, served_until, next_at, watch=watch)  # noqa: S101 - the contract
         self.has_wakes = self.has_wakes or wake_at is not None
         times = micros(created_at), micros(wake_at), micros(served_until), micros(next_at)
         lane = self._interned.lane_number(job.queue, job.action.kind)
-        row = (token, *times, 0, 0, None, first_look(job.policy.keep), lane)
+        row = (token, *times, 0, 0, None, first_look(job.policy.keep), lane, watch and watch.to_json())
         if len(self._known) >= _MOST_FRAMES:
             self._known.clear()
         shared = _Shared(frame, self._interned.policy_number(frame.policy), row, alike)

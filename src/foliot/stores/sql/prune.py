@@ -21,7 +21,7 @@ from foliot.model.policy import Keep
 from foliot.model.policy_codec import read_policy
 from foliot.protocols import Pruned
 from foliot.stores.retention import NEVER, SLACK, early, next_look, superfluous_skips
-from foliot.stores.sql import cut, history_links
+from foliot.stores.sql import cut, history_links, outbox
 from foliot.stores.sql.codes import DAY, UNREADABLE, whole
 from foliot.stores.sql.cut import Cut, Rest
 from foliot.stores.sql.dialect import Dialect
@@ -93,6 +93,8 @@ class Pruner:
         removed = history_links.forget_removed(self._dialect, self._limit)
         if removed:
             return Pruned(removed, more=True)
+        if alerts := outbox.forget_old(self._dialect, self._now, self._limit):
+            return Pruned(alerts, more=True)
         first = self._first()
         if first is None:
             return Pruned()

@@ -11,7 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 from foliot.model.attempt import Attempt
 from foliot.model.json_text import clean_text
+from foliot.model.outbox import ChannelAlert
 from foliot.model.state import State
+from foliot.model.watch import Watch
 from foliot.stores.sql.codes import (
     OUTCOME_CODES,
     OUTCOMES,
@@ -23,6 +25,7 @@ from foliot.stores.sql.codes import (
     an_instant,
     instant,
     micros,
+    whole,
 )
 
 if TYPE_CHECKING:
@@ -34,7 +37,7 @@ new = tuple.__new__  # with all fields in their order, in half the time that a c
 STATE_COLUMNS = (
     "token, created_at, wake_at, served_until, next_at, paused_at, removed_at, "
     "fired_count, failures_in_row, last_attempt_at, last_failure_at, last_run, "
-    "version, defined_at, paused_reason, last_problem"
+    "version, defined_at, paused_reason, last_problem, watch"
 )
 ATTEMPT_COLUMNS = (
     "job_no, number, trigger, state, scheduled_for, request, covers_from, wake_at, node_no, token, "
@@ -49,7 +52,7 @@ def read_state(row: Row) -> State:
     """A state of its columns."""
     (
         token, created_at, wake, served, next_, paused, removed, fired, failures, last, failure, run,
-        version, defined, why_paused, problem,
+        version, defined, why_paused, problem, watch,
     ) = row  # fmt: skip
     if not type(token) is type(fired) is type(failures) is type(version) is int:
         raise TypeError("the state counts with something that is no number")
@@ -61,6 +64,7 @@ def read_state(row: Row) -> State:
         token, an_instant(created_at), instant(wake), instant(served), instant(next_), instant(paused),
         instant(removed), fired, failures, instant(last), instant(failure), run,
         version, instant(defined), None if paused is None else why_paused, problem,
+        None if watch is None else Watch.from_json(watch),
     ))  # fmt: skip
 
 
@@ -68,12 +72,13 @@ def state_row(state: State) -> Row:
     """The columns of a state."""
     (
         token, created_at, wake, served, next_, paused, removed, fired, failures, last, failure, run,
-        version, defined, why_paused, problem,
+        version, defined, why_paused, problem, watch,
     ) = state  # fmt: skip
     return (
         token, micros(created_at), micros(wake), micros(served), micros(next_), micros(paused),
         micros(removed), fired, failures, micros(last), micros(failure), run,
         version, micros(defined), None if why_paused is None else clean_text(why_paused), problem,
+        None if watch is None else watch.to_json(),
     )  # fmt: skip
 
 
@@ -120,6 +125,12 @@ def attempt_row(attempt: Attempt, names: Interned) -> Row:
         reason if reason.isascii() else clean_text(reason), retries, losses, exit_code,
         version, payload,
     )  # fmt: skip
+
+
+def alert_row(told: ChannelAlert) -> Row:
+    """The columns of an alert that waits."""
+    alert = told.alert
+    return alert.id, told.channel, whole(alert.at), clean_text(alert.job), alert.kind.value, alert.to_json()
 
 
 def read_those_that_can_be(rows: Iterable[Row], names: Interned) -> Iterator[tuple[Row, Attempt]]:

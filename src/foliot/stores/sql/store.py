@@ -34,6 +34,7 @@ from foliot.stores.sql import (
     declare,
     job_queries,
     node_rows,
+    outbox,
     outputs,
     prune,
     queries,
@@ -128,6 +129,11 @@ class SqlStore(ABC, Generic[SomeSession]):
     skips = verb(Lane.READER, run_queries.skips)
     versions = verb(Lane.READER, versions.versions)
     output = verb(Lane.READER, outputs.output)
+
+    waiting = verb(Lane.PEOPLE, outbox.waiting)
+    waiting_channels = verb(Lane.READER, outbox.waiting_channels)
+    settle = verb(Lane.PEOPLE, outbox.settle)
+    alerts = verb(Lane.READER, outbox.alerts)
 
     async def claim(
         self, node: str, now: datetime, room: Mapping[str, int], decide: DecideDue, claim_id: str

@@ -40,17 +40,18 @@ PUT_ATTEMPT = Upsert(
         claim_no = coalesce(excluded.claim_no, attempts.claim_no), {_excluded(_CHANGING)}""",
     key=slice(4),
 )
+_JOB = len(f"{STATE_COLUMNS}, {_COUNTS}".split(", "))
 PUT_STATE = Upsert(
     "states",
     f"{STATE_COLUMNS}, {_COUNTS}, job_no, lane_no, trim_at",
     f"(job_no) DO UPDATE SET {_excluded(STATE_COLUMNS)}, {_excluded(_COUNTS)}",
-    key=slice(20, 21),
+    key=slice(_JOB, _JOB + 1),
 )
 # Of a job that is new: what it has not yet done is left to the defaults of the columns.
 ADD_STATE = Upsert(
     "states",
     "token, created_at, wake_at, served_until, next_at, fired_count, failures_in_row, look_at, trim_at, "
-    "lane_no, job_no",
+    "lane_no, watch, job_no",
 )
 PUT_SKIP = Upsert(
     "skips",
@@ -63,6 +64,8 @@ ADD_DEFINITION = Upsert(
     "definitions", "job_no, version, frame, data, policy_no, from_at, until_at, replaced_by", "DO NOTHING"
 )
 ADD_JOB = Upsert("jobs", "job_no, key, frame, data, policy_no")
+
+ADD_ALERT = Upsert("alerts", "id, channel, at, job, kind, text", "(id, channel) DO NOTHING")
 
 # What many rows share.
 ADD_LANE = Upsert("lanes", "queue, kind", "DO NOTHING")

@@ -21,8 +21,8 @@ what the clock was moved by. No plugin of pytest is needed.
 
 The topics are classes of their own, for a store that is still being written: claims, passing over, finishes,
 leases, recovery, reconciling, commands, questions, pages, history, damage, herds, versions. What attempts
-wrote, who works on the store, and where its jobs come from are seams of their own:
-`class TestMyStore(StoreContract, OutputContract, NodeContract, SourceContract)`.
+wrote, who works on the store, where its jobs come from, and which alerts wait are seams of their own:
+`class TestMyStore(StoreContract, OutputContract, NodeContract, SourceContract, AlertContract)`.
 
 Three ways to race are built in: claimers come alone, as four tasks, as four threads and as four processes
 (`crowd`); somebody else writes in the very middle of a decision (`concurrent_writer`); and a process is
@@ -42,13 +42,14 @@ pytest.register_assert_rewrite(
     *(
         f"{__name__}.{module}"
         for module in (
-            "claim", "command", "concurrent_writer", "crowd_of_one", "damage", "finish", "finish_race",
-            "herd", "history", "lease", "node", "order", "output", "pages", "pass_over", "process", "query",
-            "reconcile", "recovery", "sample", "source", "stage", "version",
+            "alert", "claim", "command", "concurrent_writer", "crowd_of_one", "damage", "finish",
+            "finish_race", "herd", "history", "lease", "node", "order", "output", "pages", "pass_over",
+            "process", "query", "reconcile", "recovery", "sample", "source", "stage", "version",
         )
     )
 )  # fmt: skip
 
+from foliot.testing.contract.alert import AlertContract
 from foliot.testing.contract.claim import ClaimContract
 from foliot.testing.contract.command import CommandContract
 from foliot.testing.contract.crowd_of_one import CrowdOfOneContract
@@ -69,6 +70,7 @@ from foliot.testing.contract.stage import Damage, OpenStore, Sharing
 from foliot.testing.contract.version import VersionContract
 
 __all__ = [
+    "AlertContract",
     "ClaimContract",
     "CommandContract",
     "CrowdOfOneContract",
