@@ -24,6 +24,7 @@ from foliot.model.job import Job
 from foliot.model.policy import Misfire, MisfireMode, Policy
 from foliot.model.splay import offset_of
 from foliot.model.state import Record
+from foliot.operations.ledger import tell_fates
 from foliot.protocols import JobView
 from foliot.schedules import Cron
 from foliot.why import explain
@@ -193,3 +194,31 @@ def test_why_tells_both_times(at: datetime | None, now: datetime) -> None:
     starts = (DAY + 2 * HOUR + offset_of(job)).strftime("%Y-%m-%dT%H:%M:%SZ")
     assert answer.verdict == "will_run"
     assert f"by its splay it starts at {starts}" in answer.text
+
+
+def test_an_occurrence_is_planned_until_its_start_and_missed_after_its_grace() -> None:
+    job = splayed()
+    record = after(None, job, plan_declared(job, None, DAY))
+    two = DAY + 2 * HOUR
+    start = two + offset_of(job)
+
+    def fate(now: datetime) -> str:
+        (occurrence,) = tell_fates(record, (), (), [two], now)
+        return occurrence.fate
+
+    times = (two + MINUTE, start, start + MINUTE, start + 2 * MINUTE)
+    assert [fate(now) for now in times] == ["planned", "waits", "waits", "missed"]
+
+
+def test_why_tells_of_a_run_that_its_splay_moved_it() -> None:
+    job = splayed()
+    record = after(None, job, plan_declared(job, None, DAY))
+    two = DAY + 2 * HOUR
+    decision = plan_due(record, two + offset_of(job), "n")
+    answer = explain(
+        JobView(job.key, after(record, job, decision)), decision.attempts, (), kinds=None,
+        now=two + HOUR, at=two,
+    )  # fmt: skip
+
+    seconds = offset_of(job) // timedelta(seconds=1)
+    assert answer.text.endswith(f"by its splay it starts {seconds} s after its time")

@@ -9,6 +9,7 @@ from enum import StrEnum
 from typing import NamedTuple
 
 from foliot.model.attempt import Attempt, Outcome
+from foliot.model.splay import offset_of
 from foliot.model.state import Record, Skip
 from foliot.protocols import JobView
 from foliot.schedules.zone import load_zone
@@ -81,9 +82,10 @@ def _fate(record: Record, why: Why, last: Attempt | None, at: datetime, now: dat
     fate = Fate.PLANNED if why.verdict is Verdict.WILL_RUN else Fate(why.verdict.value)
     if last is not None:
         return Fate.COVERED if fate is Fate.RAN and last.scheduled_for != at else fate
-    if fate is Fate.WAITS and now - at > record.job.policy.misfire.grace:
+    start_at = at + offset_of(record.job)
+    if fate is Fate.WAITS and now - start_at > record.job.policy.misfire.grace:
         return Fate.MISSED
-    if fate is Fate.WILL_NOT and at <= now:
+    if fate is Fate.WILL_NOT and start_at <= now:
         return Fate.UNKNOWN if at < record.state.created_at else Fate.MISSED
     return fate
 

@@ -7,6 +7,7 @@ from datetime import datetime
 
 from foliot.model.attempt import Attempt, format_instant
 from foliot.model.policy import OverlapMode
+from foliot.model.splay import offset_of
 from foliot.model.state import OVERLAP, Record, Skip
 from foliot.schedules import Schedule
 from foliot.why.answer import Verdict, Why, no_occurrence, obstacle, time_text
@@ -18,9 +19,9 @@ def past(record: Record, runs: Sequence[Attempt], skips: Sequence[Skip], at: dat
     """What became of an instant that is over."""
     schedule, state = record.job.schedule, record.state
     if attempts := attempts_for(at, runs, schedule):
-        return Why(_verdict(attempts[0]), _ran_words(attempts, at), at)
+        return Why(_verdict(attempts[0]), _ran_words(attempts, at) + _splay_words(record), at)
     if skip := skip_of(at, skips, schedule):
-        return Why(Verdict.SKIPPED, _skip_words(skip, runs, at), at)
+        return Why(Verdict.SKIPPED, _skip_words(skip, runs, at + offset_of(record.job)), at)
     if not schedule.matches(at):
         return Why(Verdict.WILL_NOT, no_occurrence(record.job, at), at)
     if at < state.created_at:
@@ -109,10 +110,15 @@ def _start_words(attempt: Attempt) -> str:
     return f", started {late:.3f} s after its time"
 
 
-def _skip_words(skip: Skip, runs: Sequence[Attempt], at: datetime) -> str:
-    """Why an occurrence was skipped, what else was, and which run was in the way."""
+def _splay_words(record: Record) -> str:
+    offset = offset_of(record.job)
+    return f"; by its splay it starts {offset.total_seconds():.0f} s after its time" if offset else ""
+
+
+def _skip_words(skip: Skip, runs: Sequence[Attempt], start_at: datetime) -> str:
+    """Why an occurrence was skipped, what else was, and which run was in the way when it was to start."""
     text = f"skipped: {skip.reason}"
-    if skip.reason == OVERLAP and (run := _in_the_way(runs, at)):
+    if skip.reason == OVERLAP and (run := _in_the_way(runs, start_at)):
         text = f"skipped: {run} was still open"
     if skip.first < skip.last:
         text += f"; so were all from {format_instant(skip.first)} to {format_instant(skip.last)}"
