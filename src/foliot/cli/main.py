@@ -44,7 +44,7 @@ class Groups(click.Group):
 
     def list_commands(self, _: click.Context) -> list[str]:
         """Their names, those first that one begins with."""
-        return ["serve", "check", "cron", "job", "run", "node", "source", "store"]
+        return ["serve", "check", "cron", "job", "run", "alert", "node", "source", "store"]
 
     def get_command(self, context: click.Context, name: str) -> click.Command | None:
         """A group, from the module of its name."""
