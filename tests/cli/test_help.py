@@ -18,7 +18,7 @@ def group(name: str) -> click.Group:
     return found
 
 
-GROUPS = ["job", "run", "node", "store"]
+GROUPS = ["job", "run", "alert", "node", "store"]
 COMMANDS = [(name, each) for name in GROUPS for each in group(name).commands]
 
 
@@ -37,6 +37,7 @@ def test_all_commands_are_there() -> None:
             "backfill",
         },
         "run": {"list", "show", "logs", "cancel", "rerun"},
+        "alert": {"list", "mute", "unmute"},
         "node": {"list"},
         "store": {"check", "migrate"},
     }

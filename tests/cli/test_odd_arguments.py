@@ -35,6 +35,7 @@ ODD = {
 }
 # What a command needs before anything else is looked at. Nothing is there, so no daemon stays.
 USUAL = {
+    "span": "2h",
     "expression": "* * * * *",
     "job": "refresh",
     "run": "refresh",

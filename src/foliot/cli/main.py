@@ -45,7 +45,9 @@ class Groups(click.Group):
 
     def list_commands(self, _: click.Context) -> list[str]:
         """Their names, those first that one begins with."""
-        return ["serve", "init", "check", "schema", "cron", "job", "run", "node", "source", "store"]
+        return [
+            "serve", "init", "check", "schema", "cron", "job", "run", "alert", "node", "source", "store",
+        ]  # fmt: skip
 
     def get_command(self, context: click.Context, name: str) -> click.Command | None:
         """A group, from the module of its name."""
