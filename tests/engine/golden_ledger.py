@@ -107,6 +107,8 @@ def command_line(command: Command) -> Line:
             return {"pause": True}
         case Resume():
             return {"resume": True}
+        case _:
+            raise AssertionError(f"no ledger has {command}")
 
 
 def answer(line: Mapping[str, Any]) -> Line:
