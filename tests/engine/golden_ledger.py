@@ -108,7 +108,7 @@ def command_line(command: Command) -> Line:
         case Resume():
             return {"resume": True}
         case _:
-            raise NotImplementedError(f"{command} came after the ledgers")
+            raise AssertionError(f"no ledger has {command}")
 
 
 def answer(line: Mapping[str, Any]) -> Line:
