@@ -18,7 +18,7 @@ from time import perf_counter
 from benchmarks.fire.child import OnProgress
 from foliot.engine.plan_definition import plan_declared, plan_removed
 from foliot.engine.planner import plan_due, plan_ended
-from foliot.model.attempt import Attempt, Ending, Outcome
+from foliot.model.attempt import Outcome
 from foliot.model.job import Action, Job
 from foliot.model.state import Node
 from foliot.protocols import Changes, Store
@@ -101,12 +101,9 @@ async def claim_and_finish(store: Store, runs: int, batch: int) -> float:
     begin, done = perf_counter(), 0
     while done < runs:
         claimed = await store.claim("node", _NOW, {"default": batch}, plan_due, str(next(ids)))
-        finished = await store.finish("node", [_end(a) for _, a in claimed.runs], _NOW, plan_ended)
+        endings = [run.ending(Outcome.SUCCEEDED, _NOW, _NOW) for run in claimed.runs]  # as the engine does
+        finished = await store.finish("node", endings, _NOW, plan_ended)
         if not claimed.runs or finished.refused:
             raise ValueError(f"{done} of {runs} runs, and no more: {finished.refused[:1]}")
         done += len(claimed.runs)
     return perf_counter() - begin
-
-
-def _end(attempt: Attempt) -> Ending:
-    return Ending(attempt.job, attempt.run_key, attempt.number, attempt.token, Outcome.SUCCEEDED, _NOW, _NOW)
