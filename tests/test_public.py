@@ -91,5 +91,6 @@ def test_extras() -> None:
         "redis",
         "mongodb",
         "celery",
+        "apprise",
         "all",
     }

@@ -271,8 +271,8 @@ def test_a_claim_leaves_nothing_undone(life: Life) -> None:
     is_open = life.running or any(attempt.trigger in AGAIN for attempt in life.open)
     for job, state, attempts in [life.record] if life.record and not is_open else ():
         assert not [a for a in attempts if a.wake_at and a.wake_at <= now]
-        is_live = Draft(Record(job, state), now).is_live
-        assert not is_live or state.next_at is None or state.next_at > now
+        draft = Draft(Record(job, state), now)
+        assert not draft.is_live or state.next_at is None or state.next_at > draft.come_until
 
 
 @given(lives())
