@@ -31,6 +31,7 @@ END = """
     UPDATE attempts SET state = 3, outcome = 1, started_at = g.now, finished_at = g.now
     FROM v CROSS JOIN g
     WHERE attempts.scheduled_for = (SELECT due FROM g) AND attempts.job_no = v.job_no
-    AND attempts.request = '' AND attempts.number = 1 AND attempts.state + 0 = 1 AND attempts.node_no + 0 = g.node_no
+    AND attempts.request = '' AND attempts.number = 1 AND attempts.state + 0 = 1
+    AND attempts.node_no + 0 = g.node_no
     AND attempts.token = v.other
 """

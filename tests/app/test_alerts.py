@@ -5,12 +5,14 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Coroutine, Sequence
 from datetime import UTC, datetime, timedelta
-from typing import Any, NamedTuple
+from typing import Any
 
 import pytest
 
 from app.scene import NEVER, play
 from foliot import Every, Expect, Foliot, Notify
+from foliot.alerts.channel import SENT, Sent
+from foliot.alerts.rate import Rate
 from foliot.app.alerts import AlertsPart, Delivery, delivery_job, key_of
 from foliot.app.part import Workplace
 from foliot.clock import SystemClock
@@ -30,21 +32,24 @@ NOW = datetime(2026, 11, 16, 10, tzinfo=UTC)
 RUN: Any = None  # a delivery does not ask
 
 
-class Answer(NamedTuple):
-    fate: str
-    reason: str = ""
-
-
 class Pigeon:
     """A channel that notes what it was given. `answers`: what it says first; then all goes well."""
 
-    def __init__(self, *answers: Answer | Exception) -> None:
+    def __init__(self, *answers: Sent | Exception, lacks: str | None = None) -> None:
         self.answers = list(answers)
         self.sent: list[list[Alert]] = []
+        self.rate: Rate | None = Rate()
+        self._lacks = lacks
 
-    async def send(self, messages: Sequence[Alert], /) -> Answer:
+    def describe(self) -> str:
+        return "a pigeon"
+
+    def missing(self) -> str | None:
+        return self._lacks
+
+    async def send(self, messages: Sequence[Alert]) -> Sent:
         self.sent.append(list(messages))
-        answer = self.answers.pop(0) if self.answers else Answer("sent")
+        answer = self.answers.pop(0) if self.answers else SENT
         if isinstance(answer, Exception):
             raise answer
         return answer
@@ -179,10 +184,10 @@ def test_two_thousand_failures_are_twenty_messages_at_most() -> None:
     on_stage(scene)
 
 
-@pytest.mark.parametrize("trouble", [Answer("again", "503"), OSError("the node dies")])
-def test_what_could_not_be_sent_waits_and_is_sent_again_under_its_id(trouble: Answer | Exception) -> None:
+@pytest.mark.parametrize("trouble", [Sent.again("503"), OSError("the node dies")])
+def test_what_could_not_be_sent_waits_and_is_sent_again_under_its_id(trouble: Sent | Exception) -> None:
     async def scene(store: MemoryStore, _: ManualClock) -> None:
-        pigeon = Pigeon(Answer("sent"), trouble)
+        pigeon = Pigeon(SENT, trouble)
         await fill(store, 3)
         delivery = Delivery("ops", pigeon, store)
         try:
@@ -198,7 +203,7 @@ def test_what_could_not_be_sent_waits_and_is_sent_again_under_its_id(trouble: An
 
 def test_what_a_channel_refuses_and_what_is_a_day_old_is_not_tried_again() -> None:
     async def scene(store: MemoryStore, clock: ManualClock) -> None:
-        pigeon = Pigeon(Answer("refused", "404"))
+        pigeon = Pigeon(Sent.refused("404"))
         await fill(store, 1, NOW - timedelta(hours=25))
         await Delivery("ops", pigeon, store).execute(RUN)
         assert pigeon.sent == []
@@ -210,6 +215,69 @@ def test_what_a_channel_refuses_and_what_is_a_day_old_is_not_tried_again() -> No
         assert (refused.alert.id, refused.answer) == ("a0001", "404")
 
     on_stage(scene)
+
+
+@pytest.mark.req("OWN-04")
+def test_a_channel_gets_no_more_messages_than_its_rate_and_the_rest_together() -> None:
+    async def scene(store: MemoryStore, clock: ManualClock) -> None:
+        pigeon = Pigeon()
+        delivery = Delivery("ops", pigeon, store)
+        await declare(store, delivery_job("ops"))
+        for number in range(60):
+            await tell_one(store, number, clock.now())
+            if clock.now() >= delivery.not_before:
+                await delivery.execute(RUN)
+            await clock.advance(timedelta(seconds=5))
+        assert len(pigeon.sent) == 20
+        assert delivery.not_before > clock.now()
+        await clock.advance(timedelta(minutes=10))
+        await Delivery("ops", pigeon, store).execute(RUN)  # another node, which knows by the store
+        assert len(pigeon.sent) == 21
+        assert sorted(alert.id for message in pigeon.sent for alert in message) == [
+            f"b{n:04}" for n in range(60)
+        ]
+
+    on_stage(scene)
+
+
+async def tell_one(store: MemoryStore, number: int, at: datetime) -> None:
+    alert = ChannelAlert("ops", Alert(f"b{number:04}", at, AlertKind.FAILURE, f"test/j{number}"))
+
+    def tell(record: Record) -> Decision:
+        return Decision(record.state._replace(token=record.state.token + 1), alerts=(alert,))
+
+    await store.update(key_of("ops"), tell)
+
+
+def test_a_channel_that_asks_to_wait_is_not_asked_before() -> None:
+    async def scene(store: MemoryStore, clock: ManualClock) -> None:
+        pigeon = Pigeon(Sent.again("429", timedelta(minutes=7)))
+        part, host = AlertsPart({"ops": pigeon}), workplace(store, clock)
+        delivery = (await part.begin(host))["alert:ops"]
+        assert isinstance(delivery, Delivery)
+        await fill(store, 1)
+        assert (await delivery.execute(RUN)).outcome is Outcome.SUCCEEDED
+        assert len(await store.waiting("ops", 10)) == 1
+        await part._ask_for_runs(host)
+        assert await attempts(store) == 0
+        await clock.advance(timedelta(minutes=7))
+        await part._ask_for_runs(host)
+        assert await attempts(store) == 1
+
+    on_stage(scene)
+
+
+def test_a_node_without_the_secret_leaves_a_channel_to_others(caplog: pytest.LogCaptureFixture) -> None:
+    async def scene(store: MemoryStore, clock: ManualClock) -> None:
+        host = workplace(store, clock)
+        part = AlertsPart({"ops": Pigeon(lacks="env:OPS is not set"), "admins": Pigeon()})
+        assert sorted(await part.begin(host)) == ["alert:admins"]
+        await fill(store, 1)
+        await part._ask_for_runs(host)
+        assert await attempts(store) == 0
+
+    on_stage(scene)
+    assert "env:OPS is not set" in caplog.text
 
 
 # -- asking for runs ---------------------------------------------------------------------------------

@@ -13,9 +13,10 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from itertools import count
-from typing import Protocol
 from uuid import uuid4
 
+from foliot.alerts.channel import Channel, Fate
+from foliot.alerts.rate import Rate, plan_sends
 from foliot.app.part import Part, Workplace
 from foliot.engine.plan_command import Look, RunNow, plan_command
 from foliot.engine.plan_definition import PlanDeclared, plan_removed
@@ -27,14 +28,14 @@ from foliot.errors import (
     StoreError,
 )
 from foliot.executors.task import TaskExecutor
-from foliot.model.alert import Alert
 from foliot.model.attempt import Outcome
 from foliot.model.decision import Decision
 from foliot.model.job import Action, Job
 from foliot.model.policy import Keep, Notify, Policy, Retry
 from foliot.model.query import JobOrder
 from foliot.model.state import Record
-from foliot.protocols import AlertState, Changes, ChannelAlert, Executor, JobQuery, Result, Run
+from foliot.observability.log import tell
+from foliot.protocols import AlertQuery, AlertState, Changes, ChannelAlert, Executor, JobQuery, Result, Run
 from foliot.schedules import Once
 from foliot.wiring import FullStore
 
@@ -44,7 +45,7 @@ _TURNS_OF_A_LOOK = 5
 _OVERDUE = timedelta(seconds=30)
 _EXPIRES = timedelta(hours=24)
 _AT_ONCE = 100  # alerts of one message at most
-_APART = 5  # more alerts than these, waiting together, are one message
+_MOST_REMEMBERED = 500  # alerts among which the messages of the last minutes are looked for
 _PAGE = 100
 _NEVER = Once(datetime(1970, 1, 1, tzinfo=UTC))
 # A message may take 30 seconds, and a run sends five at most.
@@ -55,23 +56,6 @@ _POLICY = Policy(
 )
 
 
-class Sent(Protocol):
-    """What became of a message: `fate` is "sent", "again" or "refused"."""
-
-    @property
-    def fate(self) -> str: ...
-    @property
-    def reason(self) -> str: ...
-
-
-class Channel(Protocol):
-    """A way to tell people; those of `foliot.alerts` are such."""
-
-    async def send(self, messages: Sequence[Alert], /) -> Sent:
-        """Tell one message: an alert, or a digest of several."""
-        ...
-
-
 def check_channels(given: object) -> None:
     """Refuse what cannot be channels by name."""
     if not isinstance(given, Mapping):
@@ -79,8 +63,10 @@ def check_channels(given: object) -> None:
         raise InvalidPolicyError("channels", given, "must be channels by name", hint=hint)
     Notify(given)
     for name, channel in given.items():
-        if not callable(getattr(channel, "send", None)):
-            raise InvalidPolicyError(f"channels.{name}", channel, "is no channel", hint="it has no `send`")
+        lacks = [word for word in ("send", "missing", "describe", "rate") if not hasattr(channel, word)]
+        if lacks:
+            hint = f"it has no `{lacks[0]}`: see foliot.alerts.channel.Channel"
+            raise InvalidPolicyError(f"channels.{name}", channel, "is no channel", hint=hint)
 
 
 class AlertsPart:
@@ -88,13 +74,19 @@ class AlertsPart:
 
     def __init__(self, channels: Mapping[str, Channel]) -> None:
         self._channels = dict(channels)
+        self._deliveries: dict[str, Delivery] = {}
         self._host: Workplace | None = None
 
     async def begin(self, host: Workplace) -> Mapping[str, Executor]:
-        """Declare a job for each channel."""
+        """Declare a job for each channel. One whose secret is not here is left to nodes that have it."""
         self._host = host
         await _declare(host.store, [delivery_job(name) for name in self._channels])
-        return {kind_of(name): Delivery(name, self._channels[name], host.store) for name in self._channels}
+        for name, channel in self._channels.items():
+            if (missing := channel.missing()) is None:
+                self._deliveries[name] = Delivery(name, channel, host.store)
+            else:
+                tell("channel_unusable", channel=name, missing=missing)
+        return {kind_of(name): delivery for name, delivery in self._deliveries.items()}
 
     async def live(self) -> None:
         """Ask for a run where alerts wait, and look at jobs that no node looks at."""
@@ -108,8 +100,10 @@ class AlertsPart:
             await host.clock.wait(_POLL)
 
     async def _ask_for_runs(self, host: Workplace) -> None:
-        for channel in set(await host.store.waiting_channels()) & self._channels.keys():
+        for channel in set(await host.store.waiting_channels()) & self._deliveries.keys():
             now = await host.store.now()
+            if now < self._deliveries[channel].not_before:
+                continue
             request = RunNow(uuid4().hex, "alerts wait to be sent")
 
             def ask(record: Record, request: RunNow = request, now: datetime = now) -> Decision:
@@ -142,11 +136,13 @@ def alert_parts(channels: Mapping[str, Channel]) -> list[Part]:
 
 
 class Delivery(TaskExecutor):
-    """Sends what waits for one channel."""
+    """Sends what waits for one channel, at its rate. `not_before`: until then no run is worth asking for."""
 
     def __init__(self, name: str, channel: Channel, store: FullStore) -> None:
         super().__init__()
         self._name, self._channel, self._store = name, channel, store
+        self._sent_at: set[datetime] = set()
+        self.not_before = datetime.min.replace(tzinfo=UTC)
 
     async def execute(self, run: Run) -> Result:
         """Send the oldest alerts; the next run sends what is left."""
@@ -155,20 +151,38 @@ class Delivery(TaskExecutor):
         now = await self._store.now()
         old = [one for one in rows if one.alert.at < now - _EXPIRES]
         await self._settle(old, AlertState.EXPIRED, "it has waited for a day")
-        fresh = [one for one in rows if one.alert.at >= now - _EXPIRES]
-        for part in [fresh] if len(fresh) > _APART else [[one] for one in fresh]:
-            sent = await self._channel.send([one.alert for one in part])
-            if sent.fate == "again":
+        fresh = {one.alert.id: one for one in rows if one.alert.at >= now - _EXPIRES}
+        rate = self._channel.rate
+        sent_at = await self._recently_sent(rate, now)
+        plan = plan_sends(rate, sent_at, [one.alert for one in fresh.values()], now)
+        self.not_before = plan.wait_until or self.not_before
+        for part in plan.parts:
+            sent = await self._channel.send(part)
+            if sent.fate is Fate.AGAIN and sent.after is not None:
+                self.not_before = now + sent.after
+                return Result(Outcome.SUCCEEDED, output=f"the channel asks to wait: {sent.reason}")
+            if sent.fate is Fate.AGAIN:
                 return Result(Outcome.FAILED, sent.reason or "the channel could not be reached")
-            is_refused = sent.fate == "refused"
-            state = AlertState.REFUSED if is_refused else AlertState.SENT
-            await self._settle(part, state, sent.reason or None)
+            state = AlertState.REFUSED if sent.fate is Fate.REFUSED else AlertState.SENT
+            await self._settle([fresh[alert.id] for alert in part], state, sent.reason or None)
         return Result(Outcome.SUCCEEDED)
+
+    async def _recently_sent(self, rate: Rate | None, now: datetime) -> list[datetime]:
+        """When the last messages were sent, by any node: what is sent together is settled together."""
+        if rate is None:
+            return []
+        query = AlertQuery(channel=self._name, state=AlertState.SENT, limit=_MOST_REMEMBERED)
+        known = {one.settled_at for one in await self._store.alerts(query) if one.settled_at is not None}
+        self._sent_at = {at for at in self._sent_at | known if at > now - rate.within}
+        return list(self._sent_at)
 
     async def _settle(self, rows: Sequence[ChannelAlert], state: AlertState, answer: str | None) -> None:
         if rows:
             ids = [one.alert.id for one in rows]
-            await self._store.settle(self._name, ids, state, await self._store.now(), answer)
+            now = await self._store.now()
+            await self._store.settle(self._name, ids, state, now, answer)
+            if state is AlertState.SENT:
+                self._sent_at.add(now)
 
 
 def kind_of(channel: str) -> str:

@@ -12,7 +12,8 @@ from functools import partial
 from typing import Any, Protocol, TypeVar
 from uuid import uuid4
 
-from foliot.app.alerts import Channel, check_channels
+from foliot.alerts.channel import Channel
+from foliot.app.alerts import check_channels
 from foliot.app.options import as_duration, as_notify
 from foliot.engine.plan_definition import PlanDeclared, plan_removed
 from foliot.errors import (

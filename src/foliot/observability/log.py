@@ -57,6 +57,7 @@ LINES = {
     "clock_jumped": logging.WARNING,
     "clock_corrected": logging.WARNING,
     "clock_skewed": logging.WARNING,
+    "channel_unusable": logging.WARNING,
     "executor_failed": logging.ERROR,
     "ends_untold": logging.ERROR,
     "listener_failed": logging.ERROR,
