@@ -309,6 +309,22 @@ async def attempts(store: MemoryStore) -> int:
     return len(store._records[key_of("ops")].attempts)
 
 
+def test_overdue_jobs_that_tell_nobody_do_not_hide_one_that_does() -> None:
+    async def scene(store: MemoryStore, clock: ManualClock) -> None:
+        action = Action(kind="nobody:has")
+        policy = Policy(notify=Notify("ops"), expect=Expect(start_within=timedelta(minutes=1)))
+        quiet = [
+            Job(source=f"quiet{n}", name="job", schedule=Every("1h"), action=action) for n in range(1200)
+        ]
+        loud = Job(source="test", name="job", schedule=Every("1h"), action=action, policy=policy)
+        await declare(store, *quiet, loud)
+        await clock.advance(timedelta(hours=1, minutes=2))
+        await AlertsPart({"ops": Pigeon()})._look_at_overdue(workplace(store, clock))
+        assert [one.alert.kind for one in await store.waiting("ops", 10)] == [AlertKind.LATE]
+
+    on_stage(scene)
+
+
 def test_a_job_that_no_node_serves_is_told_to_be_late() -> None:
     async def scene(store: MemoryStore, clock: ManualClock) -> None:
         policy = Policy(notify=Notify("ops"), expect=Expect(start_within=timedelta(minutes=1)))

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from engine.plan_cases import Life, brief, instant, make_job
-from foliot.engine.plan_command import Cancel, Mute, Pause, Resume, RunNow, Unmute, plan_command
+from foliot.engine.plan_command import Cancel, Look, Mute, Pause, Resume, RunNow, Unmute, plan_command
 from foliot.errors import CommandRefusedError
 from foliot.model.alert import Alert, AlertKind
 from foliot.model.attempt import Outcome
@@ -25,6 +25,7 @@ from foliot.model.policy import (
     Retry,
     parallel,
 )
+from foliot.model.splay import offset_of
 from foliot.schedules import Every, Schedule
 
 OPS = Notify("ops", remind=None)
@@ -208,6 +209,20 @@ def test_a_job_that_flaps_and_then_fails_is_told_to_fail() -> None:
 
 
 # -- late, slow, silent, missed ----------------------------------------------------------------------
+
+
+@pytest.mark.req("OWN-03")
+def test_a_splayed_job_is_late_by_the_start_that_its_splay_gives() -> None:
+    policy = Policy(notify=OPS, expect=Expect(start_within=timedelta(minutes=1)), splay=timedelta(minutes=50))
+    job = make_job("0 * * * *", policy)
+    start = instant("10:00") + offset_of(job)
+    assert offset_of(job) > timedelta(minutes=2), "else this shows nothing"
+    life = begun(job, "09:59:30")
+    for at in (instant("10:01:30"), start, start + timedelta(seconds=59)):
+        life.command(Look(), at)
+        assert alerts_of(life) == []
+    life.command(Look(), start + timedelta(minutes=1))
+    assert [alert.kind for alert in alerts_of(life)] == [AlertKind.LATE]
 
 
 def test_what_does_not_start_in_time_is_late() -> None:

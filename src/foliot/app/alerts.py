@@ -35,7 +35,17 @@ from foliot.model.policy import Keep, Notify, Policy, Retry
 from foliot.model.query import JobOrder
 from foliot.model.state import Record
 from foliot.observability.log import tell
-from foliot.protocols import AlertQuery, AlertState, Changes, ChannelAlert, Executor, JobQuery, Result, Run
+from foliot.protocols import (
+    AlertQuery,
+    AlertState,
+    Changes,
+    ChannelAlert,
+    Executor,
+    JobQuery,
+    JobView,
+    Result,
+    Run,
+)
 from foliot.schedules import Once
 from foliot.wiring import FullStore
 
@@ -46,7 +56,7 @@ _OVERDUE = timedelta(seconds=30)
 _EXPIRES = timedelta(hours=24)
 _AT_ONCE = 100  # alerts of one message at most
 _MOST_REMEMBERED = 500  # alerts among which the messages of the last minutes are looked for
-_PAGE = 100
+_PAGE, _MOST_PAGES = 500, 20
 _NEVER = Once(datetime(1970, 1, 1, tzinfo=UTC))
 # A message may take 30 seconds, and a run sends five at most.
 _POLICY = Policy(
@@ -114,20 +124,30 @@ class AlertsPart:
                 host.handle_events((await host.store.update(key_of(channel), ask)).events)
 
     async def _look_at_overdue(self, host: Workplace) -> None:
-        """A job that no node serves is late, too."""
+        """A job that no node serves is late, too. So many pages of overdue jobs are looked at, no more."""
         now = await host.store.now()
-        for view in await host.store.jobs(JobQuery(order=JobOrder.SOONEST, limit=_PAGE)):
-            state = view.record.state if view.record is not None else None
-            is_overdue = state is not None and state.wake_at is not None and state.wake_at < now - _OVERDUE
-            if is_overdue and state is not None and state.watch is not None:
-                with suppress(JobNotFoundError, CommandRefusedError):
-                    await host.store.update(view.key, lambda record: plan_command(record, Look(), now))
+        query = JobQuery(order=JobOrder.SOONEST, limit=_PAGE)
+        for _ in range(_MOST_PAGES):
+            page = await host.store.jobs(query)
+            overdue = [view for view in page if _wakes_before(view, now - _OVERDUE)]
+            for view in overdue:
+                if view.record is not None and view.record.state.watch is not None:
+                    with suppress(JobNotFoundError, CommandRefusedError):
+                        await host.store.update(view.key, lambda record: plan_command(record, Look(), now))
+            if page.next is None or len(overdue) < len(page):
+                return
+            query = query._replace(after=page.next)
 
     async def close(self) -> None:
         """There is nothing to let go of."""
 
     def title(self, job: str) -> None:
         """Their runs are not told of in the log one by one."""
+
+
+def _wakes_before(view: JobView, at: datetime) -> bool:
+    wake_at = view.record.state.wake_at if view.record is not None else None
+    return wake_at is not None and wake_at < at
 
 
 def alert_parts(channels: Mapping[str, Channel]) -> list[Part]:

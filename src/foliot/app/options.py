@@ -189,7 +189,7 @@ def make_policy(options: Mapping[str, Any]) -> Policy:
 
 
 def as_notify(given: Any) -> Any:
-    """Whom to tell, which may be given as the names of channels."""
+    """The channels to tell: a `Notify`, or their names."""
     return Notify(given) if isinstance(given, str | list | tuple) else given
 
 

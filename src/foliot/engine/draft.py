@@ -54,7 +54,7 @@ class Draft:
 
     @property
     def was_asleep(self) -> bool:
-        """Whether nobody was to look for the sake of a run: if one is due, a claim found the job busy."""
+        """Whether no node was to look for a run: if one is due all the same, a claim found the job busy."""
         watch = self.before.watch
         return (self.before if watch is None else watch).wake_at is None
 

@@ -123,10 +123,13 @@ class Watching:
             if is_first and attempt.state is AttemptState.PENDING:
                 yield self._due_at(attempt), attempt.run_key
         if self._draft.is_live and (next_at := self._state.next_at) is not None:
-            yield self._not_before_it_was_known(next_at), run_key(self._job.key, next_at, None)
+            at = self._not_before_it_was_known(next_at + self._draft.offset)
+            yield at, run_key(self._job.key, next_at, None)
 
     def _due_at(self, attempt: Attempt) -> datetime:
-        return self._not_before_it_was_known(attempt.covers_from or attempt.scheduled_for)
+        """When an attempt was to start: an occurrence that long after its time, by its splay."""
+        at = attempt.covers_from or attempt.scheduled_for
+        return self._not_before_it_was_known(at if attempt.request else at + self._draft.offset)
 
     def _not_before_it_was_known(self, at: datetime) -> datetime:
         """A definition may ask for a run of a time before it was declared."""
@@ -293,7 +296,7 @@ class Watching:
 
     @property
     def _may_recover(self) -> bool:
-        """Of a job that will not run again nobody need be reminded for ever."""
+        """A job that will not run again is not told of for ever."""
         return self._state.next_at is not None or bool(self._draft.open)
 
     def _again(self, episode: Episode, why: str) -> None:

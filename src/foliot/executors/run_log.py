@@ -21,7 +21,7 @@ class RunLog:
         self._tail: deque[str] = deque()
         self._head_size = self._tail_size = self._dropped = 0
         self._lock = Lock()
-        self.is_closed = False  # the run has ended: nobody reads on
+        self.is_closed = False  # the run has ended: the engine reads no further
 
     def __call__(self, *values: object, sep: str = " ", end: str = "\n") -> None:
         """Add a line."""

@@ -1,4 +1,4 @@
-"""Many events at once. Those of a herd are made when somebody reads them: mostly they are only counted."""
+"""Many events at once. Those of a herd are made when they are read: mostly they are only counted."""
 
 from __future__ import annotations
 

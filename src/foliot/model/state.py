@@ -24,7 +24,7 @@ class Problem(StrEnum):
     CANCELLED = "cancelled"
     INTERRUPTED = "interrupted"
     LOST = "lost"
-    MISSED = "missed"  # nobody looked in time
+    MISSED = "missed"  # no node looked in time
     SKIPPED = "skipped"  # another run was in the way
 
 

@@ -40,7 +40,7 @@ class Episode(NamedTuple):
 class Watch(NamedTuple):
     """What is remembered.
 
-    `wake_at`: when somebody must look for the sake of runs; `State.wake_at` may be earlier, for an alert.
+    `wake_at`: when a node must look for the sake of runs; `State.wake_at` may be earlier, for an alert.
     `alert_at`: when there may be something to tell, if nothing happens before.
     `quiet_since`: from here the time without success counts; None: the job is switched off.
     `failed_runs`: in a row, so far; `failing_since`: when the first of them ended.

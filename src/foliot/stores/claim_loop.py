@@ -176,7 +176,7 @@ class ClaimLoop(Generic[J]):
             elif any(map(self._is_due_again, jobs)):
                 after, self._share = None, 1  # every other job that is due has had its turn
             else:
-                return  # that was all: nobody need ask once more
+                return  # that was all: the node need not ask once more
 
     def _look_at_page(self, jobs: Sequence[J], most: int) -> tuple[Sequence[J], bool]:
         """Those that were looked at before there was no more room; and whether all decisions were written."""

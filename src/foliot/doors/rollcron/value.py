@@ -352,7 +352,7 @@ def list_of(kind: Kind, what: str, hint: str) -> Kind:
 
 
 def is_none(node: Node, *, is_text: bool = False) -> bool:
-    """Whether somebody has written `none`; where any text may stand, without quotes."""
+    """Whether the file says `none`; where any text may stand, without quotes."""
     return isinstance(node, Scalar) and node.text == _NONE and (node.is_plain or not is_text)
 
 
