@@ -261,6 +261,7 @@ def test_the_names_and_levels_are_pinned() -> None:
         "clock_jumped": "WARNING",
         "clock_corrected": "WARNING",
         "clock_skewed": "WARNING",
+        "channel_unusable": "WARNING",
         "executor_failed": "ERROR",
         "ends_untold": "ERROR",
         "listener_failed": "ERROR",
