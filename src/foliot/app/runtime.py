@@ -95,6 +95,7 @@ class Runtime(EngineRun):
         lease, drain, poll = (cast("timedelta", v) for v in (settings.lease, settings.drain, settings.poll))
         return Settings(
             slots=cast("Mapping[str, int]", settings.slots),
+            groups=settings.groups,
             beat=lease / 3,
             recover=min(RECOVER, lease / 3),
             drain=drain,

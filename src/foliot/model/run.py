@@ -4,10 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from datetime import datetime, timedelta
-from typing import Any
+from typing import Any, NamedTuple
 
 from foliot.model.attempt import Attempt, Ending, Outcome
 from foliot.model.job import Job
+
+
+class Result(NamedTuple):
+    """How an attempt ended, as its executor saw it; `exit_code` is negative if a signal ended the process."""
+
+    outcome: Outcome
+    error: str | None = None
+    output: str = ""
+    dropped: int = 0
+    exit_code: int | None = None
 
 
 class Run:

@@ -7,6 +7,8 @@ from typing import NamedTuple
 
 from foliot.model.state import Node
 
+KEPT_OUTAGES = 1000
+
 
 class Lane(NamedTuple):
     """A queue and a kind of action, and when the first of their jobs is to be looked at.
@@ -40,6 +42,13 @@ class NodeView(NamedTuple):
     open_count: int = 0
 
 
+class Outage(NamedTuple):
+    """A time in which no node lived, as far as the store knows: from the last sign of life to the next."""
+
+    first: datetime
+    last: datetime
+
+
 class SourceView(NamedTuple):
     """A source as it is shown: its revision, how many jobs it declares, and since when that is so.
 
@@ -51,6 +60,14 @@ class SourceView(NamedTuple):
     jobs: int = 0
     reconciled_at: datetime | None = None
     status: str | None = None
+
+
+class Traits(NamedTuple):
+    """What a store promises beyond its verbs."""
+
+    proves_deaths: bool = False  # a node that it would bury is dead for certain
+    tells_changes: bool = False  # it is a `Notifier`
+    file: str | None = None  # what it is in; the names of files that belong to it begin so, too
 
 
 class Schema(NamedTuple):

@@ -6,6 +6,8 @@
 
 - Queues take turns at being first, and each gives as many runs as there is room for.
 - One job gets half of the room at first, so that jobs behind it get some; in the end it gets the rest.
+- A job whose group is full may start nothing; the planner is asked all the same (`most` is 0), since it may
+  have something else to write, such as a skip.
 - A job about which nothing is to be written is passed over. The next claim begins behind many of those
   (`claim_cursor`).
 - A claim ends after so many looks, starts or milliseconds; `more` says that the rest is for the next one.
@@ -30,6 +32,7 @@ from foliot.model.run import Run
 from foliot.model.state import Record
 from foliot.protocols import Claimed, Clock, DecideDue
 from foliot.stores.claim_cursor import ClaimCursor
+from foliot.stores.group_places import GroupPlaces
 from foliot.stores.matching import decide_once, started_by
 
 MOST_LOOKS = 2000
@@ -118,8 +121,10 @@ class ClaimLoop(Generic[J]):
         now: datetime,
         decide: DecideDue,
         told: set[str],
+        groups: GroupPlaces,
     ) -> None:
         self._jobs = jobs
+        self._groups = groups
         self._cursor = cursor
         self._clock = clock
         self._until = clock.monotonic() + LONGEST
@@ -142,7 +147,7 @@ class ClaimLoop(Generic[J]):
         if is_idle and self._jobs.wait_for_others():  # others may leave some of what they have
             self._claim_from_all(asked)
         events = joined(self._events, *self._jobs.alike_events())
-        return Claimed(tuple(self._started), events, more=self._is_enough)
+        return Claimed(tuple(self._started), events, self._is_enough, self._groups.has_refused)
 
     @property
     def _is_enough(self) -> bool:
@@ -208,7 +213,7 @@ class ClaimLoop(Generic[J]):
             self._pass_over(job)
             return
         record = job.record
-        decision = self._jobs.decide(job, partial(self._ask, job, max(1, room // self._share)))
+        decision = self._jobs.decide(job, partial(self._ask, job, self._most(record, room)))
         if record is not None and decision is not None and decision.is_nothing(record):
             self._passed.add(job.key)
             return
@@ -218,7 +223,14 @@ class ClaimLoop(Generic[J]):
             self._events.append(set_aside(job.key, self._now, job.damage))
             return
         self._events += decision.events
-        self._started += (Run(record.job, attempt) for attempt in started_by(decision, record))
+        started = started_by(decision, record)
+        self._groups.take(record.job.group, len(started))
+        self._started += (Run(record.job, attempt) for attempt in started)
+
+    def _most(self, record: Record | None, room: int) -> int:
+        """How many attempts of a job may start: its part of the room, and of its group."""
+        most, group = max(1, room // self._share), None if record is None else record.job.group
+        return most if group is None else min(most, self._groups.free(group))
 
     def _ask(self, job: J, most: int, record: Record) -> Decision:
         if not self._jobs.may_have_run(job):

@@ -58,6 +58,8 @@ LATER_STEPS = """
     ALTER TABLE states DROP COLUMN last_problem;
     DROP TABLE alerts;
     ALTER TABLE states DROP COLUMN watch;
+    DROP TABLE group_runs;
+    DROP TABLE outages;
 """
 SNAPSHOT = Path(__file__).with_name("schema.sql")
 OPEN_AND_JOIN = """

@@ -64,6 +64,7 @@ class Rollcron:
             self._parse,
             clock=host.clock,
             follow_rewrites=self._follow_rewrites,
+            store_file=host.store.traits.file,
         )
         kind = f"shell:{source.name}"
         self._life = life = _Following(source, host, self._interval, self._given, kind)

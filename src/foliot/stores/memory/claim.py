@@ -30,19 +30,21 @@ class DueRecord:
 class DueRecords(DueJobs[DueRecord]):
     """The records that one claim takes out of the index; `put_back` brings those back that are still due."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913, PLR0917 - what it works with
         self,
         index: DueIndex,
         node: Node,
         now: datetime,
         has_run: Callable[[Attempt], bool],
         decide: Callable[[DueRecord, Callable[[Record], Decision]], Decision | None],
+        full_groups: tuple[str, ...] = (),
     ) -> None:
         self._index = index
         self._node = node
         self._now = now
         self._has_run = has_run
         self._decide = decide
+        self._full_groups = full_groups
         self._taken: list[str] = []
 
     def due(self, queue: str, count: int, after: _Place | None) -> list[DueRecord]:
@@ -65,8 +67,9 @@ class DueRecords(DueJobs[DueRecord]):
         for key in taken:
             self._index.push_again(key)
 
-    def sign(self, queue: str) -> tuple[str, str, tuple[str, ...] | None]:
-        return self._node.id, queue, self._node.kinds
+    def sign(self, queue: str) -> tuple[str, str, tuple[str, ...] | None, tuple[str, ...]]:
+        """A group that has free places again is looked at from its longest due job on."""
+        return self._node.id, queue, self._node.kinds, self._full_groups
 
     def has_run(self, job: DueRecord, attempt: Attempt) -> bool:  # noqa: ARG002 - an attempt names its job
         return self._has_run(attempt)

@@ -12,11 +12,13 @@ from foliot.model.deciding import DecidesAlike
 from foliot.model.decision import Decision, Event
 from foliot.model.run import Run
 from foliot.model.state import Record
-from foliot.protocols import Claimed, DecideDue
+from foliot.protocols import NO_LIMITS, Claimed, DecideDue
 from foliot.stores.claim_loop import DueJobs
+from foliot.stores.matching import started_by
 from foliot.stores.sql.batch import WriteBatch
 from foliot.stores.sql.codes import whole
 from foliot.stores.sql.entry import FIRST, Entry, Place
+from foliot.stores.sql.group_rows import GroupRows
 from foliot.stores.sql.herd import Herds, HerdStarts
 from foliot.stores.sql.rows import Row
 
@@ -31,6 +33,7 @@ class Asked(NamedTuple):
     room: Mapping[str, int]
     decide: DecideDue
     claim_id: str
+    limits: Mapping[str, int] = NO_LIMITS
 
 
 def answer_again(batch: WriteBatch, held: Iterable[tuple[Attempt, int]], claim_no: int) -> Claimed:
@@ -44,9 +47,17 @@ def answer_again(batch: WriteBatch, held: Iterable[tuple[Attempt, int]], claim_n
 class DueEntries(DueJobs[Entry]):
     """What a SQL store brings to the claim loop: entries of a batch, and herds that start together."""
 
-    def __init__(
-        self, batch: WriteBatch, lanes: Mapping[str, Sequence[int]], asked: Asked, herds: Herds, node_no: int
+    def __init__(  # noqa: PLR0913, PLR0917 - what it works with
+        self,
+        batch: WriteBatch,
+        lanes: Mapping[str, Sequence[int]],
+        asked: Asked,
+        herds: Herds,
+        node_no: int,
+        groups: GroupRows,
     ) -> None:
+        self._groups = groups
+        self._full_groups = groups.full(asked.limits)
         self._batch = batch
         self._lanes = lanes
         self._node = asked.node
@@ -60,7 +71,8 @@ class DueEntries(DueJobs[Entry]):
         return self._batch.due(self._lanes[queue], self._now, count, after or FIRST)
 
     def sign(self, queue: str) -> Row:
-        return (self._node, *self._lanes[queue])
+        """A group that has free places again is looked at from its longest due job on."""
+        return (self._node, *self._lanes[queue], *self._full_groups)
 
     def start_alike(self, job: Entry) -> Run | None:
         place = self._batch.claim_no
@@ -86,10 +98,14 @@ class DueEntries(DueJobs[Entry]):
         return next_at is not None and isinstance(job.newest, int) and whole(next_at) <= job.newest
 
     def decide(self, job: Entry, ask: Callable[[Record], Decision]) -> Decision | None:
-        return self._batch.decide(job, ask)
+        record, decision = job.record, self._batch.decide(job, ask)
+        if record is not None and decision is not None and record.job.group is not None:
+            self._groups.add(record.job.group, job.job_no, started_by(decision, record))
+        return decision
 
     def write(self) -> Collection[str]:
         self._batch.flush()
+        self._groups.flush()
         if self._herd is not None:
             self._herd.flush()
         return ()  # each of them was locked before it was read

@@ -20,6 +20,7 @@ from foliot.errors import StoreUnavailableError
 from foliot.model.decision import Event
 from foliot.model.view import Overview, SourceView
 from foliot.protocols import (
+    NO_LIMITS,
     Changes,
     Claimed,
     Clock,
@@ -32,8 +33,10 @@ from foliot.protocols import (
 )
 from foliot.stores.sql import (
     declare,
+    group_rows,
     job_queries,
     node_rows,
+    outages,
     outbox,
     outputs,
     prune,
@@ -45,6 +48,7 @@ from foliot.stores.sql import (
 )
 from foliot.stores.sql.answer import Woken
 from foliot.stores.sql.claim import Asked
+from foliot.stores.sql.queries import WakeQuery
 from foliot.stores.sql.session import Session
 
 Answer = TypeVar("Answer")
@@ -111,6 +115,8 @@ class SqlStore(ABC, Generic[SomeSession]):
     leave = verb(Lane.PULSE, node_rows.leave)
     held = verb(Lane.GLANCE, node_rows.held)
     nodes = verb(Lane.READER, node_rows.nodes)
+    running = verb(Lane.READER, group_rows.running)
+    outages = verb(Lane.READER, outages.outages)
 
     _claim = verb(Lane.CLAIMS, runs.claim)
     finish = verb(Lane.ENDS, runs.finish)
@@ -135,10 +141,16 @@ class SqlStore(ABC, Generic[SomeSession]):
     settle = verb(Lane.PEOPLE, outbox.settle)
     alerts = verb(Lane.READER, outbox.alerts)
 
-    async def claim(
-        self, node: str, now: datetime, room: Mapping[str, int], decide: DecideDue, claim_id: str
+    async def claim(  # noqa: PLR0913, PLR0917 - see the protocol
+        self,
+        node: str,
+        now: datetime,
+        room: Mapping[str, int],
+        decide: DecideDue,
+        claim_id: str,
+        limits: Mapping[str, int] = NO_LIMITS,
     ) -> Claimed:
-        return await self._claim(Asked(node, now, room, decide, claim_id))
+        return await self._claim(Asked(node, now, room, decide, claim_id, limits))
 
     async def reconcile(  # noqa: PLR0913 - see the protocol
         self,
@@ -161,24 +173,23 @@ class SqlStore(ABC, Generic[SomeSession]):
             self._counts = None
 
     async def wakes(
-        self, queues: Iterable[str], kinds: Collection[str] | None = None, due_by: datetime | None = None
+        self,
+        queues: Iterable[str],
+        kinds: Collection[str] | None = None,
+        due_by: datetime | None = None,
+        *,
+        after: datetime | None = None,
     ) -> Wakes:
-        asked = set(queues)
+        asked = WakeQuery(set(queues), kinds, due_by, after)
         while True:
             lane = Lane.GLANCE if due_by is None else Lane.READER
-            woken = await self._call(lane, "wakes", lambda s: self._wakes(s, asked, kinds, due_by))
+            woken = await self._call(lane, "wakes", lambda s: self._wakes(s, asked))
             if not woken.damaged:
                 return Wakes(woken.at, woken.due)
             await self._set_aside(woken.damaged)
 
-    def _wakes(
-        self,
-        session: SomeSession,
-        queues: Collection[str],
-        kinds: Collection[str] | None,
-        due_by: datetime | None,
-    ) -> Woken:
-        return queries.wakes(session, queues, kinds, due_by)
+    def _wakes(self, session: SomeSession, asked: WakeQuery) -> Woken:
+        return queries.wakes(session, asked)
 
     async def jobs(self, query: JobQuery) -> JobPage:
         shown = await self._call(Lane.READER, "jobs", lambda s: job_queries.jobs(s, query))
