@@ -6,7 +6,6 @@ process. `now` of leases is the store's own clock, as with a server.
 
 from __future__ import annotations
 
-import threading
 from collections import OrderedDict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
@@ -56,6 +55,7 @@ from foliot.stores.matching import (
     swap_end,
     swap_loss,
 )
+from foliot.stores.memory.access import AccessRows
 from foliot.stores.memory.claim import DueRecord, DueRecords
 from foliot.stores.memory.due import DueIndex
 from foliot.stores.memory.groups import GroupRuns
@@ -69,15 +69,15 @@ from foliot.stores.memory.sources import Sources
 from foliot.stores.memory.versions import Versions
 
 
-class MemoryStore(AlertVerbs, OutputVerbs):
+class MemoryStore(AlertVerbs, OutputVerbs, AccessRows):
     """Keeps jobs for as long as the process lives."""
 
     traits = Traits(proves_deaths=True)  # it is never away, so a lease that has run out tells of its node
 
     def __init__(self, clock: Clock, *, lease: timedelta = timedelta(seconds=30)) -> None:
+        super().__init__()
         self._clock = clock
         self._lease = lease
-        self._lock = threading.RLock()
         self._records: dict[str, Record] = {}
         self._damage: dict[str, Damage] = {}
         self._due = DueIndex(self._sound)
@@ -336,7 +336,8 @@ class MemoryStore(AlertVerbs, OutputVerbs):
             keys, skips, more = self._past.prune(now, limit)
             for key in keys:
                 self._outputs.forget(key)
-            return Pruned(len(keys) + skips + self._outbox.forget_old(now, limit), more)
+            old = self._outbox.forget_old(now, limit) + self.forget_old(now, limit)
+            return Pruned(len(keys) + skips + old, more)
 
     # -- inside ------------------------------------------------------------------------------------
 
