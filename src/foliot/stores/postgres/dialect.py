@@ -63,6 +63,7 @@ class PostgresDialect:
     trouble: type[Exception] = psycopg.Error
     page = 2000
     has_litter = True
+    has_returning = True
     policies = Upsert("policies", "digest, text", "DO NOTHING")
     sources = _SOURCES
     node_views = """
@@ -97,7 +98,7 @@ class PostgresDialect:
             return []
         given = {f"v{n}": _array(name)(column) for n, (name, column) in enumerate(_columns(columns, rows))}
         cursor = self._connection.execute(_about(sql, columns, tuple(values)), given | values, binary=True)
-        return cursor.fetchall() if sql.lstrip().startswith("SELECT") else []  # in a pipeline only we know
+        return cursor.fetchall() if "RETURNING" in sql else []  # in a pipeline only we know
 
     def hold(self, jobs: Sequence[int]) -> None:
         self._connection.execute(_HOLD, (arrays.numbers(jobs),))

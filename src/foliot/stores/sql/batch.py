@@ -30,6 +30,7 @@ from foliot.stores.sql.entry import (
     NEWEST,
     OPEN_BY_KEY,
     OPEN_BY_NUMBER,
+    PLAIN,
     STATE,
     Entry,
     Place,
@@ -107,10 +108,10 @@ class WriteBatch(ABC):
     # -- what the dialect brings -------------------------------------------------------------------
 
     @abstractmethod
-    def due(self, lanes: Sequence[int], now: int, count: int, after: Place) -> list[Entry]:
-        """The jobs of some lanes that have been due for longest, after a place; nobody else has them.
+    def due(self, lanes: Sequence[int], now: int, count: int, after: Place) -> list[Row]:
+        """The rows of those jobs of some lanes that have been due for longest, after a place.
 
-        They are not read yet.
+        No other call has them. Behind an entry's columns, each row has whether it is plain (`IS_PLAIN`).
         """
 
     @abstractmethod
@@ -134,9 +135,13 @@ class WriteBatch(ABC):
 
     def entries(self, rows: list[Row]) -> list[Entry]:
         """The entries of rows, with the open attempts of their jobs."""
-        return self._together(rows, self._open_of(rows))
+        return self._together(rows, self._open_rows(rows))
 
-    def _open_of(self, rows: Iterable[Row]) -> list[Row]:
+    def open_of(self, rows: Iterable[Row]) -> dict[int, list[Row]]:
+        """The open attempts of rows, by the numbers of their jobs."""
+        return _by_job(self._open_rows(rows))
+
+    def _open_rows(self, rows: Iterable[Row]) -> list[Row]:
         return self.dialect.among(OPEN_BY_NUMBER, [row[0] for row in rows]).fetchall()
 
     # -- writing -----------------------------------------------------------------------------------
@@ -187,16 +192,10 @@ class WriteBatch(ABC):
 
     # -- reading -----------------------------------------------------------------------------------
 
-    def _unread(self, rows: Iterable[Row], open_rows: Iterable[Row]) -> list[Entry]:
-        """The entries of rows, with the open attempts of their jobs; their records are not there yet."""
-        by_job: dict[int, list[Row]] = {}
-        for row in open_rows:
-            by_job.setdefault(row[0], []).append(row)
-        return [Entry(row, by_job.get(row[0], ())) for row in rows]
-
     def _together(self, rows: Iterable[Row], open_rows: Iterable[Row]) -> list[Entry]:
-        """The same, with their records."""
-        entries = self._unread(rows, open_rows)
+        """The entries of rows, with the open attempts of their jobs."""
+        by_job = _by_job(open_rows)
+        entries = [Entry(row, by_job.get(row[0], ())) for row in rows]
         for entry in entries:
             self.read(entry)
         return entries
@@ -207,12 +206,12 @@ class WriteBatch(ABC):
         try:
             entry.check_counts()
             job = self._reader.job(row[1], row[2], row[3], self.interned.policy(row[4]))
-            state = read_state(row[STATE:])
+            state = read_state(row[STATE:PLAIN])
             attempts = self.open_attempts(entry) if open_rows else ()
         except DamagedRecordError as error:
             entry.damage = damage_of(error)
         except UNREADABLE as error:
-            entry.damage = damage_of(find_flaw(row[STATE:], open_rows, error))
+            entry.damage = damage_of(find_flaw(row[STATE:PLAIN], open_rows, error))
         else:
             entry.record = new(Record, (job, state, attempts))
 
@@ -388,3 +387,10 @@ class WriteBatch(ABC):
 def _name(attempt: Attempt) -> tuple[datetime, str | None, int]:
     """What names an attempt within its job."""
     return attempt.scheduled_for, attempt.request, attempt.number
+
+
+def _by_job(rows: Iterable[Row]) -> dict[int, list[Row]]:
+    by_job: dict[int, list[Row]] = {}
+    for row in rows:
+        by_job.setdefault(row[0], []).append(row)
+    return by_job

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from datetime import datetime
+from itertools import takewhile
 from operator import itemgetter
 from typing import NamedTuple
 
@@ -13,10 +14,10 @@ from foliot.model.decision import Decision, Event
 from foliot.model.run import Run
 from foliot.model.state import Record
 from foliot.protocols import Claimed, DecideDue
-from foliot.stores.claim_loop import DueJobs
+from foliot.stores.claim_loop import DueJobs, Page
 from foliot.stores.sql.batch import WriteBatch
 from foliot.stores.sql.codes import whole
-from foliot.stores.sql.entry import FIRST, Entry, Place
+from foliot.stores.sql.entry import FIRST, WAKE_AT, Entry, Place
 from foliot.stores.sql.herd import Herds, HerdStarts
 from foliot.stores.sql.rows import Row
 
@@ -41,6 +42,44 @@ def answer_again(batch: WriteBatch, held: Iterable[tuple[Attempt, int]], claim_n
     return Claimed(tuple(Run(record.job, attempt) for record, attempt in known if record is not None))
 
 
+class DuePage(Page[Entry]):
+    """Rows of jobs that are due. An entry is made for a job that is looked at by itself."""
+
+    def __init__(self, batch: WriteBatch, rows: Sequence[Row], herd: HerdStarts | None) -> None:
+        self._batch = batch
+        self._rows = rows
+        self._open = batch.open_of(rows)
+        self._herd = herd
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    def key(self, number: int) -> str:
+        key: str = self._rows[number][1]
+        return key
+
+    def job(self, number: int) -> Entry:
+        row = self._rows[number]
+        entry = Entry(row, self._open.get(row[0], ()))
+        self._batch.read(entry)
+        return entry
+
+    def place(self, number: int) -> Place:
+        row = self._rows[number]
+        return Place(row[WAKE_AT], row[0])
+
+    def start_alike(self, first: int, most: int) -> Sequence[Run]:
+        place = self._batch.claim_no
+        if self._herd is None or place is None:
+            return ()
+        rows = self._rows[first : first + most]
+        if self._open:
+            rows = list(takewhile(lambda row: row[0] not in self._open, rows))
+        runs = self._herd.take(rows, place)
+        self._batch.claim_no = place + len(runs)
+        return runs
+
+
 class DueEntries(DueJobs[Entry]):
     """What a SQL store brings to the claim loop: entries of a batch, and herds that start together."""
 
@@ -56,26 +95,15 @@ class DueEntries(DueJobs[Entry]):
             herds.use(asked.decide)
             self._herd = HerdStarts(batch.dialect, herds, asked.node, node_no, asked.now)
 
-    def due(self, queue: str, count: int, after: Place | None) -> Sequence[Entry]:
-        return self._batch.due(self._lanes[queue], self._now, count, after or FIRST)
+    def due(self, queue: str, count: int, after: Place | None) -> DuePage:
+        rows = self._batch.due(self._lanes[queue], self._now, count, after or FIRST)
+        return DuePage(self._batch, rows, self._herd)
 
     def sign(self, queue: str) -> Row:
         return (self._node, *self._lanes[queue])
 
-    def start_alike(self, job: Entry) -> Run | None:
-        place = self._batch.claim_no
-        if self._herd is None or job.open_rows or place is None:
-            return None
-        run = self._herd.take(job.row, place)
-        if run is not None:
-            self._batch.claim_no = place + 1
-        return run
-
     def alike_events(self) -> Sequence[Sequence[Event]]:
         return () if self._herd is None else self._herd.events()
-
-    def read(self, job: Entry) -> None:
-        self._batch.read(job)
 
     def has_run(self, job: Entry, attempt: Attempt) -> bool:
         return self._batch.has_run(job, attempt)

@@ -51,11 +51,13 @@ class Dialect(Protocol):
     `trouble` is what the driver raises. `page`: so many jobs of a revision are decided about together.
     `has_litter`: rows that were claimed stay in the way of the next claim for a while. `policies` is how the
     text of a policy is kept, under a key. `node_views` selects nodes as they are shown, with their numbers.
+    `has_returning`: a statement that writes rows can tell which.
     """
 
     trouble: type[Exception]
     page: int
     has_litter: bool
+    has_returning: bool
     policies: Upsert
     node_views: str
     sources: SourceStatements

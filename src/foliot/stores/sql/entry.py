@@ -31,9 +31,32 @@ OPEN_BY_NUMBER = f"""
     {_OPEN} FROM attempts AS a INDEXED BY attempts_open WHERE a.state < 3 AND a.job_no IN :these
 """
 
-# Where an entry's row has what; the state's columns are the last.
+# Where an entry's row has what. Behind the state's columns, a row of what is due has whether it is plain.
 LANE, NEWEST, OPENED, SKIPPED, LOOK_AT, DAMAGE, STATE = 5, 6, 7, 8, 9, 10, 11
-WAKE_AT, REMOVED_AT = STATE + 2, STATE + 6
+TOKEN, WAKE_AT, REMOVED_AT, VERSION = STATE, STATE + 2, STATE + 6, STATE + 12
+PLAIN = STATE + len(STATE_COLUMNS.split(", "))
+
+
+def _counts(*names: str) -> str:
+    """Whether columns of a state have counts in them. A file of SQLite may have anything there."""
+    return " AND ".join(
+        f"s.{name} = CAST(s.{name} AS bigint) AND s.{name} >= 0 AND s.{name} < {ABSURD}" for name in names
+    )
+
+
+def _is_before(name: str) -> str:
+    return f"(s.{name} IS NULL OR s.{name} = CAST(s.{name} AS bigint) AND s.{name} < s.next_at)"
+
+
+# Whether a state has nothing to it but its next occurrence; 2: and all is well, so a success changes nothing.
+IS_PLAIN = f"""
+    CASE WHEN s.wake_at = s.next_at AND s.next_at = CAST(s.next_at AS bigint)
+    AND s.paused_at IS NULL AND s.removed_at IS NULL
+    AND {_is_before("newest_at")} AND {_is_before("served_until")}
+    AND {_counts("token", "fired_count", "failures_in_row", "opened", "version")}
+    AND (s.look_at IS NULL OR s.look_at = CAST(s.look_at AS bigint))
+    THEN CASE WHEN s.failures_in_row = 0 AND s.last_problem IS NULL THEN 2 ELSE 1 END ELSE 0 END
+"""
 
 
 class Place(NamedTuple):

@@ -78,6 +78,7 @@ class SqliteDialect:
     trouble: type[Exception] = sqlite3.Error
     page = 400
     has_litter = False
+    has_returning = sqlite3.sqlite_version_info >= (3, 35)
     policies = Upsert("policies", "text", "DO NOTHING")
     sources = _SOURCES
     node_views = """
