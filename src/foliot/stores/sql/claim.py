@@ -48,8 +48,11 @@ class DuePage(Page[Entry]):
     def __init__(self, batch: WriteBatch, rows: Sequence[Row], herd: HerdStarts | None) -> None:
         self._batch = batch
         self._rows = rows
-        self._open = batch.open_of(rows)
         self._herd = herd
+        self._open = batch.open_of(rows)
+        self._apart = set(self._open)  # numbers of jobs that are looked at one by one
+        if batch.is_careful and herd is not None:
+            self._apart |= herd.find_started(rows)
 
     def __len__(self) -> int:
         return len(self._rows)
@@ -73,8 +76,8 @@ class DuePage(Page[Entry]):
         if self._herd is None or place is None:
             return ()
         rows = self._rows[first : first + most]
-        if self._open:
-            rows = list(takewhile(lambda row: row[0] not in self._open, rows))
+        if self._apart:
+            rows = list(takewhile(lambda row: row[0] not in self._apart, rows))
         runs = self._herd.take(rows, place)
         self._batch.claim_no = place + len(runs)
         return runs
@@ -91,7 +94,7 @@ class DueEntries(DueJobs[Entry]):
         self._node = asked.node
         self._now = whole(asked.now)
         self._herd: HerdStarts | None = None
-        if isinstance(asked.decide, DecidesAlike) and not batch.is_careful:
+        if isinstance(asked.decide, DecidesAlike):
             herds.use(asked.decide)
             self._herd = HerdStarts(batch.dialect, herds, asked.node, node_no, asked.now)
 

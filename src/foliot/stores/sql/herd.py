@@ -53,7 +53,13 @@ _FRAME, _DATA, _POLICY = 2, 3, 4  # of an entry's row
 _AND_WELL = 2  # see `IS_PLAIN`
 _RUNNING, _ENDED = STATE_CODES[AttemptState.RUNNING], STATE_CODES[AttemptState.ENDED]
 
-STARTED = "job_no, place, deadline"
+FIND_STARTED = """
+    SELECT v.job_no FROM v WHERE 1 = (
+        SELECT 1 FROM attempts AS a
+        WHERE a.scheduled_for = v.at AND a.job_no = v.job_no AND a.request = '' AND a.number = 1
+    )
+"""
+STARTED = ("job_no", "place", "deadline")
 START = f"""
     INSERT INTO attempts (
         scheduled_for, job_no, request, number, ordinal, previous_at, seq, claim_no, trigger, state, node_no,
@@ -64,8 +70,8 @@ START = f"""
         0, 0, s.version
     FROM v CROSS JOIN g CROSS JOIN states AS s WHERE s.job_no = v.job_no
 """
-MOVED = "job_no, following, last_run"
-MOVED_FIRST = f"{MOVED}, look_at"
+MOVED = ("job_no", "following", "last_run")
+MOVED_FIRST = (*MOVED, "look_at")
 _MOVE = """
     UPDATE states SET token = token + 1, wake_at = v.following, served_until = next_at, next_at = v.following,
         fired_count = fired_count + 1, last_attempt_at = g.now, last_run = v.last_run, newest_at = next_at,
@@ -74,7 +80,7 @@ _MOVE = """
 """
 MOVE = _MOVE.format(more="")
 MOVE_FIRST = _MOVE.format(more=", look_at = v.look_at")  # apart: `look_at` is in an index
-ENDING = "at, job_no, token, started, finished, code"
+ENDING = ("at", "job_no", "token", "started", "finished", "code")
 # Those whose attempts run under this node and token, and of whose jobs nothing was decided since, and which
 # have the definition of their runs: by another they may have to be removed now.
 # Each row is looked up by its key, whatever a planner believes: no other index fits `state + 0`.
@@ -171,17 +177,17 @@ class HerdRun(Run):
 
     __slots__ = ("_data", "_start", "_token", "_version", "job_key", "quiet_no")
 
-    def __init__(  # noqa: PLR0913, PLR0917 - what it makes its attempt of
-        self, start: _Start, job_key: str, run_key: str, data: dict[str, Any], token: int, version: int,
-        quiet_no: int | None,
-    ) -> None:  # fmt: skip
+    def __init__(self, start: _Start, row: Row, data: dict[str, Any]) -> None:
+        herd = start.herd
+        key: str = row[1]
+        is_quiet = herd.alike.ends_in_peace and row[PLAIN] == _AND_WELL
         self._start = start
         self._data = data
-        self._token = token
-        self._version = version
-        self.quiet_no = quiet_no
-        self.job_key = job_key
-        self._key = run_key, 1
+        self._token = row[TOKEN] + 1
+        self._version = row[VERSION]
+        self.quiet_no: int | None = row[0] if is_quiet else None
+        self.job_key = key
+        self._key = key + herd.suffix, 1
 
     @property
     def job(self) -> Job:
@@ -249,9 +255,17 @@ class HerdStarts:
         self._at = now
         self._now = whole(now)
         self._starts: dict[int, _Start] = {}  # by the identity of the herd
-        self._started: list[Row] = []
-        self._moved: list[Row] = []
-        self._moved_first: list[Row] = []  # jobs whose history is to be looked at some day, from now on
+        self._forget_taken()
+
+    def _forget_taken(self) -> None:
+        self._started: dict[str, list[Any]] = {name: [] for name in STARTED}
+        self._moved: dict[str, list[Any]] = {name: [] for name in MOVED}
+        self._moved_first: dict[str, list[Any]] = {name: [] for name in MOVED_FIRST}
+
+    def find_started(self, rows: Sequence[Row]) -> set[int]:
+        """The jobs whose next occurrence has an attempt, of which their states do not know."""
+        columns = {"at": [row[WAKE_AT] for row in rows], "job_no": [row[0] for row in rows]}
+        return {job_no for (job_no,) in self._dialect.run_rows(FIND_STARTED, columns)}
 
     def take(self, rows: Sequence[Row], place: int) -> list[Run]:
         """Start jobs that are due, as rows of their states and definitions say: up to one that is not alike.
@@ -259,22 +273,22 @@ class HerdStarts:
         `place` is that of the first of them in the answer to the claim.
         """
         starts = self._starts_of(rows)
-        runs: list[Run] = []
         data = read_objects([row[_DATA] for row, _ in zip(rows, starts, strict=False)])
+        runs: list[Run] = []
         for row, start, own in zip(rows, starts, data, strict=False):
-            runs_of_herd, herd, _, _, deadline, look_at = start
-            job_no, key = row[0], row[1]
-            run_key = key + herd.suffix
-            quiet_no = job_no if herd.alike.ends_in_peace and row[PLAIN] == _AND_WELL else None
-            run = HerdRun(start, key, run_key, own, row[TOKEN] + 1, row[VERSION], quiet_no)
+            run = HerdRun(start, row, own)
             runs.append(run)
-            runs_of_herd.append(run)
-            self._started.append((job_no, place, deadline))
-            if look_at is None or row[LOOK_AT] is not None:
-                self._moved.append((job_no, herd.following, run_key))
-            else:
-                self._moved_first.append((job_no, herd.following, run_key, look_at))
-            place += 1
+            start.runs.append(run)
+            is_first = start.look_at is not None and row[LOOK_AT] is None
+            moved = self._moved_first if is_first else self._moved
+            moved["job_no"].append(row[0])
+            moved["following"].append(start.herd.following)
+            moved["last_run"].append(run.key[0])
+            if is_first:
+                moved["look_at"].append(start.look_at)
+        self._started["job_no"] += [row[0] for row, _ in zip(rows, runs, strict=False)]
+        self._started["place"] += range(place, place + len(runs))
+        self._started["deadline"] += [start.deadline for start, _ in zip(starts, runs, strict=False)]
         return runs
 
     def _starts_of(self, rows: Sequence[Row]) -> list[_Start]:
@@ -316,12 +330,10 @@ class HerdStarts:
 
     def flush(self) -> None:
         """Write what was taken."""
-        now = self._now
-        self._dialect.run_rows(START, STARTED, self._started, now=now, node_no=self._node_no)
-        self._dialect.run_rows(MOVE, MOVED, self._moved, now=now)
-        self._dialect.run_rows(MOVE_FIRST, MOVED_FIRST, self._moved_first, now=now)
-        for rows in (self._started, self._moved, self._moved_first):
-            rows.clear()
+        self._dialect.run_rows(START, self._started, now=self._now, node_no=self._node_no)
+        self._dialect.run_rows(MOVE, self._moved, now=self._now)
+        self._dialect.run_rows(MOVE_FIRST, self._moved_first, now=self._now)
+        self._forget_taken()
 
 
 # -- ends ------------------------------------------------------------------------------------------
@@ -343,14 +355,20 @@ def end_quietly(
             quiet[run.quiet_no] = run, ending
     if not quiet:
         return (), endings
-    rows = [
-        (run.at, job_no, e.token, micros(e.started_at), whole(e.finished_at), e.exit_code)
-        for job_no, (run, e) in sorted(quiet.items())
-    ]
-    dialect.hold([row[1] for row in rows])
-    found = dialect.run_rows(END_AND_TELL if dialect.has_returning else QUIET, ENDING, rows, node_no=node_no)
+    numbers = sorted(quiet)
+    ends = [quiet[number] for number in numbers]
+    columns: dict[str, list[Any]] = {
+        "at": [run.at for run, _ in ends],
+        "job_no": numbers,
+        "token": [ending.token for _, ending in ends],
+        "started": [micros(ending.started_at) for _, ending in ends],
+        "finished": [whole(ending.finished_at) for _, ending in ends],
+        "code": [ending.exit_code for _, ending in ends],
+    }
+    dialect.hold(numbers)
+    found = dialect.run_rows(END_AND_TELL if dialect.has_returning else QUIET, columns, node_no=node_no)
     if not dialect.has_returning:
-        dialect.run_rows(END, ENDING, rows, node_no=node_no)
+        dialect.run_rows(END, columns, node_no=node_no)
     if len(found) == len(endings):
         return endings, ()
     done = {id(quiet[job_no][1]) for (job_no,) in found}
