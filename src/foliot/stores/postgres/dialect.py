@@ -64,7 +64,6 @@ class PostgresDialect:
     trouble: type[Exception] = psycopg.Error
     page = 2000
     has_litter = True
-    has_returning = True
     policies = Upsert("policies", "digest, text", "DO NOTHING")
     sources = _SOURCES
     node_views = """
@@ -101,6 +100,15 @@ class PostgresDialect:
         given = {f"v_{name}": _array(name)(column) for name, column in columns.items()}
         cursor = self._connection.execute(asked, given | values, binary=True)
         return cursor.fetchall() if _ANSWERS.search(sql) else []  # in a pipeline only we know
+
+    def change_rows(
+        self,
+        sql: str,
+        finding: str,  # noqa: ARG002 - the statement tells by itself
+        columns: Mapping[str, Sequence[Any]],
+        **values: int | None,
+    ) -> Collection[int]:
+        return [number for (number,) in self.run_rows(f"{sql} RETURNING job_no", columns, **values)]
 
     def hold(self, jobs: Sequence[int]) -> None:
         self._connection.execute(_HOLD, (arrays.numbers(jobs),))

@@ -51,13 +51,11 @@ class Dialect(Protocol):
     `trouble` is what the driver raises. `page`: so many jobs of a revision are decided about together.
     `has_litter`: rows that were claimed stay in the way of the next claim for a while. `policies` is how the
     text of a policy is kept, under a key. `node_views` selects nodes as they are shown, with their numbers.
-    `has_returning`: a statement that writes rows can tell which.
     """
 
     trouble: type[Exception]
     page: int
     has_litter: bool
-    has_returning: bool
     policies: Upsert
     node_views: str
     sources: SourceStatements
@@ -74,6 +72,15 @@ class Dialect(Protocol):
         """Carry out a statement about many rows: its table `v` has these columns. `g` has a row of values.
 
         Its answers come in any order.
+        """
+        ...
+
+    def change_rows(
+        self, sql: str, finding: str, columns: Mapping[str, Sequence[Any]], **values: int | None
+    ) -> Collection[int]:
+        """Carry out a statement that changes some rows, of one for each job; the numbers of their jobs.
+
+        `finding` selects those numbers, before the change.
         """
         ...
 

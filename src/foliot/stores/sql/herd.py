@@ -81,32 +81,35 @@ _MOVE = """
 MOVE = _MOVE.format(more="")
 MOVE_FIRST = _MOVE.format(more=", look_at = v.look_at")  # apart: `look_at` is in an index
 ENDING = ("at", "job_no", "token", "started", "finished", "code")
-# Those whose attempts run under this node and token, and of whose jobs nothing was decided since, and which
-# have the definition of their runs: by another they may have to be removed now.
-# Each row is looked up by its key, whatever a planner believes: no other index fits `state + 0`.
-_QUIET = f"""
-    FROM v CROSS JOIN g
-    WHERE v.token = (
-        SELECT s.token FROM states AS s WHERE s.job_no = v.job_no AND s.damage IS NULL AND s.version = (
-            SELECT a.version FROM attempts AS a
-            WHERE a.scheduled_for = v.at AND a.job_no = v.job_no AND a.request = '' AND a.number = 1
-            AND a.state + 0 = {_RUNNING} AND a.node_no + 0 = g.node_no AND a.token = v.token
-        )
-    )
+# Of those jobs nothing was decided since their attempts started, and they have the definition of their runs.
+# By another definition they may have to be removed now.
+_QUIET = """
+    FROM v CROSS JOIN g CROSS JOIN states AS s WHERE s.job_no = v.job_no AND s.token = v.token
+    AND s.damage IS NULL
 """
-QUIET = f"SELECT v.job_no {_QUIET}"
-# An insert that finds its row: that goes by the key, too. Values that are never used are 0, or empty.
+# An insert that finds its row goes by the key, whatever a planner believes. The row is there: nothing was
+# decided about the job since it was written. In a damaged database it may be gone; then it is written anew.
 END = f"""
     INSERT INTO attempts (
-        scheduled_for, job_no, request, number, started_at, finished_at, exit_code, ordinal, trigger, state,
-        token, reason, retries, losses
+        scheduled_for, job_no, request, number, ordinal, trigger, state, node_no, token, started_at,
+        finished_at, outcome, reason, retries, losses, exit_code, version
     )
-    SELECT v.at, v.job_no, '', 1, v.started, v.finished, v.code, 0, 0, 0, 0, '', 0, 0 {_QUIET}
+    SELECT v.at, v.job_no, '', 1, 0, {TRIGGER_CODES[Trigger.SCHEDULE]}, {_ENDED}, g.node_no, v.token,
+        v.started, v.finished, {OUTCOME_CODES[Outcome.SUCCEEDED]}, '{ON_TIME}', 0, 0, v.code, s.version
+    {_QUIET}
     ON CONFLICT (scheduled_for, job_no, request, number) DO UPDATE SET
-        state = {_ENDED}, outcome = {OUTCOME_CODES[Outcome.SUCCEEDED]}, started_at = excluded.started_at,
+        state = excluded.state, outcome = excluded.outcome, started_at = excluded.started_at,
         finished_at = excluded.finished_at, exit_code = excluded.exit_code
+    WHERE attempts.state = {_RUNNING} AND attempts.node_no = excluded.node_no
+    AND attempts.token = excluded.token AND attempts.version = excluded.version
 """
-END_AND_TELL = f"{END} RETURNING job_no"
+QUIET = f"""
+    SELECT v.job_no {_QUIET} AND s.version = (
+        SELECT a.version FROM attempts AS a
+        WHERE a.scheduled_for = v.at AND a.job_no = v.job_no AND a.request = '' AND a.number = 1
+        AND a.state + 0 = {_RUNNING} AND a.node_no + 0 = g.node_no AND a.token = v.token
+    )
+"""
 
 
 class Herd(NamedTuple):
@@ -366,12 +369,10 @@ def end_quietly(
         "code": [ending.exit_code for _, ending in ends],
     }
     dialect.hold(numbers)
-    found = dialect.run_rows(END_AND_TELL if dialect.has_returning else QUIET, columns, node_no=node_no)
-    if not dialect.has_returning:
-        dialect.run_rows(END, columns, node_no=node_no)
+    found = dialect.change_rows(END, QUIET, columns, node_no=node_no)
     if len(found) == len(endings):
         return endings, ()
-    done = {id(quiet[job_no][1]) for (job_no,) in found}
+    done = {id(quiet[job_no][1]) for job_no in found}
     return [e for e in endings if id(e) in done], [e for e in endings if id(e) not in done]
 
 

@@ -79,7 +79,6 @@ class SqliteDialect:
     trouble: type[Exception] = sqlite3.Error
     page = 400
     has_litter = False
-    has_returning = sqlite3.sqlite_version_info >= (3, 35)
     policies = Upsert("policies", "text", "DO NOTHING")
     sources = _SOURCES
     node_views = """
@@ -124,6 +123,20 @@ class SqliteDialect:
             found += self._connection.execute(_about(sql, names, size, tuple(values)), bound)
             start += size
         return found
+
+    def change_rows(
+        self, sql: str, finding: str, columns: Mapping[str, Sequence[Any]], **values: int | None
+    ) -> Collection[int]:
+        """As a rule all of them are changed. To count is quicker than to tell which, even if SQLite can."""
+        numbers, before = columns["job_no"], self._connection.total_changes
+        self._connection.execute("SAVEPOINT change")
+        self.run_rows(sql, columns, **values)
+        if self._connection.total_changes - before != len(numbers):
+            self._connection.execute("ROLLBACK TO change")
+            numbers = [number for (number,) in self.run_rows(finding, columns, **values)]
+            self.run_rows(sql, columns, **values)
+        self._connection.execute("RELEASE change")
+        return numbers
 
     def hold(self, jobs: Sequence[int]) -> None:
         """One call writes at a time."""
