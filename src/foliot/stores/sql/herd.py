@@ -27,7 +27,7 @@ from foliot.model.attempt import (
 )
 from foliot.model.deciding import DecidesAlike
 from foliot.model.events import HerdEnded, HerdStarted
-from foliot.model.job import Job, freeze_own, unchecked_action
+from foliot.model.job import Job, freeze_own, is_nested, unchecked_action
 from foliot.model.json_text import read_objects
 from foliot.model.run import Run
 from foliot.stores.sql.codes import (
@@ -228,6 +228,10 @@ class HerdRun(Run):
     @property
     def data(self) -> Mapping[str, Any]:
         return freeze_own(self._data)
+
+    @property
+    def arguments(self) -> dict[str, Any]:
+        return super().arguments if is_nested(self._data) else dict(self._data)
 
     @property
     def timeout(self) -> timedelta | None:
