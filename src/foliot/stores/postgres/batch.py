@@ -13,7 +13,7 @@ from foliot.stores.sql.rows import Row
 if TYPE_CHECKING:
     from foliot.stores.postgres.session import PostgresSession
 
-_LOCKED_WAKE = 10  # where a locked state has it
+_LOCKED_WAKE = 2  # where a locked state has it
 
 
 class PostgresBatch(WriteBatch):

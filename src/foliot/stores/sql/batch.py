@@ -24,13 +24,13 @@ from foliot.stores.retention import first_look
 from foliot.stores.sql import history_links, upsert
 from foliot.stores.sql.codes import EPOCH, UNREADABLE, micros, whole
 from foliot.stores.sql.entry import (
+    BUSY,
     BY_KEY,
     BY_NUMBER,
     LANE,
     NEWEST,
     OPEN_BY_KEY,
     OPEN_BY_NUMBER,
-    PLAIN,
     STATE,
     Entry,
     Place,
@@ -109,9 +109,9 @@ class WriteBatch(ABC):
 
     @abstractmethod
     def due(self, lanes: Sequence[int], now: int, count: int, after: Place) -> list[Row]:
-        """The rows of those jobs of some lanes that have been due for longest, after a place.
+        """The jobs of some lanes that have been due for longest, after a place: rows as `DUE_ROW` has them.
 
-        No other call has them. Behind an entry's columns, each row has whether it is plain (`IS_PLAIN`).
+        No other call has these jobs.
         """
 
     @abstractmethod
@@ -135,14 +135,12 @@ class WriteBatch(ABC):
 
     def entries(self, rows: list[Row]) -> list[Entry]:
         """The entries of rows, with the open attempts of their jobs."""
-        return self._together(rows, self._open_rows(rows))
+        open_rows = self.dialect.among(OPEN_BY_NUMBER, [row[0] for row in rows])
+        return self._together(rows, open_rows.fetchall())
 
-    def open_of(self, rows: Iterable[Row]) -> dict[int, list[Row]]:
-        """The open attempts of rows, by the numbers of their jobs."""
-        return _by_job(self._open_rows(rows))
-
-    def _open_rows(self, rows: Iterable[Row]) -> list[Row]:
-        return self.dialect.among(OPEN_BY_NUMBER, [row[0] for row in rows]).fetchall()
+    def busy(self, numbers: Collection[int]) -> set[int]:
+        """Which of these jobs have an open attempt, by their numbers."""
+        return {number for (number,) in self.dialect.among(BUSY, numbers).fetchall()}
 
     # -- writing -----------------------------------------------------------------------------------
 
@@ -194,7 +192,9 @@ class WriteBatch(ABC):
 
     def _together(self, rows: Iterable[Row], open_rows: Iterable[Row]) -> list[Entry]:
         """The entries of rows, with the open attempts of their jobs."""
-        by_job = _by_job(open_rows)
+        by_job: dict[int, list[Row]] = {}
+        for row in open_rows:
+            by_job.setdefault(row[0], []).append(row)
         entries = [Entry(row, by_job.get(row[0], ())) for row in rows]
         for entry in entries:
             self.read(entry)
@@ -206,12 +206,12 @@ class WriteBatch(ABC):
         try:
             entry.check_counts()
             job = self._reader.job(row[1], row[2], row[3], self.interned.policy(row[4]))
-            state = read_state(row[STATE:PLAIN])
+            state = read_state(row[STATE:])
             attempts = self.open_attempts(entry) if open_rows else ()
         except DamagedRecordError as error:
             entry.damage = damage_of(error)
         except UNREADABLE as error:
-            entry.damage = damage_of(find_flaw(row[STATE:PLAIN], open_rows, error))
+            entry.damage = damage_of(find_flaw(row[STATE:], open_rows, error))
         else:
             entry.record = new(Record, (job, state, attempts))
 
@@ -387,10 +387,3 @@ class WriteBatch(ABC):
 def _name(attempt: Attempt) -> tuple[datetime, str | None, int]:
     """What names an attempt within its job."""
     return attempt.scheduled_for, attempt.request, attempt.number
-
-
-def _by_job(rows: Iterable[Row]) -> dict[int, list[Row]]:
-    by_job: dict[int, list[Row]] = {}
-    for row in rows:
-        by_job.setdefault(row[0], []).append(row)
-    return by_job

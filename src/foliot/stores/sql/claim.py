@@ -17,7 +17,7 @@ from foliot.protocols import Claimed, DecideDue
 from foliot.stores.claim_loop import DueJobs, Page
 from foliot.stores.sql.batch import WriteBatch
 from foliot.stores.sql.codes import whole
-from foliot.stores.sql.entry import FIRST, WAKE_AT, Entry, Place
+from foliot.stores.sql.entry import DUE_AT, FIRST, Entry, Place
 from foliot.stores.sql.herd import Herds, HerdStarts
 from foliot.stores.sql.rows import Row
 
@@ -43,14 +43,14 @@ def answer_again(batch: WriteBatch, held: Iterable[tuple[Attempt, int]], claim_n
 
 
 class DuePage(Page[Entry]):
-    """Rows of jobs that are due. An entry is made for a job that is looked at by itself."""
+    """Jobs that are due: so much of each as a herd needs. Those that do not start with one are read."""
 
     def __init__(self, batch: WriteBatch, rows: Sequence[Row], herd: HerdStarts | None) -> None:
         self._batch = batch
         self._rows = rows
         self._herd = herd
-        self._open = batch.open_of(rows)
-        self._apart = set(self._open)  # numbers of jobs that are looked at one by one
+        self._entries: dict[int, Entry] = {}
+        self._apart = batch.busy([row[0] for row in rows]) if rows else set()  # they start with no herd
         if batch.is_careful and herd is not None:
             self._apart |= herd.find_started(rows)
 
@@ -62,14 +62,18 @@ class DuePage(Page[Entry]):
         return key
 
     def job(self, number: int) -> Entry:
-        row = self._rows[number]
-        entry = Entry(row, self._open.get(row[0], ()))
-        self._batch.read(entry)
-        return entry
+        job_no: int = self._rows[number][0]
+        if job_no not in self._entries:  # read with all that are like it
+            others = [row[0] for row in self._rows[number:] if not self._is_alike(row)]
+            self._entries = self._batch.by_number({job_no, *others})
+        return self._entries[job_no]
+
+    def _is_alike(self, row: Row) -> bool:
+        return self._herd is not None and row[0] not in self._apart and self._herd.has(row)
 
     def place(self, number: int) -> Place:
         row = self._rows[number]
-        return Place(row[WAKE_AT], row[0])
+        return Place(row[DUE_AT], row[0])
 
     def start_alike(self, first: int, most: int) -> Sequence[Run]:
         place = self._batch.claim_no

@@ -17,7 +17,7 @@ from foliot.stores.sql import history_links, source_rows
 from foliot.stores.sql.batch import NO_STATE, WriteBatch
 from foliot.stores.sql.codes import UNREADABLE, whole
 from foliot.stores.sql.dialect import Dialect
-from foliot.stores.sql.entry import PLAIN, STATE, Entry
+from foliot.stores.sql.entry import STATE, Entry
 from foliot.stores.sql.new_jobs import NewJobs
 from foliot.stores.sql.rows import Row, read_attempt, read_state, request_text
 from foliot.stores.sql.session import Session
@@ -210,7 +210,7 @@ def _salvage(batch: WriteBatch, entry: Entry, job: Job) -> Record | None:
     entry.open_rows = good
     entry.mend_counts()
     try:
-        state = read_state(entry.row[STATE:PLAIN])
+        state = read_state(entry.row[STATE:])
         return Record(job, state, batch.open_attempts(entry) if good else ())
     except UNREADABLE:
         return None

@@ -2,7 +2,7 @@
 
 The planner decides once about all jobs of one definition whose next occurrence is the same (`Alike`). Two
 statements write what it decided for hundreds of jobs. Their runs know what a run that goes well is asked for,
-and no more. A job takes this way if its record is *plain*: see `IS_PLAIN`. All others are read,
+and no more. A job takes this way if its record is *plain*: see `STATE_OF_DUE`. All others are read,
 decided about and written one by one, in the same claim.
 
 When such a run succeeds, and nothing was decided about its job since it started, one statement ends the
@@ -42,15 +42,15 @@ from foliot.stores.sql.codes import (
 )
 from foliot.stores.sql.definition import Mould, Reader
 from foliot.stores.sql.dialect import Dialect
-from foliot.stores.sql.entry import LOOK_AT, PLAIN, TOKEN, VERSION, WAKE_AT
+from foliot.stores.sql.entry import DUE_AT, DUE_LOOK_AT, DUE_PLAIN, DUE_TOKEN, DUE_VERSION
 from foliot.stores.sql.interned import Interned
 from foliot.stores.sql.rows import Row, new
 
 # ruff: noqa: S608 - made of constants only
 
 _MOST_HERDS = 4096
-_FRAME, _DATA, _POLICY = 2, 3, 4  # of an entry's row
-_AND_WELL = 2  # see `IS_PLAIN`
+_FRAME, _DATA, _POLICY = 2, 3, 4  # of a row
+_AND_WELL = 2  # see `STATE_OF_DUE`
 _RUNNING, _ENDED = STATE_CODES[AttemptState.RUNNING], STATE_CODES[AttemptState.ENDED]
 
 FIND_STARTED = """
@@ -183,11 +183,11 @@ class HerdRun(Run):
     def __init__(self, start: _Start, row: Row, data: dict[str, Any]) -> None:
         herd = start.herd
         key: str = row[1]
-        is_quiet = herd.alike.ends_in_peace and row[PLAIN] == _AND_WELL
+        is_quiet = herd.alike.ends_in_peace and row[DUE_PLAIN] == _AND_WELL
         self._start = start
         self._data = data
-        self._token = row[TOKEN] + 1
-        self._version = row[VERSION]
+        self._token = row[DUE_TOKEN] + 1
+        self._version = row[DUE_VERSION]
         self.quiet_no: int | None = row[0] if is_quiet else None
         self.job_key = key
         self._key = key + herd.suffix, 1
@@ -271,7 +271,7 @@ class HerdStarts:
 
     def find_started(self, rows: Sequence[Row]) -> set[int]:
         """The jobs whose next occurrence has an attempt, of which their states do not know."""
-        columns = {"at": [row[WAKE_AT] for row in rows], "job_no": [row[0] for row in rows]}
+        columns = {"at": [row[DUE_AT] for row in rows], "job_no": [row[0] for row in rows]}
         return {job_no for (job_no,) in self._dialect.run_rows(FIND_STARTED, columns)}
 
     def take(self, rows: Sequence[Row], place: int) -> list[Run]:
@@ -286,7 +286,7 @@ class HerdStarts:
             run = HerdRun(start, row, own)
             runs.append(run)
             start.runs.append(run)
-            is_first = start.look_at is not None and row[LOOK_AT] is None
+            is_first = start.look_at is not None and row[DUE_LOOK_AT] is None
             moved = self._moved_first if is_first else self._moved
             moved["job_no"].append(row[0])
             moved["following"].append(start.herd.following)
@@ -298,14 +298,18 @@ class HerdStarts:
         self._started["deadline"] += [start.deadline for start, _ in zip(starts, runs, strict=False)]
         return runs
 
+    def has(self, row: Row) -> bool:
+        """Whether a job is one of a herd, as far as its state and its definition tell."""
+        return bool(row[DUE_PLAIN]) and self._start_of(row[_FRAME], row[_POLICY], row[DUE_AT]) is not None
+
     def _starts_of(self, rows: Sequence[Row]) -> list[_Start]:
         """The herds of the first rows, for as long as each has one."""
         found: list[_Start] = []
         start, of = None, None
         for row in rows:
-            if not row[PLAIN]:
+            if not row[DUE_PLAIN]:
                 break
-            sign = row[_FRAME], row[_POLICY], row[WAKE_AT]
+            sign = row[_FRAME], row[_POLICY], row[DUE_AT]
             if sign != of:
                 start, of = self._start_of(*sign), sign
             if start is None or not row[1].startswith(start.herd.prefix):

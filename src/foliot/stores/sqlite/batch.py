@@ -7,7 +7,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from foliot.stores.sql.batch import MOST_STRAY_ROUNDS, STRAY, WriteBatch
-from foliot.stores.sql.entry import ENTRY, IS_PLAIN, WAKE_AT, Place
+from foliot.stores.sql.entry import DUE_AT, DUE_ROW, Place
 from foliot.stores.sql.rows import Row
 
 if TYPE_CHECKING:
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 # ruff: noqa: S608 - made of constants only
 
 DUE = f"""
-    SELECT {ENTRY}, {IS_PLAIN}
+    SELECT {DUE_ROW}
     FROM states AS s INDEXED BY states_due LEFT JOIN jobs AS j ON j.job_no = s.job_no
     WHERE s.lane_no = :lane AND s.wake_at <= :now AND (s.wake_at, s.job_no) > (:at, :after)
     AND s.damage IS NULL
@@ -47,7 +47,7 @@ MERGED = f"""
         WHERE s.job_no = {_NEXT.format(lane="d.lane_no", at="d.wake_at", after="d.job_no")}
         ORDER BY 1, 2 LIMIT :count
     )
-    SELECT {ENTRY}, {IS_PLAIN}
+    SELECT {DUE_ROW}
     FROM due AS d CROSS JOIN states AS s ON s.job_no = d.job_no LEFT JOIN jobs AS j ON j.job_no = s.job_no
 """
 
@@ -75,7 +75,7 @@ class SqliteBatch(WriteBatch):
         if len(lanes) == 1:
             return self._connection.execute(DUE, {"lane": lanes[0], **values}).fetchall()
         rows = self._connection.execute(merged(tuple(lanes)), values).fetchall()
-        rows.sort(key=lambda row: (row[WAKE_AT], row[0]))
+        rows.sort(key=lambda row: (row[DUE_AT], row[0]))
         return rows
 
     def wait_for_others(self, lanes: Sequence[int], now: int) -> bool:  # noqa: ARG002 - see the base
