@@ -124,8 +124,8 @@ class Runner:
             fault = Result(Outcome.FAILED, f"{type(error).__name__}: {error}")
             asyncio.get_running_loop().call_soon(self._note_ends, [(run, fault) for run in runs])
         for timeout in {timeout for run in runs if (timeout := run.timeout) is not None}:
-            keys = [run.key for run in runs if run.timeout == timeout and run.key in self._lives]
-            self.deadlines.add(timeout, keys)
+            if keys := [run.key for run in runs if run.timeout == timeout and run.key in self._lives]:
+                self.deadlines.add(timeout, keys)
 
     def _executor_of(self, run: Run) -> Executor | None:
         try:

@@ -91,14 +91,19 @@ class DueEntries(DueJobs[Entry]):
     """What a SQL store brings to the claim loop: entries of a batch, and herds that start together."""
 
     def __init__(
-        self, batch: WriteBatch, lanes: Mapping[str, Sequence[int]], asked: Asked, herds: Herds, node_no: int
+        self,
+        batch: WriteBatch,
+        lanes: Mapping[str, Sequence[int]],
+        asked: Asked,
+        herds: Herds | None,
+        node_no: int,
     ) -> None:
         self._batch = batch
         self._lanes = lanes
         self._node = asked.node
         self._now = whole(asked.now)
         self._herd: HerdStarts | None = None
-        if isinstance(asked.decide, DecidesAlike):
+        if isinstance(asked.decide, DecidesAlike) and herds is not None:
             herds.use(asked.decide)
             self._herd = HerdStarts(batch.dialect, herds, asked.node, node_no, asked.now)
 
