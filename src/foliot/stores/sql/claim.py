@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from datetime import datetime
-from itertools import takewhile
 from operator import itemgetter
 from typing import NamedTuple
 
@@ -79,10 +78,7 @@ class DuePage(Page[Entry]):
         place = self._batch.claim_no
         if self._herd is None or place is None:
             return ()
-        rows = self._rows[first : first + most]
-        if self._apart:
-            rows = list(takewhile(lambda row: row[0] not in self._apart, rows))
-        runs = self._herd.take(rows, place)
+        runs = self._herd.take(self._rows[first : first + most], self._apart, place)
         self._batch.claim_no = place + len(runs)
         return runs
 

@@ -11,7 +11,7 @@ attempts of all of them. The token of the state tells: whatever is decided about
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any, NamedTuple
 
@@ -274,12 +274,13 @@ class HerdStarts:
         columns = {"at": [row[DUE_AT] for row in rows], "job_no": [row[0] for row in rows]}
         return {job_no for (job_no,) in self._dialect.run_rows(FIND_STARTED, columns)}
 
-    def take(self, rows: Sequence[Row], place: int) -> list[Run]:
+    def take(self, rows: Sequence[Row], apart: Collection[int], place: int) -> list[Run]:
         """Start jobs that are due, as rows of their states and definitions say: up to one that is not alike.
 
-        `place` is that of the first of them in the answer to the claim.
+        `apart` has the numbers of jobs that are not alike, whatever their rows say. `place` is that of the
+        first run in the answer to the claim.
         """
-        starts = self._starts_of(rows)
+        starts = self._starts_of(rows, apart)
         data = read_objects([row[_DATA] for row, _ in zip(rows, starts, strict=False)])
         runs: list[Run] = []
         for row, start, own in zip(rows, starts, data, strict=False):
@@ -302,12 +303,12 @@ class HerdStarts:
         """Whether a job is one of a herd, as far as its state and its definition tell."""
         return bool(row[DUE_PLAIN]) and self._start_of(row[_FRAME], row[_POLICY], row[DUE_AT]) is not None
 
-    def _starts_of(self, rows: Sequence[Row]) -> list[_Start]:
+    def _starts_of(self, rows: Sequence[Row], apart: Collection[int]) -> list[_Start]:
         """The herds of the first rows, for as long as each has one."""
         found: list[_Start] = []
         start, of = None, None
         for row in rows:
-            if not row[DUE_PLAIN]:
+            if not row[DUE_PLAIN] or row[0] in apart:
                 break
             sign = row[_FRAME], row[_POLICY], row[DUE_AT]
             if sign != of:
