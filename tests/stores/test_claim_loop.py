@@ -15,7 +15,7 @@ from foliot.model.decision import Decision, Happening
 from foliot.model.state import Record, State
 from foliot.protocols import Claimed
 from foliot.stores.claim_cursor import ClaimCursor
-from foliot.stores.claim_loop import LONGEST, MOST_LOOKS, ClaimLoop, DueJobs
+from foliot.stores.claim_loop import LONGEST, MOST_LOOKS, ClaimLoop, DueJobs, Page
 from foliot.stores.group_places import GroupPlaces
 from foliot.testing.clock import ManualClock
 from foliot.testing.contract.sample import a_job, pass_over, start_due
@@ -59,7 +59,7 @@ class Optimistic(DueJobs[Found]):
         self.records[key] = record._replace(state=record.state._replace(**facts))
         self.versions[key] += 1
 
-    def due(self, queue: str, count: int, after: Any | None) -> list[Found]:
+    def due(self, queue: str, count: int, after: Any | None) -> Page[Found]:
         assert queue == "default"
         found = [
             Found(key, record, self.versions[key], (record.state.wake_at, key))
@@ -69,14 +69,13 @@ class Optimistic(DueJobs[Found]):
         found.sort(key=lambda one: one.place)
         page = [one for one in found if after is None or one.place > after][:count]
         self.pages.append([one.key.partition("/")[2] for one in page])
-        return page
+        for one in page:
+            if one.key in self.unknown:
+                one.is_unknown_here, one.damage = True, Damage("a newer word", Flaw.UNKNOWN_HERE)
+        return Page(page)
 
     def sign(self, queue: str) -> Hashable:
         return queue
-
-    def read(self, job: Found) -> None:
-        if job.key in self.unknown:
-            job.is_unknown_here, job.damage = True, Damage("a newer word", Flaw.UNKNOWN_HERE)
 
     def has_run(self, job: Found, attempt: Attempt) -> bool:
         del job, attempt

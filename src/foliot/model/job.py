@@ -155,11 +155,21 @@ def unchecked_job(name: str, action: Action, shared: tuple[Any, ...]) -> Job:
     return job
 
 
+def is_nested(data: dict[str, Any]) -> bool:
+    """Whether there are objects or lists in data that was read from JSON."""
+    return not _NESTED.isdisjoint(map(type, data.values()))
+
+
+def freeze_own(data: dict[str, Any]) -> Mapping[str, Any]:
+    """Data that has no other owner, frozen: if nothing is nested in it, it need not be copied."""
+    return freeze(data) if is_nested(data) else MappingProxyType(data)
+
+
 def unchecked_action(kind: str, data: dict[str, Any]) -> Action:
-    """An action with data that has no other owner: if nothing is nested in it, it need not be copied."""
+    """An action with data that has no other owner."""
     made: Any = _OpenAction()
     made.kind = kind
-    made.data = MappingProxyType(data) if _NESTED.isdisjoint(map(type, data.values())) else freeze(data)
+    made.data = freeze_own(data)
     made.__class__ = Action
     action: Action = made
     return action

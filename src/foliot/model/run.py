@@ -7,6 +7,7 @@ from datetime import datetime, timedelta
 from typing import Any, NamedTuple
 
 from foliot.model.attempt import Attempt, Ending, Outcome
+from foliot.model.frozen import thaw
 from foliot.model.job import Job
 
 
@@ -68,6 +69,12 @@ class Run:
     def data(self) -> Mapping[str, Any]:
         """The data of its action."""
         return self.job.action.data
+
+    @property
+    def arguments(self) -> dict[str, Any]:
+        """The data of its action, as a copy that its owner may change."""
+        copy: dict[str, Any] = thaw(self.data)
+        return copy
 
     @property
     def timeout(self) -> timedelta | None:

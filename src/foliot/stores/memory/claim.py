@@ -9,7 +9,7 @@ from foliot.model.attempt import Attempt
 from foliot.model.damage import Damage
 from foliot.model.decision import Decision
 from foliot.model.state import Node, Record
-from foliot.stores.claim_loop import DueJobs
+from foliot.stores.claim_loop import DueJobs, Page
 from foliot.stores.memory.due import DueIndex
 
 _Place = tuple[datetime | None, str]
@@ -47,7 +47,7 @@ class DueRecords(DueJobs[DueRecord]):
         self._full_groups = full_groups
         self._taken: list[str] = []
 
-    def due(self, queue: str, count: int, after: _Place | None) -> list[DueRecord]:
+    def due(self, queue: str, count: int, after: _Place | None) -> Page[DueRecord]:
         if after is None:
             self.put_back()
         found: list[DueRecord] = []
@@ -59,7 +59,7 @@ class DueRecords(DueJobs[DueRecord]):
             self._taken.append(job.key)
             if after is None or job.place > after:
                 found.append(job)
-        return found
+        return Page(found)
 
     def put_back(self) -> None:
         """Let records be found again, as they are now."""

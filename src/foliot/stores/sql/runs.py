@@ -44,7 +44,8 @@ def claim(session: Session, asked: Asked) -> Claimed:
     batch.claim_no, batch.is_careful = start.claim_no * PLACES, session.is_careful
     lanes = {queue: numbers for queue, numbers in start.lanes.items() if numbers and asked.room[queue] > 0}
     groups = GroupRows(session)
-    jobs = DueEntries(batch, lanes, asked, session.herds, start.node_no, groups)
+    herds = None if session.has_bad_text else session.herds  # then each job must be looked at
+    jobs = DueEntries(batch, lanes, asked, herds, start.node_no, groups)
     loop = ClaimLoop(
         jobs, session.claim_cursor, session.clock,
         node=asked.node, now=asked.now, decide=asked.decide, told=session.told,
