@@ -166,9 +166,7 @@ EXTRAS: dict[str, dict[str, object]] = {
 }
 
 
-class _Contract(
-    StoreContract, AlertContract, NodeContract, AccessContract, AuditContract, PipelineContract
-):
+class _Contract(StoreContract, AlertContract, NodeContract, AccessContract, AuditContract, PipelineContract):
     """What a store promises, with its outbox, its nodes, and what the API keeps."""
 
 
