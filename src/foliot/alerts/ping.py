@@ -143,9 +143,13 @@ class Ping:
 
 
 def signal_of(alert: Alert) -> Signal:
-    """An alert as a ping: only the end of a run is good or bad; all else is a line of the service's log."""
+    """An alert as a ping: only the end of a run is good or bad; all else is a line of the service's log.
+
+    A run that was cancelled is neither.
+    """
     is_good = alert.kind is AlertKind.RECOVERY or alert.outcome is Outcome.SUCCEEDED
-    is_bad = alert.kind is AlertKind.FAILURE
+    is_over = alert.kind is AlertKind.ENDED and alert.outcome is not Outcome.CANCELLED
+    is_bad = alert.kind is AlertKind.FAILURE or is_over
     kind = PingKind.SUCCESS if is_good else PingKind.FAILURE if is_bad else PingKind.LOG
     text = "\n".join(filter(None, (text_of(alert), alert.output)))
     return Signal(kind, alert.run or alert.job, alert.attempt or 1, alert.exit_code, text)
