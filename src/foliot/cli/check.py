@@ -22,6 +22,7 @@ from foliot.errors import ConfigInvalidError, ConfigNotFoundError, FoliotError
 from foliot.schedules.phrase import counted
 
 _MOST_OCCURRENCES = 100
+_SOURCE = "rollcron"
 _NO_JOBS = "the file declares no job: whoever follows this repository will run nothing"
 
 
@@ -65,7 +66,7 @@ def check(path: Path, *, count: int, strict: bool, start: datetime | None, outpu
     file = path / FILE if path.is_dir() else path
     data = _read(file)
     try:
-        jobs, untimed = read_file(data, source="rollcron", file=str(file))
+        jobs, untimed, _ = read_file(data, source=_SOURCE, file=str(file))
     except ConfigInvalidError as error:
         # Handled before it reaches `main`: only here is the text of the file known.
         _write_problems(error, data, as_json=output == "json")
