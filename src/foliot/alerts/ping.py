@@ -71,6 +71,7 @@ class Ping:
     """A channel that pings a URL of a watch service. Each alert is one ping: there is no digest."""
 
     rate = None
+    shows_output = True
 
     def __init__(  # noqa: PLR0913 - the fields of a configuration
         self,
@@ -104,6 +105,9 @@ class Ping:
             if said.fate is not Fate.SENT:
                 return said
         return SENT
+
+    async def ping_start(self, run: str, attempt: int) -> Sent:
+        return await self.ping(Signal(PingKind.START, run, attempt))
 
     async def ping(self, signal: Signal) -> Sent:
         """Tell one signal. It is sent, too, if the style has no word for it."""

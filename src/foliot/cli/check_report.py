@@ -27,7 +27,7 @@ from foliot.schedules.lint import Finding, lint
 _DEFAULT_TIMEOUT = (
     "no timeout is said, so a run is ended after 10s: write timeout: 10m, or timeout: none for no limit"
 )
-_PINGED_OFTEN = "its ping is told of more than 5 starts and ends a minute, and watch services drop what is more"
+_PINGED_OFTEN = "it starts and ends more than 5 times a minute: watch services drop pings beyond that"
 _A_DAY = datetime(2026, 11, 16, tzinfo=UTC), datetime(2026, 11, 16, 23, 59, 59, tzinfo=UTC)
 _MOST_PINGS = 5 * 24 * 60  # a day
 _MAY_HOLD_SECRETS = ("channels", "ping")
@@ -58,11 +58,10 @@ def _look_at_alerts(job: Job) -> list[Finding]:
     found, to = [], () if job.policy.notify is None else job.policy.notify.to
     for name in to:
         if not name.startswith(f"{job.source}."):
-            message = (
-                f"notify names {name}, which this file does not define: the operator must, with serve --channels"
-            )
+            message = f"notify names {name}, which the file does not define: serve it with --channels"
             found.append(Finding(code="unknown-channel", severity="warning", message=message))
-    if job.policy.ping is not None and 2 * job.schedule.count(*_A_DAY) > _MOST_PINGS:
+    is_often = 2 * job.schedule.count(*_A_DAY) > _MOST_PINGS
+    if job.policy.ping is not None and is_often:
         found.append(Finding(code="ping-often", severity="warning", message=_PINGED_OFTEN))
     return found
 

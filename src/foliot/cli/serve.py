@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import sys
 from collections.abc import Callable
 from datetime import timedelta
@@ -10,12 +11,14 @@ from pathlib import Path
 
 import click
 
+from foliot.alerts.mail import Mail
+from foliot.alerts.ping import Ping
 from foliot.cli.check_report import problem_lines
 from foliot.cli.exit_code import ExitCode, exit_code_of
 from foliot.cli.output import write
 from foliot.daemon.serve import USUAL_DRAIN, Serving
 from foliot.daemon.serve import serve as serve_until_stopped
-from foliot.errors import ConfigInvalidError, InvalidDurationError, shorten
+from foliot.errors import ConfigInvalidError, InvalidChannelError, InvalidDurationError, shorten
 from foliot.model.job import is_name
 from foliot.observability.log_format import FORMATS, configure_logging
 from foliot.schedules.duration import parse_duration
@@ -26,6 +29,8 @@ _MOST_SLOTS = 1_000_000_000
 _SHORTEST_LEASE = timedelta(seconds=1)
 _LONGEST = timedelta(days=36_525)
 Command = Callable[..., ExitCode]
+_PING_URL = "FOLIOT_PING_URL"
+_FILE = click.Path(path_type=Path, exists=True, dir_okay=False)
 _FOLDER = click.Path(path_type=Path, exists=True, file_okay=False)
 _USUAL_SLOTS = 1000
 _LEVELS = ("debug", "info", "warning", "error")
@@ -84,6 +89,9 @@ Exit codes:
 @click.option(
     "--pass-env", metavar="NAME", multiple=True, help="A variable that jobs may ask for; repeatable."
 )
+@click.option("--channels", type=_FILE, metavar="FILE", help="Channels of the operator, as in rollcron.yaml.")
+@click.option("--smtp", metavar="URL", help="Mail server: a URL, or where it is: env:NAME, file:/path.")
+@click.option("--ping", metavar="URL", help="Ping this each minute; a URL, or where it is: env:NAME.")
 @click.option("--metrics", metavar="[HOST:]PORT", help="Serve metrics for Prometheus there.")
 @click.option("--log-format", type=click.Choice(FORMATS), default="auto", show_default=True)
 @click.option("--log-level", type=click.Choice(_LEVELS), default="info", show_default=True)
@@ -101,6 +109,9 @@ def serve(  # noqa: PLR0913 - one for each option
     slots: str | None,
     secrets: Path | None,
     pass_env: tuple[str, ...],
+    channels: Path | None,
+    smtp: str | None,
+    ping: str | None,
     metrics: str | None,
     log_format: str,
     log_level: str,
@@ -130,6 +141,9 @@ def serve(  # noqa: PLR0913 - one for each option
         secrets=secrets.absolute() if secrets else None,
         pass_env=tuple(name for names in pass_env for name in names.split(",")),
         metrics=None if metrics is None else _address(metrics),
+        channels=channels,
+        smtp=None if smtp is None else _endpoint(smtp, "--smtp", lambda: Mail("root", server=smtp)),
+        ping=_ping(ping),
     )
     return run_daemon(serving)
 
@@ -143,6 +157,21 @@ def run_daemon(serving: Serving) -> ExitCode:
             write("\n".join(problem_lines(problem, ())), sys.stderr)
         return exit_code_of(error)
     return ExitCode.OK
+
+
+def _ping(text: str | None) -> str | None:
+    """Where to ping. The URL is a secret, so that it may also be in the environment."""
+    text = text or (f"env:{_PING_URL}" if os.environ.get(_PING_URL) else None)
+    return None if text is None else _endpoint(text, "--ping", lambda: Ping(text))
+
+
+def _endpoint(text: str, option: str, check: Callable[[], object]) -> str:
+    """What others read in a list of processes must be no secret."""
+    try:
+        check()
+    except InvalidChannelError as error:
+        raise click.BadParameter(f"it {error.details['reason']}; {error.hint}", param_hint=option) from None
+    return text
 
 
 def _lease(text: str) -> timedelta:

@@ -335,8 +335,8 @@ class Watching:
     def _ping(self, ended: list[tuple[Attempt | None, Attempt]]) -> None:
         """Tell the job's ping how attempts that ran have ended. Outside, a mute would look like a death."""
         ping = self._draft.policy.ping
-        for before, attempt in ended if ping is not None else ():
-            if before is None or not before.is_running:
+        for before, attempt in ended:
+            if ping is None or before is None or not before.is_running:
                 continue
             kind = AlertKind.TRIED if self._goes_on(attempt) else AlertKind.ENDED
             alert = Alert(

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import NamedTuple
 
+from foliot.model.outbox import ChannelAlert
 from foliot.model.state import Node
 
 
@@ -51,6 +53,13 @@ class SourceView(NamedTuple):
     jobs: int = 0
     reconciled_at: datetime | None = None
     status: str | None = None
+
+
+class AlertHealth(NamedTuple):
+    """What became of alerts: those that this node has settled, or how many wait for its channels."""
+
+    settled: Sequence[ChannelAlert] = ()
+    waiting: Mapping[str, int] | None = None  # by channel; None: they were not counted
 
 
 class Schema(NamedTuple):

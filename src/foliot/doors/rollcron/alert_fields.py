@@ -1,11 +1,12 @@
 """The fields of `rollcron.yaml` about alerts: channels, and which of them a job tells.
 
-`foliot.alerts.config` knows what a channel may be; here is the form of it, for the reader and the schema. A value
+`foliot.alerts.config` knows what a channel may be; here is its form, for the reader and the schema. A value
 that may be a secret is shown in no error.
 """
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 from foliot.alerts.config import read_channel
@@ -59,12 +60,13 @@ def _span_text(written: Scalar) -> str:
 # -- which channels a job tells ----------------------------------------------------------------------
 
 _NAME = matching(CHANNEL, "name of a channel", "letters, digits, _ and - only, at most 64")
+_TELLING = partial(Notify, ())
 _NAMES = list_of(_NAME, "channels", "such as [ops, admins]")
 NOTIFY_FIELDS = {
     "to": either(_NAME, _NAMES),
     "on": either(word(TOLD_KINDS), list_of(word(TOLD_KINDS), "kinds of alerts", "such as [failure, late]")),
-    "after": part(lambda after: Notify((), after=after), "after", whole_number, type="integer", minimum=1, maximum=_MOST),
-    "remind": or_none(part(lambda remind: Notify((), remind=remind), "remind", duration, **_POSITIVE)),
+    "after": part(_TELLING, "after", whole_number, type="integer", minimum=1, maximum=_MOST),
+    "remind": or_none(part(_TELLING, "remind", duration, **_POSITIVE)),
 }
 EXPECT_FIELDS = {
     name: part(Expect, name, duration, **_POSITIVE)
@@ -105,7 +107,8 @@ def _channel_fields(schemes: str) -> dict[str, dict[str, Kind]]:
     mail = {"mail": either(TEXT, list_of(TEXT, "mail addresses", "such as [ops@example.org]")), "from": TEXT}
     return {
         "webhook": {
-            "webhook": _address(schemes), "format": word(FORMATS), "secret": _REFERENCE, "text": TEXT, "rate": _RATE,
+            "webhook": _address(schemes), "format": word(FORMATS), "secret": _REFERENCE,
+            "text": TEXT, "rate": _RATE,
         },
         "mail": {**mail, "text": TEXT, "rate": _RATE},
         "command": {"command": COMMAND, "rate": _RATE},

@@ -54,9 +54,9 @@ Entries = dict[str, dict[str, Any]]  # channels as `foliot.alerts.config.read_ch
 class Config(NamedTuple):
     """What a file declares.
 
-    `untimed`: the jobs for which it says nothing about their timeout. `channels` are the file's own, by the names
-    that the store knows them by: `SOURCE.NAME`, and `SOURCE.JOB.ping` for the ping of a job. Other names in a
-    `notify` are channels of the operator.
+    `untimed`: the jobs for which it says nothing about their timeout. `channels` are the file's own, by the
+    names that the store has for them: `SOURCE.NAME`, and `SOURCE.JOB.ping` for the ping of a job. Other names
+    in a `notify` are channels of the operator.
     """
 
     jobs: tuple[Job, ...] = ()
@@ -88,7 +88,7 @@ def read_file(data: bytes | str, *, source: str, file: str = FILE, revision: str
 
 
 def read_operator_channels(data: bytes | str, file: str) -> Entries:
-    """The channels of a file of the operator, which has nothing but `channels`. ConfigInvalidError as above."""
+    """The channels of an operator's file, which has nothing but `channels`. ConfigInvalidError as above."""
     report, found = Report(file), None
     with suppress(StopError):
         tree = read_tree(decode(data, report), report)

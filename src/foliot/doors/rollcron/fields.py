@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable
 from dataclasses import replace
 from datetime import timedelta
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from foliot.doors.rollcron.alert_fields import EXPECT, NOTIFY, PING
 from foliot.doors.rollcron.record import OURS, part, record, table, then
@@ -17,7 +15,6 @@ from foliot.doors.rollcron.value import (
     DURATION,
     FLAG,
     LABEL,
-    NONE,
     PATH_INSIDE,
     SPAN,
     TEXT,
@@ -66,7 +63,7 @@ _ZONES = dict.fromkeys(("tz", "time_zone", "zone"), "did you mean timezone?")
 
 
 class Field(NamedTuple):
-    """A field: what it may be, and where it goes: the action's data, the policy, the job, the schedule, a channel."""
+    """A field: what it may be, and where it goes: action's data, policy, job, schedule, or a channel."""
 
     kind: Kind
     place: str = "data"
