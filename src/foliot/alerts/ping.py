@@ -149,8 +149,10 @@ class Ping:
 def signal_of(alert: Alert) -> Signal:
     """An alert as a ping: only the end of a run is good or bad; all else is a line of the service's log.
 
-    A run that was cancelled is neither.
+    A run that was cancelled is neither, and a test is a line of the log.
     """
+    if alert.is_test:
+        return Signal(PingKind.LOG, alert.run or alert.job, text=text_of(alert))
     is_good = alert.kind is AlertKind.RECOVERY or alert.outcome is Outcome.SUCCEEDED
     is_over = alert.kind is AlertKind.ENDED and alert.outcome is not Outcome.CANCELLED
     is_bad = alert.kind is AlertKind.FAILURE or is_over
