@@ -29,6 +29,7 @@ _MOST_SLOTS = 1_000_000_000
 _SHORTEST_LEASE = timedelta(seconds=1)
 _LONGEST = timedelta(days=36_525)
 Command = Callable[..., ExitCode]
+_OWN = "Foliot(…, drain=…, lease=…, slots=…)"
 _PING_URL = "FOLIOT_PING_URL"
 _FILE = click.Path(path_type=Path, exists=True, dir_okay=False)
 _FOLDER = click.Path(path_type=Path, exists=True, file_okay=False)
@@ -125,8 +126,7 @@ def serve(  # noqa: PLR0913 - one for each option
     SIGTERM or Ctrl-C lets runs end, twice ends them at once.
     """
     if app is not None and {drain, lease, slots, queues} != {None}:
-        own = "Foliot(…, drain=…, lease=…, slots=…)"
-        raise click.UsageError(f"--drain, --lease, --slots and --queues of an app are its own: {own}")
+        raise click.UsageError(f"--drain, --lease, --slots and --queues of an app are its own: {_OWN}")
     configure_logging(log_format, level=log_level)
     serving = Serving(
         repository=repository or (None if app else "."),
@@ -142,7 +142,7 @@ def serve(  # noqa: PLR0913 - one for each option
         pass_env=tuple(name for names in pass_env for name in names.split(",")),
         metrics=None if metrics is None else _address(metrics),
         channels=channels,
-        smtp=None if smtp is None else _endpoint(smtp, "--smtp", lambda: Mail("root", server=smtp)),
+        smtp=_smtp(smtp),
         ping=_ping(ping),
     )
     return run_daemon(serving)
@@ -157,6 +157,10 @@ def run_daemon(serving: Serving) -> ExitCode:
             write("\n".join(problem_lines(problem, ())), sys.stderr)
         return exit_code_of(error)
     return ExitCode.OK
+
+
+def _smtp(text: str | None) -> str | None:
+    return None if text is None else _endpoint(text, "--smtp", lambda: Mail("root", server=text))
 
 
 def _ping(text: str | None) -> str | None:

@@ -66,6 +66,33 @@ WRONG_CHANNELS = (
 )  # fmt: skip
 
 
+# The same as `WRONG_VALUES` of `test_refusals`: lines, field, column, message, hint.
+WRONG_ALERTS: list[tuple[str, str, int, str, str | None]] = [
+    ("notify: two words", "notify", 13, "two words is no name of a channel", "letters, digits"),
+    ("notify: 5", "notify", 13, "must be a text, not a number", 'put it in quotes: "5"'),
+    ("notify: []", "notify", 13, "is empty", "such as [ops, admins]"),
+    ("notify: [a, 5]", "notify", 17, "must be a text, not a number", 'put it in quotes: "5"'),
+    ("notify: {}", "notify.to", 13, "is missing", "to: [ops]"),
+    ("notify: {to: [a b]}", "notify.to", 19, "a b is no name of a channel", "letters, digits"),
+    ("notify: {to: a, on: fire}", "notify.on", 25, "fire is not known", "did you mean failure?"),
+    ("notify: {to: a, on: [ended]}", "notify.on", 26, "ended is not known", "one of: failure, recovery"),
+    ("notify: {to: a, after: 0}", "notify.after", 28, "0 must be at least 1", None),
+    ("notify: {to: a, remind: 0s}", "notify.remind", 29, "0s must be positive", None),
+    ("notify: {to: a, remind: never}", "notify.remind", 29, '"never" is no duration', "such as 30s"),
+    ("notify: {to: a, channels: a}", "notify.channels", 21, "there is no such field", "did you mean to?"),
+    ("expect: 5m", "expect", 13, "must be a mapping of fields, not a text", "write expect: {start"),
+    ("expect: {start_within: 0s}", "expect.start_within", 28, "0s must be positive", None),
+    ("expect: {finish_within: 5}", "expect.finish_within", 29, '"5" is no duration', "write 5s"),
+    ("expect: {success: 1d}", "expect.success", 14, "there is no such field", "success_every?"),
+    ("ping: 5", "ping", 11, "must be a text", "env:NAME"),
+    ("ping: hunter2", "ping", 11, "*** is no address of the web", "https://"),
+    ("ping: https://hc-ping.com/b2c4", "ping", 11, "is a URL with a secret in it", "env:NAME"),
+    ("ping: http://ping.example.org/x", "ping", 11, "is not encrypted", "use https://"),
+    ("ping: {}", "ping.url", 11, "is missing", "url: env:HC_BACKUP"),
+    ("ping: {url: env:A, style: x}", "ping.style", 31, "x is not known", "one of: healthchecks"),
+]  # fmt: skip
+
+
 def with_channel(entry: str) -> str:
     return f"channels:\n  ops: {entry}\njobs: {{}}\n"
 

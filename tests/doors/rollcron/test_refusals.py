@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from doors.rollcron.files import FIRST_LINE, SEED, only_problem, problems_of, with_field
+from doors.rollcron.test_alert_fields import WRONG_ALERTS
 from foliot.doors.rollcron import read_config
 from foliot.doors.rollcron.config import LONGEST_ID
 from foliot.doors.rollcron.fields import FIELDS
@@ -90,29 +91,7 @@ WRONG_VALUES = [
     ("retry: {max: 1, jitter: 2}", "retry.jitter", 29, "2 must lie between 0 and 1", None),
     ("retry: {max: 1, retries: 2}", "retry.retries", 21, "there is no such field", "the fields are max"),
     ("retry: {max: 1, count: 2}", "retry.count", 21, "there is no such field", "did you mean max?"),
-    # notify, expect, ping
-    ("notify: two words", "notify", 13, "two words is no name of a channel", "letters, digits"),
-    ("notify: 5", "notify", 13, "must be a text, not a number", 'put it in quotes: "5"'),
-    ("notify: []", "notify", 13, "is empty", "such as [ops, admins]"),
-    ("notify: [a, 5]", "notify", 17, "must be a text, not a number", 'put it in quotes: "5"'),
-    ("notify: {}", "notify.to", 13, "is missing", "to: [ops]"),
-    ("notify: {to: [a b]}", "notify.to", 19, "a b is no name of a channel", "letters, digits"),
-    ("notify: {to: a, on: fire}", "notify.on", 25, "fire is not known", "did you mean failure?"),
-    ("notify: {to: a, on: [ended]}", "notify.on", 26, "ended is not known", "one of: failure, recovery"),
-    ("notify: {to: a, after: 0}", "notify.after", 28, "0 must be at least 1", None),
-    ("notify: {to: a, remind: 0s}", "notify.remind", 29, "0s must be positive", None),
-    ("notify: {to: a, remind: never}", "notify.remind", 29, '"never" is no duration', "such as 30s"),
-    ("notify: {to: a, channels: a}", "notify.channels", 21, "there is no such field", "did you mean to?"),
-    ("expect: 5m", "expect", 13, "must be a mapping of fields, not a text", "write expect: {start"),
-    ("expect: {start_within: 0s}", "expect.start_within", 28, "0s must be positive", None),
-    ("expect: {finish_within: 5}", "expect.finish_within", 29, '"5" is no duration', "write 5s"),
-    ("expect: {success: 1d}", "expect.success", 14, "there is no such field", "success_every?"),
-    ("ping: 5", "ping", 11, "must be a text", "env:NAME"),
-    ("ping: hunter2", "ping", 11, "*** is no address of the web", "https://"),
-    ("ping: https://hc-ping.com/b2c4", "ping", 11, "is a URL with a secret in it", "env:NAME"),
-    ("ping: http://ping.example.org/x", "ping", 11, "is not encrypted", "use https://"),
-    ("ping: {}", "ping.url", 11, "is missing", "url: env:HC_BACKUP"),
-    ("ping: {url: env:A, style: x}", "ping.style", 31, "x is not known", "one of: healthchecks"),
+    *WRONG_ALERTS,
     # on_lost
     ("on_lost: again", "on_lost", 14, "again is not known", "one of: restart, give_up"),
     # misfire
