@@ -78,9 +78,7 @@ def test_a_mail_has_the_end_of_the_output_and_no_secret_of_the_run(
     daemons: Daemons, repository: Repository, host: Host, channels: Path
 ) -> None:
     say = "for n in $(seq 60); do echo line $n; done; echo password is $TOKEN; exit 3"
-    repository.push(
-        one=job(say, notify="admins", pass_env=["TOKEN"], name="Subject\u2028Bcc: x"[:7] + " one")
-    )
+    repository.push(one=job(say, notify="admins", pass_env=["TOKEN"]))
     inbox = Inbox()
     with mail_server(inbox) as port:
         smtp = f"smtp://localhost:{port}?tls=none"
@@ -120,8 +118,7 @@ def test_local_sendmail_is_used_if_there_is_no_server(
 def test_a_channel_that_refuses_is_told_once_and_shown(
     daemons: Daemons, repository: Repository, host: Host, channels: Path
 ) -> None:
-    both = {"notify": {"to": "ops", "on": ["output"]}}
-    repository.push(one=job("echo one", **both))
+    repository.push(one=job("echo one", notify={"to": "ops", "on": "output"}))
     with web_server(reply(403, b"go away")) as server:
         daemon = daemons.serve(repository.remote, "--channels", channels, OPS_WEBHOOK=server.url)
         eventually(lambda: len(host.foliot("alert", "list", "--state", "refused")["alerts"]) > 2)

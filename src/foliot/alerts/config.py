@@ -24,7 +24,7 @@ from foliot.alerts.webhook import Webhook
 from foliot.errors import InvalidChannelError, InvalidDurationError
 from foliot.schedules.duration import parse_duration
 
-_NAME = re.compile(r"[A-Za-z0-9_-]{1,64}", re.ASCII)
+_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_-]{0,63}", re.ASCII)
 _MOST_CHANNELS = 100
 _RATE_HINT = "such as {messages: 20, within: 10m}"
 

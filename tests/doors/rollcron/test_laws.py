@@ -107,7 +107,7 @@ retries = st.fixed_dictionaries(
 )
 modes = st.sampled_from([str(mode) for mode in MisfireMode])
 misfires = st.fixed_dictionaries({"mode": modes}, optional={"limit": st.integers(1, 100), "grace": durations})
-names = st.from_regex(r"[A-Za-z0-9_-]{1,8}", fullmatch=True).filter(lambda name: name != "none")
+names = st.from_regex(r"[A-Za-z0-9_][A-Za-z0-9_-]{0,7}", fullmatch=True).filter(lambda name: name != "none")
 notifies = st.fixed_dictionaries(
     {"to": names},
     optional={

@@ -36,7 +36,7 @@ from foliot.doors.rollcron.yaml_tree import Mapping, Scalar, Sequence
 from foliot.errors import InvalidChannelError, shorten
 from foliot.model.policy import TOLD_KINDS, Expect, Notify
 
-CHANNEL = r"[A-Za-z0-9_-]{1,64}"
+CHANNEL = r"[A-Za-z0-9_][A-Za-z0-9_-]{0,63}"
 _MOST = 999_999_999
 _POSITIVE = {"type": "string", "pattern": f"^(?=.*[1-9]){DURATION}$"}
 _KIND_HINT = "such as ops: {webhook: env:OPS_WEBHOOK, format: slack}"
