@@ -35,6 +35,7 @@ _OVERDUE = timedelta(seconds=30)
 _PAGE, _MOST_PAGES = 500, 20
 _MOST_COUNTED = 1000  # alerts that wait
 _PINGS_AT_ONCE = 20
+_PING_WAITS = 10.0  # seconds until the ping of a start is worth nothing
 
 
 def check_channels(given: object) -> None:
@@ -187,8 +188,13 @@ class AlertsPart:
             task.add_done_callback(self._pings.discard)
 
     async def _ping_start(self, channel: Pinged, run: str, number: int) -> None:
-        async with self._place:
-            await channel.ping_start(run, number)
+        with suppress(TimeoutError):
+            async with asyncio.timeout(_PING_WAITS):
+                await self._place.acquire()
+            try:
+                await channel.ping_start(run, number)
+            finally:
+                self._place.release()
 
     async def close(self) -> None:
         """Starts that are not told by now are not told."""
