@@ -93,12 +93,19 @@ def look_at(jobs: Sequence[Job], start: datetime, count: int) -> list[Report]:
     return reports
 
 
+def without_secrets(lines: Sequence[str], problems: Sequence[ConfigProblem]) -> list[str]:
+    """The lines of a file, but for those with a wrong value that may be a secret: logs of CI are read."""
+    fields = ((problem.line, (problem.field or "").partition(".")[0]) for problem in problems)
+    hidden = {line for line, field in fields if field in _MAY_HOLD_SECRETS}
+    return ["" if number in hidden else line for number, line in enumerate(lines, 1)]
+
+
 def problem_lines(problem: ConfigProblem, lines: Sequence[str]) -> list[str]:
     """An error for people: what, its line with a caret, and what would be right."""
     line = lines[problem.line - 1] if problem.line <= len(lines) else ""
     encoding = getattr(sys.stderr, "encoding", None) or "ascii"
     shown = [labelled("error", str(problem), sys.stderr)]
-    if line and (problem.field or "").partition(".")[0] not in _MAY_HOLD_SECRETS:
+    if line:
         shown += (f"  {part}" for part in draw_caret(line, problem.column - 1, encoding=encoding))
     return [*shown, labelled("hint", problem.hint, sys.stderr)] if problem.hint else shown
 

@@ -66,6 +66,10 @@ Examples:
   foliot serve --app billing.jobs:app         run an application of yours
 
 \b
+Variables, beside those of the options:
+  FOLIOT_SMTP_URL   the mail server of channels    FOLIOT_PING_URL   as --ping
+
+\b
 Exit codes:
   0  stopped in order    3  no good rollcron.yaml; invalid REPO, store or app
   1  an error            4  no rollcron.yaml in the repository
