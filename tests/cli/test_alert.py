@@ -160,3 +160,22 @@ def test_a_name_that_two_repositories_have_is_asked_back(shop: Shop) -> None:
     result = shop.call("alert", "test", "ops")
     assert result.code == 2
     assert "a-1.ops" in result.err
+
+
+def test_pings_hide_no_alert_and_are_listed_with_their_channel(shop: Shop) -> None:
+    async def scene(store: SqliteStore) -> None:
+        now = await store.now()
+        pings = [
+            ChannelAlert("hc", Alert(f"p{n:04}", now + n * timedelta(seconds=1), AlertKind.ENDED, JOB))
+            for n in range(1500)
+        ]
+        late = ChannelAlert("ops", Alert("a1", now, AlertKind.LATE, JOB))
+
+        def decide(record: Record) -> Decision:
+            return Decision(record.state._replace(token=record.state.token + 1), alerts=(late, *pings))
+
+        await store.update(JOB, decide)
+
+    shop.act(scene)
+    assert [one["id"] for one in shop.call("alert", "list", "-ojson").json()["alerts"]] == ["a1"]
+    assert len(shop.call("alert", "list", "--channel", "hc", "-ojson").json()["alerts"]) == 20

@@ -38,6 +38,7 @@ COLUMNS = (
     Column("WHY", 2, 20),
 )  # fmt: skip
 _LONGEST = timedelta(days=36_525)
+_PAGE, _MOST_PAGES = 1000, 20
 _job_or_channel = click.argument("name", metavar="NAME", shell_complete=complete_job)
 _COLOURS = {AlertState.WAITING: "yellow", AlertState.REFUSED: "red", AlertState.EXPIRED: "red"}
 
@@ -61,10 +62,10 @@ async def list_alerts(
     """List alerts, the newest first. The store keeps them for 90 days.
 
     One that waits has not been taken by its channel yet. One that is refused will never be; one that has
-    waited for a day is expired. Below stand the channels, and the jobs of the list, that are muted.
+    waited for a day is expired. The pings of jobs are listed with their --channel only. Below stand the channels, and the jobs of the list, that are muted.
     """
     wanted = None if state is None else AlertState(state)
-    found = await session.store.alerts(AlertQuery(channel=channel, state=wanted, limit=limit))
+    found = await _alerts(session, AlertQuery(channel=channel, state=wanted, limit=_PAGE), limit)
     quiet = await muted(session.store, {one.alert.job for one in found}, session.now)
     if as_json:
         write_json({"alerts": [_facts(one) for one in found], "muted": [_mute_facts(one) for one in quiet]})
@@ -82,6 +83,18 @@ async def list_alerts(
     for one in () if as_json else quiet:
         reason = f": {one.reason}" if one.reason else ""
         write(f"{one.name} is muted until {format_instant(one.until)}{reason}", sys.stdout)
+
+
+async def _alerts(session: Session, query: AlertQuery, limit: int) -> list[ChannelAlert]:
+    """So many of them. Pings come with every run and would hide all else: they need the name of their channel."""
+    found: list[ChannelAlert] = []
+    for _ in range(_MOST_PAGES):
+        page = await session.store.alerts(query)
+        found += [one for one in page if query.channel is not None or one.alert.kind in TOLD_KINDS]
+        if page.next is None or len(found) >= limit:
+            break
+        query = query._replace(after=page.next)
+    return found[:limit]
 
 
 def _facts(one: ChannelAlert) -> dict[str, Any]:

@@ -137,7 +137,7 @@ class Rollcron:
 class _Following:
     """One stay with a host, on the engine's loop."""
 
-    def __init__(  # noqa: PLR0913 - what the door has, and whom it brings channels to
+    def __init__(  # noqa: PLR0913 - what the door has, and what takes its channels
         self,
         source: GitSource,
         host: Workplace,
