@@ -62,7 +62,8 @@ async def list_alerts(
     """List alerts, the newest first. The store keeps them for 90 days.
 
     One that waits has not been taken by its channel yet. One that is refused will never be; one that has
-    waited for a day is expired. The pings of jobs are listed with their --channel only. Below stand the channels, and the jobs of the list, that are muted.
+    waited for a day is expired. The pings of jobs are listed with their --channel only. Below stand the
+    channels, and the jobs of the list, that are muted.
     """
     wanted = None if state is None else AlertState(state)
     found = await _alerts(session, AlertQuery(channel=channel, state=wanted, limit=_PAGE), limit)
@@ -86,7 +87,7 @@ async def list_alerts(
 
 
 async def _alerts(session: Session, query: AlertQuery, limit: int) -> list[ChannelAlert]:
-    """So many of them. Pings come with every run and would hide all else: they need the name of their channel."""
+    """So many of them. Pings come with every run and would hide all else: they need their channel's name."""
     found: list[ChannelAlert] = []
     for _ in range(_MOST_PAGES):
         page = await session.store.alerts(query)
