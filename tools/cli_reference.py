@@ -54,8 +54,11 @@ of the one that ended its process |
 | `run logs` | `run`, `attempt`, `text`, `dropped`: how many characters are missing in the middle |
 | `run cancel` | `run`, `attempt`, `state` |
 | `alert list` | `alerts`: a list of `channel`, `state` (`waiting`, `sent`, `refused`, `expired`), \
-`settled_at`, `answer` of the channel, and what the alert tells |
-| `alert mute`, `unmute` | `job`, `muted_until`, `reason` |
+`settled_at`, `answer` of the channel, and what the alert tells; \
+`muted`: a list of `job` or `channel`, `until`, `reason` |
+| `alert test` | `tests`: a list of `channel`, `state` (`sent`, `refused`, `expired`; \
+null: no living node has it), `answer` |
+| `alert mute`, `unmute` | `job` or `channel`, `muted_until`, `reason` |
 | `node list` | `nodes`: a list of `node`, `name`, `host`, `process`, `alive`, `state` (`alive`, \
 `draining`, `silent`), `lease_until`, `open_attempts`, `queues`, `groups`: the limits that it knows, \
 `actions` (null: all), `revision` of its \

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, fields
 from datetime import timedelta
 from difflib import get_close_matches
 from functools import partial
-from typing import Any, Protocol, TypeVar
+from typing import Any, Protocol, TypeVar, runtime_checkable
 from uuid import uuid4
 
 from foliot.alerts.channel import Channel
@@ -30,7 +30,7 @@ from foliot.model.attempt import Attempt
 from foliot.model.decision import Event, Happening
 from foliot.model.job import Job, is_name
 from foliot.model.policy import Notify, Policy
-from foliot.model.view import SourceHealth
+from foliot.model.view import AlertHealth, SourceHealth
 from foliot.operations import Operations
 from foliot.protocols import Changes, Clock, Executor, JobView, Listener, Monitor
 from foliot.schedules.duration import format_duration
@@ -53,6 +53,15 @@ class Watcher(Listener, Monitor, Protocol):
 
     def on_source(self, health: SourceHealth) -> None:
         """A source was looked at."""
+        ...
+
+
+@runtime_checkable
+class AlertWatcher(Protocol):
+    """Metrics that want to know what became of alerts."""
+
+    def on_alerts(self, health: AlertHealth) -> None:
+        """Some were settled, or those that wait were counted."""
         ...
 
 

@@ -51,6 +51,7 @@ class JobOptions(TypedDict, total=False):
     auto_remove: bool
     notify: Notify | str | Sequence[str] | None
     expect: Expect | None
+    ping: str | None
 
 
 Scheduled = tuple[str, Schedule | str, Callable[..., Any] | str | Action, Mapping[str, Any] | None]

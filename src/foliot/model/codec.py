@@ -132,6 +132,7 @@ EVENT = Shape(
         "number": WHOLE,
         "attempt": optional(Kind(lambda value: ATTEMPT.read(value)[0], ATTEMPT.write)),
         "offset": optional(DURATION),
+        "ping": _TEXT_OR_NONE,
     },
 )
 

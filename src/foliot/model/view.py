@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import NamedTuple
 
+from foliot.model.outbox import ChannelAlert
 from foliot.model.state import Node
 
 KEPT_OUTAGES = 1000
@@ -68,6 +70,13 @@ class Traits(NamedTuple):
     proves_deaths: bool = False  # a node that it would bury is dead for certain
     tells_changes: bool = False  # it is a `Notifier`
     file: str | None = None  # what it is in; the names of files that belong to it begin so, too
+
+
+class AlertHealth(NamedTuple):
+    """What became of alerts: those that this node has settled, or how many wait for its channels."""
+
+    settled: Sequence[ChannelAlert] = ()
+    waiting: Mapping[str, int] | None = None  # by channel; None: they were not counted
 
 
 class Schema(NamedTuple):
