@@ -52,6 +52,18 @@ class SettlesForAll(MemoryStore):
         return max(counts)
 
 
+class KeepsPings(MemoryStore):
+    """A ping that was sent stays for ninety days."""
+
+    async def settle(
+        self, channel: str, ids: Collection[str], state: AlertState, at: datetime, answer: str | None = None
+    ) -> int:
+        before = {one.alert.id: one for one in self._outbox.waiting(channel, 1000)}
+        count = await super().settle(channel, ids, state, at, answer)
+        self._outbox.add(before[one]._replace(state=state, settled_at=at) for one in ids if one in before)
+        return count
+
+
 class SettlesAgain(MemoryStore):
     """What was settled may be settled otherwise."""
 

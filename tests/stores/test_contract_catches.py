@@ -122,6 +122,7 @@ CASES: list[tuple[type[MemoryStore | FileStore], str]] = [
         "test_the_same_alert_again_changes_nothing_whatever_became_of_it",
     ),
     (mistaken_alerts.SettlesForAll, "test_each_channel_has_its_own"),
+    (mistaken_alerts.KeepsPings, "test_a_ping_that_was_sent_is_not_kept"),
     (mistaken_alerts.SettlesAgain, "test_what_is_settled_waits_no_more_and_is_settled_once"),
     (mistaken_alerts.NewestFirst, "test_the_oldest_come_first_and_no_more_than_were_asked_for"),
     (mistaken_alerts.KeepsForEver, "test_what_is_older_than_ninety_days_is_forgotten"),

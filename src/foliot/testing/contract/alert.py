@@ -137,6 +137,16 @@ class AlertContract(Contract):
         assert (found["a2"].state, found["a2"].settled_at, found["a2"].answer) == (WAITING, None, None)
 
     @scenario
+    async def test_a_ping_that_was_sent_is_not_kept(self, stage: Stage) -> None:
+        kinds = {"ended": AlertKind.ENDED, "tried": AlertKind.TRIED, "failure": AlertKind.FAILURE}
+        await write(stage, *(an_alert(name, stage.now, kind=kind) for name, kind in kinds.items()))
+        await stage.store.update(KEY, tell(an_alert("refused", stage.now, kind=AlertKind.ENDED)))
+        store = outbox_of(stage)
+        assert await store.settle("ops", list(kinds), SENT, stage.now) == 3
+        assert await store.settle("ops", ["refused"], REFUSED, stage.now) == 1
+        assert {one.alert.id for one in await store.alerts(AlertQuery())} == {"failure", "refused"}
+
+    @scenario
     async def test_alerts_are_found_by_what_they_are_the_newest_first(self, stage: Stage) -> None:
         late = an_alert("a1", stage.now - HOUR, kind=AlertKind.LATE)
         other = ChannelAlert("admins", late.alert._replace(id="a2", at=stage.now, job="contract/other"))
