@@ -23,7 +23,7 @@ from foliot.model.answer import Claimed as Claimed
 from foliot.model.answer import Finished as Finished
 from foliot.model.answer import Pruned as Pruned
 from foliot.model.answer import Recovered as Recovered
-from foliot.model.attempt import Attempt, Ending, Outcome
+from foliot.model.attempt import Attempt, Ending
 from foliot.model.deciding import DecideCommand as DecideCommand
 from foliot.model.deciding import DecideDeclared as DecideDeclared
 from foliot.model.deciding import DecideDue as DecideDue
@@ -46,6 +46,7 @@ from foliot.model.query import RunPage as RunPage
 from foliot.model.query import RunQuery as RunQuery
 from foliot.model.query import SkipPage as SkipPage
 from foliot.model.query import SkipQuery as SkipQuery
+from foliot.model.run import Result as Result
 from foliot.model.run import Run as Run
 from foliot.model.state import Lease, Node
 from foliot.model.version import Revision, Version
@@ -283,16 +284,6 @@ class Notifier(Protocol):
     async def changed(self) -> None:
         """Return when something may have changed since the last call."""
         ...
-
-
-class Result(NamedTuple):
-    """How an attempt ended, as its executor saw it; `exit_code` is negative if a signal ended the process."""
-
-    outcome: Outcome
-    error: str | None = None
-    output: str = ""
-    dropped: int = 0
-    exit_code: int | None = None
 
 
 OnEnd = Callable[[Run, Result], None]

@@ -66,6 +66,7 @@ def test_help_tells_what_it_does_in_80_columns() -> None:
         (("--app", "shop:app", "--queues", "db"), "are its own"),
         (("--app", "shop:app", "--lease", "5s"), "are its own"),
         (("--app", "shop:app", "--slots", "5"), "are its own"),
+        (("--app", "shop:app", "--http-allow", "localhost"), "are its own"),
         (("--app", "shop:app", "--drain", "5s"), "Foliot(…, drain=…"),
         (("--log-format", "xml"), "--log-format"),
         (("--log-level", "loud"), "--log-level"),

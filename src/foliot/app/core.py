@@ -31,6 +31,8 @@ from foliot.model.decision import Event, Happening
 from foliot.model.job import Job, is_name
 from foliot.model.policy import Notify, Policy
 from foliot.model.view import SourceHealth
+from foliot.network.errors import InvalidUrlError
+from foliot.network.guard import Opening
 from foliot.operations import Operations
 from foliot.protocols import Changes, Clock, Executor, JobView, Listener, Monitor
 from foliot.schedules.duration import format_duration
@@ -64,6 +66,7 @@ class AppSettings:
     as living. `drain`: for how long what runs may go on when the program is stopped. `poll`: how often to
     look for what another process has scheduled. `metrics`: what counts and measures, if anything does.
     `executors`: what carries out actions of the program's own kinds, or makes it, by the prefix of the kinds.
+    `http_allow`: servers that jobs of the kind `http` may reach beside public ones: host, host:port, range.
     `channels`: what sends alerts, by name. `notify`: the channels that are told of jobs that do not say.
     """
 
@@ -73,6 +76,7 @@ class AppSettings:
     poll: timedelta | str = timedelta(seconds=1)
     metrics: Watcher | None = None
     executors: Mapping[str, Executor | MakeExecutor] = field(default_factory=dict)
+    http_allow: Sequence[str] = ()
     channels: Mapping[str, Channel] = field(default_factory=dict)
     notify: Notify | str | Sequence[str] | None = None
 
@@ -95,8 +99,22 @@ class AppSettings:
             raise InvalidPolicyError("metrics", self.metrics, "cannot be told anything", hint=hint)
         check_channels(self.channels)
         Policy(notify=as_notify(self.notify))
+        object.__setattr__(self, "http_allow", _openings(self.http_allow))
         check_executors(self.executors)
         object.__setattr__(self, "executors", dict(self.executors))
+
+
+def _openings(given: object) -> tuple[str, ...]:
+    """What the operator allows, checked: it is read at each start."""
+    hint = 'such as ["intern.example:8080", "10.0.0.0/8"]'
+    if isinstance(given, str) or not isinstance(given, Sequence):
+        raise InvalidPolicyError("http_allow", given, "must be a list of hosts and ranges", hint=hint)
+    for text in given:
+        try:
+            Opening.read(text if isinstance(text, str) else "")
+        except InvalidUrlError as error:
+            raise InvalidPolicyError("http_allow", text, error.reason, hint=error.hint or hint) from None
+    return tuple(given)
 
 
 def _is_slot(slot: tuple[object, object]) -> bool:

@@ -45,7 +45,7 @@ class Runtime(EngineRun):
         metrics = core.settings.metrics
         watchers = () if metrics is None else (metrics,)
         self._core = core
-        self._own = ExecutorsPart(self._given_executors(), registry, jobs_loop)
+        self._own = ExecutorsPart(self._given_executors(), registry, jobs_loop, core.settings.http_allow)
         super().__init__(
             core.name,
             core.clock,

@@ -84,6 +84,12 @@ Exit codes:
 @click.option(
     "--pass-env", metavar="NAME", multiple=True, help="A variable that jobs may ask for; repeatable."
 )
+@click.option(
+    "--http-allow",
+    metavar="HOST[:PORT]|RANGE",
+    multiple=True,
+    help="A server of a private network that http jobs may reach; repeatable.",
+)
 @click.option("--metrics", metavar="[HOST:]PORT", help="Serve metrics for Prometheus there.")
 @click.option("--log-format", type=click.Choice(FORMATS), default="auto", show_default=True)
 @click.option("--log-level", type=click.Choice(_LEVELS), default="info", show_default=True)
@@ -101,6 +107,7 @@ def serve(  # noqa: PLR0913 - one for each option
     slots: str | None,
     secrets: Path | None,
     pass_env: tuple[str, ...],
+    http_allow: tuple[str, ...],
     metrics: str | None,
     log_format: str,
     log_level: str,
@@ -113,9 +120,10 @@ def serve(  # noqa: PLR0913 - one for each option
     --store, in a file of your state directory, which the other commands look into, too. SIGHUP pulls now;
     SIGTERM or Ctrl-C lets runs end, twice ends them at once.
     """
-    if app is not None and {drain, lease, slots, queues} != {None}:
-        own = "Foliot(…, drain=…, lease=…, slots=…)"
-        raise click.UsageError(f"--drain, --lease, --slots and --queues of an app are its own: {own}")
+    if app is not None and {drain, lease, slots, queues, http_allow or None} != {None}:
+        own = "Foliot(…, drain=…, lease=…, slots=…, http_allow=…)"
+        options = "--drain, --lease, --slots, --queues and --http-allow"
+        raise click.UsageError(f"{options} of an app are its own: {own}")
     configure_logging(log_format, level=log_level)
     serving = Serving(
         repository=repository or (None if app else "."),
@@ -129,6 +137,7 @@ def serve(  # noqa: PLR0913 - one for each option
         slots=_slots(slots, queues),
         secrets=secrets.absolute() if secrets else None,
         pass_env=tuple(name for names in pass_env for name in names.split(",")),
+        http_allow=http_allow,
         metrics=None if metrics is None else _address(metrics),
     )
     return run_daemon(serving)

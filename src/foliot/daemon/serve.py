@@ -26,6 +26,7 @@ from foliot.daemon.systemd import Systemd
 from foliot.doors.rollcron.door import Rollcron
 from foliot.errors import FoliotError, InvalidAppError, shorten, without_password
 from foliot.executors.shell.secrets import HostSecrets
+from foliot.network.own_port import listening_on
 from foliot.observability import Metrics
 from foliot.observability.log import tell
 
@@ -52,6 +53,7 @@ class Serving:
     slots: Mapping[str, int] | None = None  # by queue
     secrets: Path | None = None
     pass_env: tuple[str, ...] = ()
+    http_allow: tuple[str, ...] = ()
     metrics: tuple[str, int] | None = None  # where to serve them
     environment: Mapping[str, str] = field(default_factory=lambda: dict(os.environ))
 
@@ -85,7 +87,10 @@ def _application(serving: Serving) -> Foliot:
     metrics = None if serving.metrics is None else Metrics()
     wished = {"lease": serving.lease, "slots": serving.slots}
     chosen: dict[str, Any] = {name: value for name, value in wished.items() if value is not None}
-    return Foliot(store, name=serving.program, drain=serving.drain, metrics=metrics, **chosen)
+    allowed = serving.http_allow
+    return Foliot(
+        store, name=serving.program, drain=serving.drain, metrics=metrics, http_allow=allowed, **chosen
+    )
 
 
 def _follow(serving: Serving, repository: str) -> Rollcron:
@@ -130,7 +135,8 @@ def _serving_metrics(serving: Serving, app: Foliot) -> Iterator[None]:
             f"metrics cannot be served on {shorten(host)}:{port}: {reason}", hint="choose another --metrics"
         ) from error
     try:
-        yield
+        with listening_on(port):
+            yield
     finally:
         server.shutdown()
         server.server_close()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from datetime import datetime, timedelta
-from typing import Any
+from typing import Any, NamedTuple
 
 from foliot.model.attempt import Attempt, Ending, Outcome
 from foliot.model.job import Job
@@ -88,3 +88,18 @@ class Run:
 
     def __repr__(self) -> str:
         return f"<Run {self.key[0]}#{self.key[1]}>"
+
+
+class Result(NamedTuple):
+    """How an attempt ended, as its executor saw it; `exit_code` is negative if a signal ended the process.
+
+    `is_final`: no retry follows, because it would fail the same way. `retry_after`: a retry comes no earlier.
+    """
+
+    outcome: Outcome
+    error: str | None = None
+    output: str = ""
+    dropped: int = 0
+    exit_code: int | None = None
+    is_final: bool = False
+    retry_after: timedelta | None = None
