@@ -52,6 +52,18 @@ def test_a_run_survives_its_killed_program(tmp_path: Path) -> None:
     ]
 
 
+def test_a_job_calls_a_url_again_when_the_server_wants_it(tmp_path: Path) -> None:
+    with example(tmp_path, "call_a_url.py") as program:
+        assert program.process.wait(PATIENCE) == 0
+        program.read_until("succeeded")
+    told = [line for line in program.lines if not line.startswith("attempt_failed")]
+    assert told == [
+        "shop: attempt 1, signed: True",
+        "shop: attempt 2, signed: True",
+        "succeeded at attempt 2: HTTP 200 OK",
+    ]
+
+
 def test_an_executor_of_ones_own_checks_ports(tmp_path: Path) -> None:
     with example(tmp_path, "own_executor.py") as program:
         assert program.process.wait(PATIENCE) == 0
