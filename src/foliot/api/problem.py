@@ -54,7 +54,7 @@ class Problem(msgspec.Struct, frozen=True, kw_only=True):
     version: int | None = None  # of the object, if the one that was expected is another
 
 
-class ProblemError(Exception):
+class ProblemError(FoliotError):
     """A request cannot be answered as it was meant to be."""
 
     def __init__(  # noqa: PLR0913 - the parts of a problem
@@ -68,9 +68,9 @@ class ProblemError(Exception):
         headers: Mapping[str, str] | None = None,
         version: int | None = None,
     ) -> None:
-        super().__init__(detail)
-        self.status, self.code, self.detail = status, code, detail
-        self.hint, self.errors, self.version = hint, tuple(errors), version
+        super().__init__(detail, hint=hint)
+        self.status, self.code = status, code
+        self.errors, self.version = tuple(errors), version
         self.headers = dict(headers or {})
 
     def response(self, request_id: str) -> Response:
@@ -79,7 +79,7 @@ class ProblemError(Exception):
             type=f"urn:foliot:problem:{self.code.lower().replace('_', '-')}",
             title=HTTPStatus(self.status).phrase,
             status=self.status,
-            detail=self.detail,
+            detail=self.message,
             code=self.code,
             instance=f"urn:foliot:request:{request_id}",
             hint=self.hint,
@@ -108,6 +108,8 @@ _KNOWN: tuple[tuple[type[FoliotError], int, str], ...] = (
 
 def problem_of(error: FoliotError) -> ProblemError:
     """The problem that an error is to a client. What a store says of itself is not told: it may name secrets."""
+    if isinstance(error, ProblemError):
+        return error
     if isinstance(error, StoreUnavailableError):
         if any(words in error.message for words in _FULL):
             return ProblemError(
