@@ -41,9 +41,7 @@ class Endpoint:
         if verb not in self._routes:
             headers = {"Allow": self._allowed}
             detail = f"{request.method[:20]} is not possible here"
-            raise ProblemError(
-                405, "BAD_VERB", detail, hint=f"one of: {self._allowed}", headers=headers
-            )
+            raise ProblemError(405, "BAD_VERB", detail, hint=f"one of: {self._allowed}", headers=headers)
         scope["foliot.route"] = route = self._routes[verb]
         response = await self._answer(route, request)
         if request.method == "HEAD" and isinstance(response, StreamingResponse):

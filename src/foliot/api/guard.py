@@ -60,7 +60,9 @@ class Guard:
             await self._refuse(error, scope, receive, sent)
         except Exception as error:  # noqa: BLE001 - the client gets a problem, the log the traceback
             tell("request_failed", error, request=request_id, path=scope["path"], error=type(error).__name__)
-            failure = ProblemError(500, "INTERNAL", "the server has made a mistake", hint=f"see the log for {request_id}")
+            failure = ProblemError(
+                500, "INTERNAL", "the server has made a mistake", hint=f"see the log for {request_id}"
+            )
             await self._refuse(failure, scope, receive, sent)
         finally:
             self._count(scope, sent.status)
@@ -123,7 +125,9 @@ def check_host(hosts: frozenset[str] | None, scope: Scope) -> None:
 
 def _of_http(error: HTTPException) -> ProblemError:
     code, detail = _WORDS.get(error.status_code, ("HTTP_ERROR", error.detail))
-    return ProblemError(error.status_code, code, detail, hint="GET /openapi.json tells all paths", headers=error.headers)
+    return ProblemError(
+        error.status_code, code, detail, hint="GET /openapi.json tells all paths", headers=error.headers
+    )
 
 
 _WORDS: dict[int, Any] = {404: ("NOT_FOUND", "there is nothing of that name here")}

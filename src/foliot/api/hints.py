@@ -128,7 +128,9 @@ class Hub:
     async def _poll(self) -> None:
         ops = self._ops
         attempts = {*await ops.attempts(is_open=True, limit=_NEWEST), *await ops.attempts(limit=_NEWEST)}
-        for attempt in self._changed("attempts", {a.key: _mark(a) for a in attempts}, attempts, lambda a: a.key):
+        for attempt in self._changed(
+            "attempts", {a.key: _mark(a) for a in attempts}, attempts, lambda a: a.key
+        ):
             self._tell_job(attempt.job)
             self._tell(Hint(f"run:{id_of(attempt.run_key)}", _source(attempt.job)))
             self._tell(Hint("overview"))

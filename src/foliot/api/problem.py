@@ -117,9 +117,7 @@ def problem_of(error: FoliotError) -> ProblemError:
             )
         hint = "send it again later; a GET tells whether a change took effect"
         headers = {"Retry-After": AWAY_SECONDS}
-        return ProblemError(
-            503, "STORE_UNAVAILABLE", "the store does not answer", hint=hint, headers=headers
-        )
+        return ProblemError(503, "STORE_UNAVAILABLE", "the store does not answer", hint=hint, headers=headers)
     for kind, status, code in _KNOWN:
         if isinstance(error, kind):
             code = error.details.get("code", code)

@@ -108,9 +108,7 @@ def read_struct(value: Any, kind: type[T]) -> T:
         if "timezone" in reason:
             raise _no_offset(pointer) from None
         detail = f"{path}: {reason}" if path else reason
-        raise ProblemError(
-            422, "INVALID", detail, errors=[Fault(pointer=pointer, detail=reason)]
-        ) from None
+        raise ProblemError(422, "INVALID", detail, errors=[Fault(pointer=pointer, detail=reason)]) from None
     if isinstance(found, msgspec.Struct):
         _check_instants(found)
     return found
