@@ -10,19 +10,15 @@ from datetime import timedelta
 from difflib import get_close_matches
 from functools import partial
 from typing import Any, Protocol, TypeVar
-from uuid import uuid4
 
 from foliot.alerts.channel import Channel
 from foliot.app.alerts import check_channels
 from foliot.app.options import as_duration, as_notify
-from foliot.engine.plan_definition import PlanDeclared, plan_removed
 from foliot.errors import (
     AppStateError,
     CommandRefusedError,
     InvalidPolicyError,
     InvalidStoreError,
-    StaleRevisionError,
-    StoreUnavailableError,
     shorten,
 )
 from foliot.executors.place import MakeExecutor
@@ -33,7 +29,7 @@ from foliot.model.policy import Notify, Policy
 from foliot.model.view import SourceHealth
 from foliot.network.errors import InvalidUrlError
 from foliot.network.guard import Opening
-from foliot.operations import Operations
+from foliot.operations import Definitions, Operations
 from foliot.protocols import Changes, Clock, Executor, JobView, Listener, Monitor
 from foliot.schedules.duration import format_duration
 from foliot.wiring import FullStore, check_executors, check_url, open_store
@@ -163,8 +159,7 @@ class Core:
         self._open = AsyncExitStack()
         self._store: FullStore | None = None
         self._opening = asyncio.Lock()
-        self._waiting: list[tuple[Changes, asyncio.Future[None]]] = []
-        self._writing: asyncio.Task[None] | None = None
+        self._definitions = Definitions(self.store, self.added, self._heed, "added")
         self._awaited: dict[str, asyncio.Event] = {}  # runs, by their keys
         self._closings = 0
 
@@ -189,7 +184,7 @@ class Core:
 
     async def declare(self, jobs: tuple[Job, ...]) -> None:
         """Add or change jobs."""
-        await self._change(Changes(declared=jobs))
+        await self._definitions.change(Changes(declared=jobs))
 
     async def remove(self, names: Sequence[str]) -> None:
         """Remove jobs that were added."""
@@ -199,60 +194,10 @@ class Core:
                 raise CommandRefusedError(
                     name, "the job is declared in the code", hint="remove it there, or pause it"
                 )
-        await self._change(Changes(removed=tuple(names)))
+        await self._definitions.change(Changes(removed=tuple(names)))
 
-    async def _change(self, changes: Changes) -> None:
-        """Callers that come at the same time share one write: one wait for the disk instead of many."""
-        done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self._waiting.append((changes, done))
-        if self._writing is None or self._writing.done():
-            self._writing = asyncio.ensure_future(self._write())  # nobody's own: a caller may be cancelled
-        await done
-
-    async def _write(self) -> None:
-        while self._waiting:
-            waiting, self._waiting = self._waiting, []
-            await self._change_together(waiting)
-
-    async def _change_together(self, waiting: list[tuple[Changes, asyncio.Future[None]]]) -> None:
-        together = Changes(
-            tuple(job for changes, _ in waiting for job in changes.declared),
-            tuple(name for changes, _ in waiting for name in changes.removed),
-        )
-        try:
-            await self._reconcile(together)
-        except Exception as error:  # noqa: BLE001 - handed to whom it belongs
-            if len(waiting) > 1 and not isinstance(error, StoreUnavailableError):
-                for one in waiting:  # whose fault was it? Not everybody's
-                    await self._change_together([one])
-                return
-            for _, done in waiting:
-                if not done.done():
-                    done.set_exception(error)
-        else:
-            for _, done in waiting:
-                if not done.done():
-                    done.set_result(None)
-
-    async def _reconcile(self, changes: Changes) -> None:
-        store = await self.store()
-        base = await store.revision(self.added)
-        while True:
-            now = await store.now()
-            try:
-                events = await store.reconcile(
-                    self.added,
-                    base,
-                    f"added-{uuid4().hex}",
-                    changes,
-                    declared=PlanDeclared(now),
-                    removed=lambda record, now=now: plan_removed(record, now),  # type: ignore[misc] # mypy: defaults
-                )
-            except StaleRevisionError as stale:  # another process was quicker; these are additions, so go on
-                base = stale.details["found"]
-            else:
-                self.heed(events)
-                return
+    def _heed(self, events: Sequence[Event]) -> None:
+        self.heed(events)  # the engine that runs now; there may be another later
 
     # -- questions and commands --------------------------------------------------------------------
 
