@@ -42,6 +42,7 @@ _PREFIX = re.compile("[a-z][a-z0-9_]*")
 _TAKEN = {
     **dict.fromkeys(_EXECUTORS, "that of an executor that is built in"),
     "alert": "that of channels",
+    "pipeline": "that of pipelines",
     "shell": "that of repositories that are followed",
     "declarative": "that of declarative schedulers",
     "code": "that of the revisions of programs",

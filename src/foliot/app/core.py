@@ -14,6 +14,7 @@ from typing import Any, Protocol, TypeVar
 from foliot.alerts.channel import Channel
 from foliot.app.alerts import check_channels
 from foliot.app.options import as_duration, as_notify
+from foliot.app.pipelines import RunPipeline, check_run_pipeline
 from foliot.errors import (
     AppStateError,
     CommandRefusedError,
@@ -63,6 +64,7 @@ class AppSettings:
     look for what another process has scheduled. `metrics`: what counts and measures, if anything does.
     `executors`: what carries out actions of the program's own kinds, or makes it, by the prefix of the kinds.
     `http_allow`: servers that jobs of the kind `http` may reach beside public ones: host, host:port, range.
+    `pipelines`: the function of a pipeline and a run that runs pipelines of the API; None: their actions do.
     `channels`: what sends alerts, by name. `notify`: the channels that are told of jobs that do not say.
     """
 
@@ -73,6 +75,7 @@ class AppSettings:
     metrics: Watcher | None = None
     executors: Mapping[str, Executor | MakeExecutor] = field(default_factory=dict)
     http_allow: Sequence[str] = ()
+    pipelines: RunPipeline | None = None
     channels: Mapping[str, Channel] = field(default_factory=dict)
     notify: Notify | str | Sequence[str] | None = None
 
@@ -97,6 +100,7 @@ class AppSettings:
         Policy(notify=as_notify(self.notify))
         object.__setattr__(self, "http_allow", _openings(self.http_allow))
         check_executors(self.executors)
+        check_run_pipeline(self.pipelines)
         object.__setattr__(self, "executors", dict(self.executors))
 
 
