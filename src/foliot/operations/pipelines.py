@@ -10,7 +10,6 @@ when it runs. All jobs of a pipeline have ids that begin alike: they are one ran
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from hashlib import sha256
@@ -31,6 +30,7 @@ KIND = "pipeline"
 _NEVER = Once(datetime(1970, 1, 1, tzinfo=UTC))
 _OWN = b""  # the mark of the job for what is asked for by hand
 _LOW = 62  # bits of an id that tell the jobs of a pipeline apart
+_VERSION = 8  # of ids that are made as their maker likes
 _PAGE = 1000
 
 
@@ -45,7 +45,7 @@ def job_id(pipeline: str, mark: bytes) -> UUID:
     """The id of a job: a UUID of version 8, with 60 bits of the pipeline and then 62 of the mark."""
     high = int.from_bytes(sha256(pipeline.encode()).digest()[:8]) >> 4
     low = int.from_bytes(sha256(mark).digest()[:8]) >> 2 if mark else 0
-    return UUID(int=(high >> 12) << 80 | 8 << 76 | (high & 0xFFF) << 64 | 2 << _LOW | low)
+    return UUID(int=(high >> 12) << 80 | _VERSION << 76 | (high & 0xFFF) << 64 | 2 << _LOW | low)
 
 
 def own_job(pipeline: Pipeline) -> Job:
@@ -89,10 +89,16 @@ async def jobs_of(store: FullStore, pipeline: str) -> list[JobView]:
     return found
 
 
-def schedules_among(views: Sequence[JobView]) -> list[JobView]:
-    """Those jobs that are schedules, and can be read."""
-    known = [(view, view.record and pipeline_of(view.record.job)) for view in views]
-    return [view for view, found in known if found and found.is_schedule]
+def is_schedule(view: JobView) -> bool:
+    """Whether a job is a schedule; one that cannot be read is known by its id."""
+    if view.record is not None:
+        found = pipeline_of(view.record.job)
+        return found is not None and found.is_schedule
+    try:
+        id_ = UUID(view.key.removeprefix(f"{API_SOURCE}/"))
+    except ValueError:
+        return False
+    return id_.version == _VERSION and id_.int & (1 << _LOW) - 1 != 0
 
 
 async def has_executor(store: FullStore, pipeline: Pipeline) -> bool:
