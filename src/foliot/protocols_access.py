@@ -33,7 +33,7 @@ class AccessStore(Protocol):
     """
 
     async def add_token(self, token: Token) -> bool:
-        """Keep a new token; whether its id was free."""
+        """Keep a new token. The same again changes nothing; False: another one has its id."""
         ...
 
     async def token(self, token_id: str) -> Token | None:
@@ -52,8 +52,8 @@ class AccessStore(Protocol):
         """Forget a token with its sessions and codes; whether it was there."""
         ...
 
-    async def add_session(self, session: Session) -> bool:
-        """Keep a new session; whether its hash was free."""
+    async def add_session(self, session: Session) -> None:
+        """Keep a new session. The same again changes nothing."""
         ...
 
     async def session(self, session_hash: str) -> Session | None:
@@ -68,8 +68,8 @@ class AccessStore(Protocol):
         """Forget a session; whether it was there."""
         ...
 
-    async def add_code(self, code: LoginCode) -> bool:
-        """Keep a new login code; whether its hash was free."""
+    async def add_code(self, code: LoginCode) -> None:
+        """Keep a new login code. The same again changes nothing."""
         ...
 
     async def take_code(self, code_hash: str) -> LoginCode | None:

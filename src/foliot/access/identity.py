@@ -10,7 +10,7 @@ from foliot.model.access import Right, Scope, Token
 class Identity(NamedTuple):
     """A token that was shown to be valid. `sources` is None: it is limited to none.
 
-    `is_session`: it came by a cookie, which browsers send by themselves. So a change needs a look at its origin.
+    `is_session`: it came by a cookie, which browsers send by themselves: where a change comes from matters.
     """
 
     token_id: str

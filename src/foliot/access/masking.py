@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from typing import Any
 
 MASK = "***"
-# A long word stands for itself in any name: `PGPASSWORD`, `accessToken`. A short one must be a word of the name:
+# A long word may be anywhere in a name: `PGPASSWORD`, `accessToken`. A short one is a word of the name:
 # `db_pass`, and not `compass`.
 _SECRET_NAME = re.compile(
     r"password|passwd|passphrase|passcode|secret|credential|token|authorization"
@@ -56,7 +56,8 @@ def mask_text(text: str) -> str:
 
 def _without_given(text: str) -> str:
     """The text without the values of names that say so."""
-    shown, done = [], 0
+    shown: list[str] = []
+    done = 0
     for name in _NAME.finditer(text):
         if name.start() < done or not is_secret_name(name[0]):
             continue

@@ -67,9 +67,14 @@ class Session(NamedTuple):
     created_at: datetime
     seen_at: datetime
 
+    @property
+    def ends_at(self) -> datetime:
+        """When it ends, unless it is seen again: 12 hours after that, 7 days after it began at most."""
+        return min(self.seen_at + SESSION_IDLE, self.created_at + SESSION_LIFE)
+
     def is_valid(self, now: datetime) -> bool:
-        """Whether it was seen within 12 hours, and began within 7 days."""
-        return now < min(self.seen_at + SESSION_IDLE, self.created_at + SESSION_LIFE)
+        """Whether it has not ended."""
+        return now < self.ends_at
 
 
 class LoginCode(NamedTuple):

@@ -50,3 +50,9 @@ class AuditEntry(NamedTuple):
         """How it ended, as far as is known at a time."""
         is_open = self.outcome is AuditOutcome.ASKED
         return AuditOutcome.UNKNOWN if is_open and now >= self.at + LONGEST_CHANGE else self.outcome
+
+    def settled(self, outcome: AuditOutcome, detail: str | None, after: str | None) -> AuditEntry | None:
+        """The entry when its change has ended; None if that was told before."""
+        if self.outcome is not AuditOutcome.ASKED:
+            return None
+        return self._replace(outcome=outcome, detail=detail, after=self.after if after is None else after)

@@ -44,7 +44,8 @@ class AccessRows:
     # -- tokens, sessions, codes -------------------------------------------------------------------
 
     async def add_token(self, token: Token) -> bool:
-        return self._add(self._tokens, token.id, token)
+        with self._lock:
+            return self._tokens.setdefault(token.id, token).hash == token.hash
 
     async def token(self, token_id: str) -> Token | None:
         with self._lock:
@@ -66,8 +67,9 @@ class AccessRows:
             _forget(self._codes, [k for k, one in self._codes.items() if one.token_id == token_id])
             return self._tokens.pop(token_id, None) is not None
 
-    async def add_session(self, session: Session) -> bool:
-        return self._add(self._sessions, session.hash, session)
+    async def add_session(self, session: Session) -> None:
+        with self._lock:
+            self._sessions.setdefault(session.hash, session)
 
     async def session(self, session_hash: str) -> Session | None:
         with self._lock:
@@ -83,8 +85,9 @@ class AccessRows:
         with self._lock:
             return self._sessions.pop(session_hash, None) is not None
 
-    async def add_code(self, code: LoginCode) -> bool:
-        return self._add(self._codes, code.hash, code)
+    async def add_code(self, code: LoginCode) -> None:
+        with self._lock:
+            self._codes.setdefault(code.hash, code)
 
     async def take_code(self, code_hash: str) -> LoginCode | None:
         with self._lock:
@@ -93,18 +96,18 @@ class AccessRows:
     # -- audit -------------------------------------------------------------------------------------
 
     async def write_audit(self, entry: AuditEntry) -> None:
-        self._add(self._audit, entry.id, entry)
+        with self._lock:
+            self._audit.setdefault(entry.id, entry)
 
     async def settle_audit(
         self, entry_id: str, outcome: AuditOutcome, detail: str | None = None, after: str | None = None
     ) -> bool:
         with self._lock:
             entry = self._audit.get(entry_id)
-            if entry is None or entry.outcome is not AuditOutcome.ASKED:
-                return False
-            kept = entry.after if after is None else after
-            self._audit[entry_id] = entry._replace(outcome=outcome, detail=detail, after=kept)
-            return True
+            settled = None if entry is None else entry.settled(outcome, detail, after)
+            if settled is not None:
+                self._audit[entry_id] = settled
+            return settled is not None
 
     async def audit(self, query: AuditQuery) -> AuditPage:
         with self._lock:
@@ -158,13 +161,9 @@ class AccessRows:
         return (
             _forget(self._sessions, [k for k, one in self._sessions.items() if not one.is_valid(now)][:limit])
             + _forget(self._codes, [k for k, one in self._codes.items() if not one.is_valid(now)][:limit])
-            + _forget(self._audit, [k for k, one in self._audit.items() if one.at < audited][:limit])
-            + _forget(self._pipelines, [one.id for one in gone if one.updated_at < removed][:limit])
+            + _forget(self._audit, [k for k, one in self._audit.items() if one.at <= audited][:limit])
+            + _forget(self._pipelines, [one.id for one in gone if one.updated_at <= removed][:limit])
         )
-
-    def _add(self, rows: dict[str, _Row], key: str, row: _Row) -> bool:
-        with self._lock:
-            return rows.setdefault(key, row) is row
 
     def _all_active(self) -> Iterable[Pipeline]:
         return (one for one in self._pipelines.values() if one.status is PipelineStatus.ACTIVE)
