@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
 from typing import NamedTuple
@@ -124,7 +125,8 @@ def write_token_file(path: Path, made: NewToken) -> None:
             file.write(f"{made.text}\n")
         beside.replace(path)
     except OSError as error:
-        beside.unlink(missing_ok=True)
+        with suppress(OSError):
+            beside.unlink()
         raise InvalidTokenError(
             "the token file", f"{path} cannot be written: {error.strerror}",
             hint=f"set {VARIABLE}, or make a token with foliot token create",

@@ -6,6 +6,7 @@ import re
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
+from uuid import NAMESPACE_URL, uuid4, uuid5
 
 from starlette.requests import Request
 
@@ -36,9 +37,10 @@ class Call:
     dry_run: bool = False
     headers: dict[str, str] = field(default_factory=dict)
     status: int = 0  # of the answer; 0: that of the route
-    object: str = ""
+    about: str = ""  # the object that the audit names
     before: Any = None
     after: Any = None
+    _new_id: str | None = None
 
     @property
     def ops(self) -> Operations:
@@ -64,7 +66,7 @@ class Call:
         """The place of the query's cursor."""
         return read_cursor(self.route.path, query, kind)
 
-    def cursor(self, query: Paged, place: object) -> str:
+    def cursor(self, query: Paged, place: Any) -> str:
         """The cursor of a place in the list."""
         return write_cursor(self.route.path, query, place)
 
@@ -114,6 +116,15 @@ class Call:
             raise ProblemError(400, "BAD_KEY", detail, hint=hint)
         return key
 
+    @property
+    def new_id(self) -> str:
+        """The id of what is made: with an Idempotency-Key always the same one, else a new one."""
+        if self._new_id is None:
+            key = self.key
+            name = f"foliot:{self.identity.token_id}:{key}"
+            self._new_id = str(uuid4() if key is None else uuid5(NAMESPACE_URL, name))
+        return self._new_id
+
     def replayed(self) -> None:
         """Tell that the answer is that of an earlier request with the same key."""
         self.headers["Idempotency-Replayed"] = "true"
@@ -132,4 +143,5 @@ class Call:
 
     def link(self, *steps: str) -> str:
         """A path below the prefix, with the keys among its steps as ids: `jobs`, `ops/backup`, `runs`."""
-        return self.request.scope.get("root_path", "") + PREFIX + "".join(f"/{id_of(step)}" for step in steps)
+        root: str = self.request.scope.get("root_path", "")
+        return root + PREFIX + "".join(f"/{id_of(step)}" for step in steps)

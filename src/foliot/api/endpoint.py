@@ -1,6 +1,6 @@
 """From a request to a handler and back. The order matters: what a stranger learns comes last.
 
-who asks 401 ─▶ the scope 403 ─▶ the query 400 ─▶ what the path names 404 ─▶ the body 400, 413, 415, 422 ─▶ handler
+who asks 401 ─▶ scope 403 ─▶ query 400 ─▶ what the path names 404 ─▶ body 400, 413, 415, 422 ─▶ handler
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ class Endpoint:
             identity = await identify(service, request)
             check_scope(route, identity)
         query, dry_run = read_query(request.scope["query_string"], route.query)
-        if dry_run and not route.changes:
+        if dry_run and (not route.changes or route.scope is None):
             raise ProblemError(400, "BAD_QUERY", "dry_run is for changes, and this is none")
         call = Call(service=service, route=route, request=request, identity=identity, dry_run=dry_run)
         given = await self._given(call)
@@ -68,16 +68,20 @@ class Endpoint:
     async def _given(self, call: Call) -> dict[str, Any]:
         """What the path and the body give to the handler."""
         route, given = call.route, dict[str, Any]()
-        for name, text in call.request.path_params.items():
+        for name, text in zip(route.parameters, call.request.path_params.values(), strict=True):
             finder = route.group.finders[name]
-            given[name] = await finder.find(call, text)
-            call.object = finder.object(given[name])
+            given[name] = found = await finder.find(call, text)
+            call.about = call.about or finder.object(found)
+            if route.scope is TokenScope.WRITE:
+                call.before = finder.before(found)
         if route.body is not None:
             limits = call.service.limits
             most = limits.batch_body if route.is_batch else limits.body
             body = await read_body(call.request, route.body, most)
             if "body" in route.handler.__annotations__:
                 given["body"] = body
+            if route.object is not None:
+                call.about = route.object(call, body)
         return given
 
     async def _done(self, call: Call, given: dict[str, Any]) -> Response:
@@ -92,7 +96,7 @@ class Endpoint:
             call.identity.actor, address_of(call.service, request), request.scope["foliot.request_id"]
         )
         auditor = Auditor(call.service.store, call.service.clock, actor)
-        thing = call.object or f"path:{route.path}"
+        thing = call.about or f"path:{route.path}"
         async with auditor.change(route.name, thing, before=call.before) as change:
             answer = await route.handler(call, **given)
             change.after = call.after

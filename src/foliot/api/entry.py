@@ -25,7 +25,7 @@ def cookie_name(service: Service) -> str:
 
 
 async def identify(service: Service, request: Request) -> Identity:
-    """Who asks; 401 if that is not told, 403 if another site has sent the request, 429 if too many are sent."""
+    """Who asks; 401 if that is not told, 403 if another site has sent it, 429 if too many are sent."""
     identity = await _identity(service, request)
     if identity is None:
         headers = {"WWW-Authenticate": 'Bearer realm="foliot"'}

@@ -2,7 +2,7 @@
 
     job:ops~2Fbackup   run:…   log:…/1   jobs   nodes   sources   overview
 
-They come from events of this process at once; and while there are watchers, a poller looks each second at what
+They come from events of this process at once. While there are watchers, a poller looks each second at what
 other nodes do: open attempts, the newest attempts, nodes, sources. A watcher that reads too slowly is told to
 look at everything anew (`resync`).
 """

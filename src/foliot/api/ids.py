@@ -1,7 +1,7 @@
 """Keys in paths: `ops/backup` is `ops~2Fbackup`.
 
-A server decodes `%2F` before it looks for a route, so a slash would lead elsewhere. An id has `~XX` where a URL
-has `%XX`: one spelling for each key, which no proxy and no client changes.
+A server decodes `%2F` before it looks for a route, so a slash would lead elsewhere. An id has `~XX` where a
+URL has `%XX`: one spelling for each key, which no proxy and no client changes.
 """
 
 from __future__ import annotations

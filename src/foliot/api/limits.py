@@ -69,26 +69,22 @@ class Gate:
         """How many are open."""
         return self._open.total()
 
-    def enter(self, name: str) -> None:
-        """One more; 429 if that is too many."""
+    def check(self, name: str) -> None:
+        """429 if one more is too many."""
         if self._open[name] >= self._most_of_one or self.count >= self._most:
             raise too_many("too many of these are open at a time", 5)
-        self._open[name] += 1
-
-    def leave(self, name: str) -> None:
-        """One less."""
-        self._open[name] -= 1
-        if not self._open[name]:
-            del self._open[name]
 
     @contextmanager
     def held(self, name: str) -> Iterator[None]:
         """One more, for a while."""
-        self.enter(name)
+        self.check(name)
+        self._open[name] += 1
         try:
             yield
         finally:
-            self.leave(name)
+            self._open[name] -= 1
+            if not self._open[name]:
+                del self._open[name]
 
 
 def too_many(detail: str, seconds: float) -> ProblemError:

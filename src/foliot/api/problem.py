@@ -107,7 +107,7 @@ _KNOWN: tuple[tuple[type[FoliotError], int, str], ...] = (
 
 
 def problem_of(error: FoliotError) -> ProblemError:
-    """The problem that an error is to a client. What a store says of itself is not told: it may name secrets."""
+    """The problem that an error is to a client. What a store says may name secrets, so it is not told."""
     if isinstance(error, ProblemError):
         return error
     if isinstance(error, StoreUnavailableError):
@@ -120,7 +120,6 @@ def problem_of(error: FoliotError) -> ProblemError:
         return ProblemError(503, "STORE_UNAVAILABLE", "the store does not answer", hint=hint, headers=headers)
     for kind, status, code in _KNOWN:
         if isinstance(error, kind):
-            code = error.details.get("code", code)
             version = error.details.get("found") if status == 412 else None  # noqa: PLR2004 - of HTTP
             return ProblemError(status, code, error.message, hint=error.hint, version=version)
     field = error.details.get("field") or error.details.get("argument") or ""

@@ -21,20 +21,26 @@ class Nothing(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     """No body, or an empty object."""
 
 
+_NO_BODY = {"POST": Nothing, "PUT": Nothing, "PATCH": Nothing}
+
+
 class Finder(NamedTuple):
-    """What a name in braces stands for. `object` tells the audit what was found: `job:ops/backup`."""
+    """What a name in braces stands for. `object` and `before` tell the audit what was found."""
 
     find: Find
     object: Callable[[Any], str]
     description: str
+    before: Callable[[Any], Any] = lambda _: None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Route:
     """One verb of one path.
 
-    `scope` is None if no token is needed. `is_of_all`: a token that is limited to some sources may not, whatever
-    its scope. `media` are other types of answers, beside JSON. `is_heavy`: few are answered at a time.
+    `scope` is None if no token is needed. `is_of_all`: a token that is limited to some sources may not,
+    whatever its scope. `is_heavy`: few are answered at a time. `is_batch`: its body may be larger. `is_raw`:
+    the handler reads the body itself. `media` are other types of answers, beside JSON. `object` names what is
+    made, for the audit, from the call and the body.
     """
 
     verb: str
@@ -49,8 +55,9 @@ class Route:
     is_of_all: bool = False
     is_batch: bool = False
     is_heavy: bool = False
+    is_raw: bool = False
     media: tuple[str, ...] = ()
-    codes: tuple[int, ...] = ()
+    object: Callable[[Any, Any], str] | None = None
 
     @property
     def changes(self) -> bool:
@@ -87,6 +94,7 @@ class Group:
 
         def register(handler: F) -> F:
             hints = get_type_hints(handler)
+            answer = options.pop("answer", hints["return"])
             self.routes.append(
                 Route(
                     verb=verb,
@@ -95,8 +103,8 @@ class Group:
                     handler=handler,
                     group=self,
                     query=hints.get("query", Query),
-                    body=hints.get("body", Nothing if verb in ("POST", "PUT", "PATCH") else None),
-                    answer=hints["return"],
+                    body=None if options.get("is_raw") else hints.get("body", _NO_BODY.get(verb)),
+                    answer=answer,
                     **options,
                 )
             )

@@ -24,7 +24,6 @@ from foliot.wiring import FullStore
 class Home(Protocol):
     """Where an API lives: in a program with an engine, or alone."""
 
-    name: str
     has_engine: bool
 
     def open_store(self) -> Any:
@@ -39,7 +38,7 @@ class Home(Protocol):
         """Have a function told of what happens in the same process."""
         ...
 
-    def pull(self, source: str) -> bool:
+    def pull(self, source: str, *, dry_run: bool) -> bool:
         """Have a source read again now; whether this process follows it."""
         ...
 
@@ -87,6 +86,7 @@ class Service:
         self.streams = Gate(limits.streams, limits.streams_of_token)
         self.heavy = Gate(limits.heavy)
         self.answered: Counter[tuple[str, str, int]] = Counter()  # by verb, path of the route, and status
+        self.document: dict[str, Any] = {}  # that describes all routes
         self.hub: Hub
         self.store: FullStore
         self.ops: Operations

@@ -19,6 +19,7 @@ from typing import Any, Self, TypeVar, Unpack
 
 from foliot.app.alerts import alert_parts
 from foliot.app.core import Core, check_clock, check_store, make_settings
+from foliot.app.hosted import Hosted
 from foliot.app.options import JobOptions, Rules, Scheduled, Template, each, make_schedule, name_job, naming
 from foliot.app.part import Part, check_part
 from foliot.app.registry import Registry, name_of
@@ -42,7 +43,7 @@ T = TypeVar("T")
 _BATCH = 10_000
 
 
-class Foliot:
+class Foliot(Hosted):
     """An application's jobs. Make one per program, declare jobs, and run it."""
 
     def __init__(
@@ -221,21 +222,6 @@ class Foliot:
 
     async def _ask(self, question: Callable[[Operations], Awaitable[T]]) -> T:
         return await self._call(self._core.ask(question))
-
-    @property
-    def store(self) -> str:
-        """The URL of the store, with its password, if it has one."""
-        return self._core.url
-
-    @property
-    def metrics(self) -> Any:
-        """What counts and measures, if something does."""
-        return self._core.settings.metrics
-
-    @property
-    def failure(self) -> BaseException | None:
-        """The error with which the engine has ended by itself, if it has: for a health check to ask."""
-        return self._core.failure
 
     def listen(self, listener: Callable[[Event], None]) -> Callable[[Event], None]:
         """Have a function told of every event, on the engine's thread, so it must be quick."""

@@ -66,13 +66,15 @@ def settle_audit(
 def audit(session: Session, query: AuditQuery) -> AuditPage:
     """Entries, the newest first."""
     number, _, last = query.after.partition(" ")
+    at = read_place(number, 1)[0] if query.after else _NEVER
+    until = _NEVER if query.until is None else whole(query.until)
     rows = session.dialect.run(
         statement(query),
         actor=query.actor,
         object=query.object,
         since=_EVER if query.since is None else whole(query.since),
-        until=_NEVER if query.until is None else whole(query.until),
-        at=read_place(number, 1)[0] if query.after else _NEVER,
+        until=min(until, at + 1, _NEVER),  # a database may seek by this bound, and not by the place
+        at=at,
         id=last,
         most=query.limit + 1,
     ).fetchall()

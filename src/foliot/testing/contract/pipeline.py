@@ -111,10 +111,11 @@ class PipelineContract(Contract):
         store, first = pipelines_of(stage), a_pipeline(stage)
         await store.add_pipeline(first)
         await store.change_pipeline(first._replace(description="second"), 1)
-        for attempted in (store.change_pipeline(first, 1), store.remove_pipeline("p1", stage.now, 1)):
-            with pytest.raises(StaleVersionError) as refusal:
-                await attempted
-            assert refusal.value.details["found"] == 2
+        with pytest.raises(StaleVersionError) as refusal:
+            await store.change_pipeline(first, 1)
+        assert refusal.value.details["found"] == 2
+        with pytest.raises(StaleVersionError):
+            await store.remove_pipeline("p1", stage.now, 1)
         assert (await store.pipeline("p1") or first).description == "second"
 
     @scenario
@@ -152,9 +153,10 @@ class PipelineContract(Contract):
         assert gone == first._replace(status=REMOVED, updated_at=at, version=2)
         assert await store.pipeline("p1") == gone
         assert await store.pipeline_named(first.full_name) is None
-        for attempted in (store.change_pipeline(first), store.remove_pipeline("p1", at)):
-            with pytest.raises(PipelineNotFoundError):
-                await attempted
+        with pytest.raises(PipelineNotFoundError):
+            await store.change_pipeline(first)
+        with pytest.raises(PipelineNotFoundError):
+            await store.remove_pipeline("p1", at)
         with pytest.raises(PipelineTakenError):
             await store.add_pipeline(first)
         await store.add_pipeline(first._replace(id="p2"))
@@ -165,9 +167,10 @@ class PipelineContract(Contract):
     async def test_what_is_not_there_cannot_be_changed(self, stage: Stage) -> None:
         store = pipelines_of(stage)
         await store.note_pipeline_run("p1", "a run")
-        for attempted in (store.change_pipeline(a_pipeline(stage)), store.remove_pipeline("p1", stage.now)):
-            with pytest.raises(PipelineNotFoundError):
-                await attempted
+        with pytest.raises(PipelineNotFoundError):
+            await store.change_pipeline(a_pipeline(stage))
+        with pytest.raises(PipelineNotFoundError):
+            await store.remove_pipeline("p1", stage.now)
         assert await listed(stage, with_removed=True) == []
 
     @scenario
