@@ -12,7 +12,20 @@ from starlette.routing import Route as StarletteRoute
 from starlette.routing import Router
 from starlette.types import Receive, Scope, Send
 
-from foliot.api import events, fleet, job_commands, job_history, jobs, rules, runs, system, tokens
+from foliot.api import (
+    events,
+    fleet,
+    job_commands,
+    job_history,
+    jobs,
+    pipeline_runs,
+    pipelines,
+    rules,
+    runs,
+    schedules,
+    system,
+    tokens,
+)
 from foliot.api.endpoint import Endpoint
 from foliot.api.guard import Guard
 from foliot.api.openapi import make_document
@@ -21,7 +34,21 @@ from foliot.api.service import Home, Options, Service
 from foliot.protocols import Clock
 
 GROUPS: tuple[Group, ...] = tuple(
-    module.routes for module in (jobs, job_commands, job_history, runs, rules, fleet, tokens, events, system)
+    module.routes
+    for module in (
+        pipelines,
+        schedules,
+        pipeline_runs,
+        jobs,
+        job_commands,
+        job_history,
+        runs,
+        rules,
+        fleet,
+        tokens,
+        events,
+        system,
+    )
 )
 _BRACES = re.compile(r"\{[^}]*\}")
 

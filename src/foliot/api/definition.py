@@ -22,12 +22,13 @@ from foliot.model.presets import API
 from foliot.model.shape import DATA
 from foliot.model.version import API_SOURCE
 from foliot.schedules import Cron, Once, Schedule
+from foliot.wiring import check_action
 
 Name = Annotated[str, Meta(min_length=1, max_length=LONGEST_NAME, description="Printable, of any script.")]
 _INSTANT = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}[T ]", re.ASCII)
 _RIGHTS = {"shell": Right.SHELL, "http": Right.HTTP}
 # Kinds that have another use: jobs of git repositories, of programs, of channels of alerts.
-_TAKEN = ("shell:", "code:", "alert:", "declarative:")
+_TAKEN = ("shell:", "code:", "alert:", "declarative:", "pipeline")
 
 
 class ActionBody(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
@@ -143,9 +144,14 @@ def make_action(body: ActionBody, identity: Identity) -> Action:
         hint = f"foliot token create --scope write --right {right}"
         raise ProblemError(403, "NO_RIGHT", detail, hint=hint)
     try:
-        return Action(kind=body.kind, data=DATA.write(body.payload))
+        action = Action(kind=body.kind, data=DATA.write(body.payload))
+        check_action(action)
     except MisfitError as error:
         raise InvalidJobError(f"payload.{error.path}", error.value, error.reason) from None
+    except InvalidJobError as error:
+        error.details["field"] = str(error.details["field"]).replace("action.data", "payload", 1)
+        raise
+    return action
 
 
 def make_policy(base: Policy, given: Mapping[str, Any]) -> Policy:

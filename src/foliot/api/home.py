@@ -88,12 +88,16 @@ class Pulse:
 class AppHome:
     """An application in the same process. `pulls`: what has its sources read again, by their names."""
 
-    has_engine = True
-
     def __init__(
-        self, app: Foliot, clock: Clock, pulls: Callable[[], Mapping[str, Callable[[], None]]] = dict
+        self,
+        app: Foliot,
+        clock: Clock,
+        pulls: Callable[[], Mapping[str, Callable[[], None]]] = dict,
+        *,
+        has_engine: bool = True,
     ) -> None:
         self._app, self._clock, self._pulls = app, clock, pulls
+        self.has_engine = has_engine
         self._pulse = Pulse()
         app.attach(self._pulse)
 
@@ -129,7 +133,7 @@ class AppHome:
     @property
     def is_ready(self) -> bool:
         """Whether the engine has begun."""
-        return self._pulse.has_begun
+        return self._pulse.has_begun or not self.has_engine
 
     @property
     def registry(self) -> Any:

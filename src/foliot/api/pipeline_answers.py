@@ -101,7 +101,7 @@ class ScheduleParts(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_
 
 
 class ScheduleAnswer(Answer, frozen=True):
-    """A schedule. `next_run_at` is null while it is not enabled. `damage`: why what is stored cannot be used."""
+    """A schedule. `next_run_at` is null while it is off. `damage`: why what is stored cannot be used."""
 
     id: str
     pipeline_id: str | None

@@ -15,9 +15,9 @@ from foliot.api.problem import ProblemError
 from foliot.api.route import Group
 from foliot.model.access import Scope
 from foliot.model.attempt import Attempt
-from foliot.model.pipeline import Pipeline
+from foliot.model.pipeline import Pipeline, PipelineName
 from foliot.model.version import API_SOURCE
-from foliot.operations.pipelines import has_executor, own_job
+from foliot.operations.pipelines import has_executor, jobs_of, own_job
 from foliot.protocols import Changes, JobQuery, JobView, RunQuery
 
 routes = Group("runs")
@@ -54,11 +54,26 @@ async def _own_job(call: Call, pipeline: Pipeline) -> JobView:
     return defined[job.key].view
 
 
+async def jobs_of_meant(call: Call, pipeline_id: str | None, *names: str | None) -> list[str] | None:
+    """The jobs of the pipeline that a query means, by its id or its name; None: it means none."""
+    parts = [part for part in names if part is not None]
+    if pipeline_id is None and not parts:
+        return None
+    if pipeline_id is None and len(parts) < len(PipelineName._fields):
+        raise ProblemError(400, "BAD_QUERY", "give namespace, layer and pipeline together")
+    if not call.sees(API_SOURCE):
+        return []
+    if pipeline_id is None:
+        found = await call.service.store.pipeline_named(PipelineName(*parts))
+        pipeline_id = "" if found is None else found.id
+    return [view.key for view in await jobs_of(call.service.store, pipeline_id, with_removed=True)]
+
+
 async def page_of_runs(
     call: Call, query: Paged, jobs: Sequence[str], asked: RunQuery
 ) -> tuple[list[Attempt], str | None]:
     """A page of the attempts of several jobs, the newest first, and the cursor of the next page."""
-    place = call.place(query, Place)
+    place: Place | None = call.place(query, tuple[datetime, str, str, int])
     until = asked.until
     if place is not None:
         until = min(place[0] + _RESOLUTION, until or place[0] + _RESOLUTION)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable
 from typing import Annotated, Any
-from uuid import UUID, uuid4, uuid5
 from zlib import crc32
 
 from msgspec import UNSET, Meta
@@ -25,16 +25,16 @@ from foliot.api.pipeline_answers import (
 )
 from foliot.api.problem import Fault, ProblemError
 from foliot.api.route import Finder, Group
+from foliot.errors import InvalidJobError
 from foliot.errors_access import PipelineNotFoundError, PipelineTakenError
 from foliot.model.access import Scope
+from foliot.model.job import Action
 from foliot.model.pipeline import Pipeline, PipelineName, PipelineStatus
 from foliot.model.shape import DATA
 from foliot.model.version import API_SOURCE
 from foliot.operations.pipelines import is_schedule, jobs_of, with_kind_of
 from foliot.protocols import Changes
 from foliot.protocols_access import PipelineQuery
-
-KEYS = UUID("6ba7b811-9dad-11d1-80b4-00c04fd430c8")  # the namespace of what is named by an Idempotency-Key
 
 
 async def find_pipeline(call: Call, text: str) -> Pipeline:
@@ -51,8 +51,12 @@ async def named_pipeline(call: Call, *name: str) -> Pipeline:
     found = await call.service.store.pipeline_named(full) if call.sees(API_SOURCE) else None
     if found is None:
         raise PipelineNotFoundError(str(full), hint="GET /api/v1/pipelines tells all")
-    call.object = f"pipeline:{found.id}"
     return found
+
+
+async def find_named(call: Call, _: str) -> Pipeline:
+    """The pipeline that all three parts in braces name."""
+    return await named_pipeline(call, *call.request.path_params.values())
 
 
 async def meant_pipeline(call: Call, ref: PipelineRef) -> Pipeline:
@@ -70,17 +74,45 @@ async def _text(_: Call, text: str) -> str:
     return text
 
 
-_PART = Finder(_text, str, "A part of a pipeline's name.")
+def _fields(pipeline: Pipeline) -> dict[str, Any]:
+    return {
+        **pipeline.full_name._asdict(),
+        "type": pipeline.type,
+        "description": pipeline.description,
+        "action": {"kind": pipeline.action.kind, "payload": mask_value(DATA.write(pipeline.action.data))},
+    }
+
+
+def _object(pipeline: Pipeline) -> str:
+    return f"pipeline:{pipeline.id}"
+
+
 routes = Group(
     "pipelines",
     {
-        "pipeline": Finder(find_pipeline, lambda found: f"pipeline:{found.id}", "The id of a pipeline."),
-        "namespace": _PART,
-        "layer": _PART,
-        "name": _PART,
+        "pipeline": Finder(find_pipeline, _object, "The id of a pipeline.", _fields),
+        "namespace": Finder(find_named, _object, "The namespace of a pipeline.", _fields),
+        "layer": Finder(_text, str, "Its layer."),
+        "name": Finder(_text, str, "Its name."),
     },
 )
-_NAMED = "/pipelines/{namespace}/{layer}/{name}"
+Handler = Callable[..., Awaitable[Any]]
+
+
+def _by_id_or_name(verb: str, scope: Scope, **options: Any) -> Callable[[Handler], Handler]:
+    """A route for a pipeline by its id, and the same by its namespace, layer and name."""
+
+    def register(handler: Handler) -> Handler:
+        async def by_name(call: Call, namespace: Pipeline, layer: str, name: str, **given: Any) -> Any:
+            del layer, name  # they were used to find it
+            return await handler(call, namespace, **given)
+
+        by_name.__annotations__ = handler.__annotations__
+        by_name.__name__, by_name.__doc__ = f"{handler.__name__}_by_name", handler.__doc__
+        routes.add(verb, "/pipelines/{namespace}/{layer}/{name}", scope, **options)(by_name)
+        return routes.add(verb, "/pipelines/{pipeline}", scope, **options)(handler)
+
+    return register
 
 
 class PipelinesQuery(Paged, frozen=True):
@@ -111,14 +143,14 @@ async def list_pipelines(call: Call, query: PipelinesQuery) -> PipelineList:
     return PipelineList(pipelines=shown, next=page.next and call.cursor(query, page.next))
 
 
-@routes.post("/pipelines", Scope.WRITE, status=201)
+@routes.post("/pipelines", Scope.WRITE, status=201, object=lambda call, _: f"pipeline:{call.new_id}")
 async def create_pipeline(call: Call, body: PipelineBody) -> PipelineAnswer:
     """Make a pipeline. 409 if there is one of that name."""
     require_source(call)
-    key, store, now = call.key, call.service.store, await call.service.store.now()
-    new = str(uuid4() if key is None else uuid5(KEYS, f"pipeline:{call.identity.token_id}:{key}"))
+    key, new, store = call.key, call.new_id, call.service.store
+    now = await store.now()
     pipeline = Pipeline(
-        new, body.namespace, body.layer, body.name, make_action(body.action, call.identity), now, now,
+        new, body.namespace, body.layer, body.name, _action(call, body.action), now, now,
         description=body.description, type=body.type,
     )  # fmt: skip
     if key is not None and (earlier := await store.pipeline(new)) is not None:
@@ -127,55 +159,32 @@ async def create_pipeline(call: Call, body: PipelineBody) -> PipelineAnswer:
         await _refuse_taken(call, pipeline)
     else:
         await store.add_pipeline(pipeline)
-    call.object = f"pipeline:{new}"
     call.headers["Location"] = call.link("pipelines", new)
     return _changed(call, pipeline)
 
 
-@routes.get("/pipelines/{pipeline}", Scope.READ)
+@_by_id_or_name("GET", Scope.READ)
 async def get_pipeline(call: Call, pipeline: Pipeline) -> PipelineAnswer:
     """Show a pipeline."""
     call.tag(pipeline.version, crc32((pipeline.last_run or "").encode()))
     return show_pipeline(call, pipeline)
 
 
-@routes.get(_NAMED, Scope.READ)
-async def get_named_pipeline(call: Call, namespace: str, layer: str, name: str) -> PipelineAnswer:
-    """Show a pipeline, by its name."""
-    return await get_pipeline(call, await named_pipeline(call, namespace, layer, name))
-
-
-@routes.put("/pipelines/{pipeline}", Scope.WRITE)
+@_by_id_or_name("PUT", Scope.WRITE)
 async def replace_pipeline(call: Call, pipeline: Pipeline, body: PipelineBody) -> PipelineAnswer:
     """Change all of a pipeline."""
     given = {name: getattr(body, name) for name in body.__struct_fields__}
     return await _change(call, pipeline, given)
 
 
-@routes.put(_NAMED, Scope.WRITE)
-async def replace_named_pipeline(
-    call: Call, namespace: str, layer: str, name: str, body: PipelineBody
-) -> PipelineAnswer:
-    """Change all of a pipeline, by its name."""
-    return await replace_pipeline(call, await named_pipeline(call, namespace, layer, name), body)
-
-
-@routes.patch("/pipelines/{pipeline}", Scope.WRITE)
+@_by_id_or_name("PATCH", Scope.WRITE)
 async def patch_pipeline(call: Call, pipeline: Pipeline, body: PipelineParts) -> PipelineAnswer:
     """Change some parts of a pipeline."""
     given = {name: getattr(body, name) for name in body.__struct_fields__}
     return await _change(call, pipeline, {name: value for name, value in given.items() if value is not UNSET})
 
 
-@routes.patch(_NAMED, Scope.WRITE)
-async def patch_named_pipeline(
-    call: Call, namespace: str, layer: str, name: str, body: PipelineParts
-) -> PipelineAnswer:
-    """Change some parts of a pipeline, by its name."""
-    return await patch_pipeline(call, await named_pipeline(call, namespace, layer, name), body)
-
-
-@routes.delete("/pipelines/{pipeline}", Scope.WRITE, status=204)
+@_by_id_or_name("DELETE", Scope.WRITE, status=204)
 async def remove_pipeline(call: Call, pipeline: Pipeline, query: RemovalQuery) -> RemovedPipeline | None:
     """Remove a pipeline. Its schedules stay, and their runs fail; with `cascade` they are removed."""
     require_source(call)
@@ -186,19 +195,10 @@ async def remove_pipeline(call: Call, pipeline: Pipeline, query: RemovalQuery) -
     if call.dry_run:
         schedules = tuple(view.key.partition("/")[2] for view in views if is_schedule(view))
         return RemovedPipeline(id=pipeline.id, schedules=schedules)
-    call.before = _fields(pipeline)
     if names:
         await call.ops.define(API_SOURCE, Changes(removed=names), check=lambda *_: None)
     await store.remove_pipeline(pipeline.id, await store.now(), call.expected)
     return None
-
-
-@routes.delete(_NAMED, Scope.WRITE, status=204)
-async def remove_named_pipeline(
-    call: Call, namespace: str, layer: str, name: str, query: RemovalQuery
-) -> RemovedPipeline | None:
-    """Remove a pipeline, by its name."""
-    return await remove_pipeline(call, await named_pipeline(call, namespace, layer, name), query)
 
 
 # -- what they share -------------------------------------------------------------------------------
@@ -207,10 +207,9 @@ async def remove_named_pipeline(
 async def _change(call: Call, pipeline: Pipeline, given: dict[str, Any]) -> PipelineAnswer:
     require_source(call)
     if isinstance(action := given.get("action"), ActionBody):
-        given["action"] = make_action(action, call.identity)
+        given["action"] = _action(call, action)
     store = call.service.store
     wished = pipeline._replace(**given, updated_at=await store.now())
-    call.before = _fields(pipeline)
     if call.dry_run:
         pipeline.checked(call.expected)
         await _refuse_taken(call, wished)
@@ -221,6 +220,14 @@ async def _change(call: Call, pipeline: Pipeline, given: dict[str, Any]) -> Pipe
         jobs = tuple(with_kind_of(view.record.job, changed) for view in views if view.record is not None)
         await call.ops.define(API_SOURCE, Changes(declared=jobs), check=lambda *_: None)
     return _changed(call, changed)
+
+
+def _action(call: Call, body: ActionBody) -> Action:
+    try:
+        return make_action(body, call.identity)
+    except InvalidJobError as error:
+        error.details["field"] = f"action.{error.details['field']}"
+        raise
 
 
 async def _refuse_taken(call: Call, pipeline: Pipeline) -> None:
@@ -238,15 +245,6 @@ def _replayed(call: Call, pipeline: Pipeline, earlier: Pipeline) -> PipelineAnsw
     call.replayed()
     call.headers["Location"] = call.link("pipelines", earlier.id)
     return _changed(call, earlier)
-
-
-def _fields(pipeline: Pipeline) -> dict[str, Any]:
-    return {
-        **pipeline.full_name._asdict(),
-        "type": pipeline.type,
-        "description": pipeline.description,
-        "action": {"kind": pipeline.action.kind, "payload": mask_value(DATA.write(pipeline.action.data))},
-    }
 
 
 def _changed(call: Call, pipeline: Pipeline) -> PipelineAnswer:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from datetime import timedelta
 from typing import Annotated, Any, Literal
 
@@ -16,6 +16,7 @@ from foliot.api.finders import FINDERS, find_attempt
 from foliot.api.ids import key_of
 from foliot.api.job_commands import show_request
 from foliot.api.jobs import Text
+from foliot.api.pipeline_runs import jobs_of_meant, page_of_runs
 from foliot.api.reading import Instant
 from foliot.api.route import Group
 from foliot.api.show import show_run, show_skip, status_of
@@ -23,6 +24,7 @@ from foliot.api.streams import MEDIA_TYPE, Sent, stream, wait_for
 from foliot.model.access import Scope
 from foliot.model.attempt import Attempt, Outcome, Trigger
 from foliot.model.state import SkipCode
+from foliot.operations.run_words import words_of
 from foliot.protocols import JobView, Output, RunPage, RunQuery, SkipPage, SkipQuery
 
 _LOOK_EVERY = timedelta(milliseconds=500)
@@ -43,17 +45,27 @@ class RunsOfJobQuery(Paged, frozen=True):
 
 
 class RunsQuery(RunsOfJobQuery, frozen=True):
-    """Which runs, of which jobs. `job` is the id or the key of a job."""
+    """Which runs, of which jobs. `job` is the id or the key of a job.
+
+    A pipeline is given by its id, or by its namespace, layer and name.
+    """
 
     source: Text | None = None
     job: Text | None = None
     node: Text | None = None
+    pipeline_id: Text | None = None
+    namespace: Text | None = None
+    layer: Text | None = None
+    pipeline: Text | None = None
 
 
 @routes.get("/runs", Scope.READ)
 async def list_runs(call: Call, query: RunsQuery) -> RunList:
     """List runs, the newest first. A page may have fewer than asked for, and a next one."""
     job, source = query.job, query.source
+    names = query.namespace, query.layer, query.pipeline
+    if (of_pipeline := await jobs_of_meant(call, query.pipeline_id, *names)) is not None:
+        return await _list(call, query, source, RunQuery(node=query.node), of_pipeline)
     if job is not None:
         job = key_of(job) or job
         source = source or job.partition("/")[0]
@@ -66,32 +78,42 @@ async def list_runs_of_job(call: Call, job: JobView, query: RunsOfJobQuery) -> R
     return await _list(call, query, job.key.partition("/")[0], RunQuery(job=job.key))
 
 
-async def _list(call: Call, query: RunsOfJobQuery, source: str | None, asked: RunQuery) -> RunList:
+async def _list(
+    call: Call,
+    query: RunsOfJobQuery,
+    source: str | None,
+    asked: RunQuery,
+    jobs: Sequence[str] | None = None,
+) -> RunList:
     is_open = {"pending": True, "running": True}.get(query.status or "", False if query.status else None)
     outcome = Outcome.SUCCEEDED if query.status == "success" else query.outcome
 
-    async def ask(source: str | None, after: str) -> RunPage:
-        return await call.ops.store.runs(
-            asked._replace(
-                source=None if asked.job else source,
-                outcome=outcome,
-                is_open=is_open,
-                trigger=query.trigger,
-                since=query.started_after,
-                until=query.started_before,
-                after=after,
-                limit=query.limit,
-            )
-        )
+    asked = asked._replace(
+        outcome=outcome,
+        is_open=is_open,
+        trigger=query.trigger,
+        since=query.started_after,
+        until=query.started_before,
+        limit=query.limit,
+    )
 
-    attempts, following = await call.page(query, source, ask)
+    async def ask(source: str | None, after: str) -> RunPage:
+        return await call.ops.store.runs(asked._replace(source=None if asked.job else source, after=after))
+
+    attempts: Sequence[Attempt]
+    if jobs is None:
+        attempts, following = await call.page(query, source, ask)
+    else:
+        attempts, following = await page_of_runs(call, query, jobs, asked)
     shown: dict[str, Attempt] = {}
     for attempt in attempts:
         known = shown.get(attempt.run_key)
         if (known is None or attempt.number > known.number) and query.status in (None, status_of(attempt)):
             shown[attempt.run_key] = attempt
     runs = [one for one in shown.values() if await _is_last(call, one)]
-    return RunList(runs=tuple(show_run(call, [one]) for one in runs), next=following)
+    told = await words_of(call.ops.store, runs)
+    shown_runs = tuple(show_run(call, [one], words) for one, words in zip(runs, told, strict=True))
+    return RunList(runs=shown_runs, next=following)
 
 
 async def _is_last(call: Call, attempt: Attempt) -> bool:
@@ -105,7 +127,8 @@ async def _is_last(call: Call, attempt: Attempt) -> bool:
 @routes.get("/runs/{run}", Scope.READ)
 async def show_one_run(call: Call, run: list[Attempt]) -> RunAnswer:
     """Show a run with all its attempts."""
-    return show_run(call, run, is_whole=True)
+    [words] = await words_of(call.ops.store, run[-1:])
+    return show_run(call, run, words, is_whole=True)
 
 
 @routes.post("/runs/{run}/cancel", Scope.OPERATE, status=202)

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from itertools import count
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import msgspec
 from msgspec import UNSET, Meta
@@ -14,7 +15,7 @@ from foliot.api.answers import Backfilled, RunRef
 from foliot.api.call import Call
 from foliot.api.cursor import Paged
 from foliot.api.ids import id_of
-from foliot.api.jobs import changed_meanwhile, check_version, require_source
+from foliot.api.jobs import Match, changed_meanwhile, require_source
 from foliot.api.pipeline_answers import (
     RemovedSchedule,
     ScheduleAnswer,
@@ -23,7 +24,7 @@ from foliot.api.pipeline_answers import (
     ScheduleParts,
     Uuid,
 )
-from foliot.api.pipelines import find_pipeline, meant_pipeline
+from foliot.api.pipelines import meant_pipeline
 from foliot.api.problem import Fault, ProblemError
 from foliot.api.reading import Instant
 from foliot.api.route import Finder, Group
@@ -34,7 +35,7 @@ from foliot.model.job import Job
 from foliot.model.pipeline import Pipeline
 from foliot.model.state import Record
 from foliot.model.version import API_SOURCE
-from foliot.operations import Defined, Effect, Which, next_at, readable
+from foliot.operations import Check, Defined, Which, next_at, readable
 from foliot.operations.pipelines import (
     cron_of,
     is_schedule,
@@ -61,9 +62,13 @@ async def find_schedule(call: Call, text: str) -> JobView:
     raise ProblemError(404, "SCHEDULE_NOT_FOUND", f"there is no schedule {text[:100]}", hint=hint)
 
 
+def _before(view: JobView) -> Any:
+    return None if view.record is None else definition_of(view.record.job)
+
+
 routes = Group(
     "schedules",
-    {"schedule": Finder(find_schedule, lambda view: f"schedule:{view.key}", "The id of a schedule.")},
+    {"schedule": Finder(find_schedule, lambda view: f"job:{view.key}", "The id of a schedule.", _before)},
 )
 
 
@@ -102,34 +107,48 @@ async def create_schedule(call: Call, body: ScheduleBody) -> ScheduleAnswer:
     require_source(call)
     pipeline = await meant_pipeline(call, body)
     rule = _rule(body.cron, body.timezone)
-    key, is_replay = call.key, False
-    if key is None:
+    defined = await (_make_new if call.key is None else _make_once)(call, pipeline, rule, body)
+    call.headers["Location"] = call.link("schedules", defined.view.key.partition("/")[2])
+    return await _answer(call, defined)
+
+
+async def _make_new(call: Call, pipeline: Pipeline, rule: Cron, body: ScheduleBody) -> Defined:
+    """The id comes from the rule: of two who ask for the same at once, one is refused."""
+
+    def check(_: str, record: Record | None) -> None:
+        if record is not None:
+            raise _IdTakenError
+
+    for number in count():
         await _refuse_same(call, pipeline, rule)
+        id_ = job_id(pipeline.id, f"{rule.expression} {rule.timezone} {number}".encode())
+        job = schedule_job(str(id_), pipeline, rule, enabled=body.enabled)
+        with suppress(_IdTakenError):  # by one that was removed, or has another rule by now
+            return await _define(call, job, check)
+    raise AssertionError("there is always one more")
+
+
+async def _make_once(call: Call, pipeline: Pipeline, rule: Cron, body: ScheduleBody) -> Defined:
+    """The id comes from the Idempotency-Key: the same request again finds what the first has made."""
+    is_replay = False
+    id_ = job_id(pipeline.id, call.new_id.encode())
+    job = schedule_job(str(id_), pipeline, rule, enabled=body.enabled)
 
     def check(_: str, record: Record | None) -> None:
         nonlocal is_replay
-        if record is None or (key is not None and record.state.removed_at is not None):
+        if record is None or record.state.removed_at is not None:
             return
-        if key is None:
-            raise _IdTakenError
         is_replay = job.says_the_same(record.job)
-        if not is_replay and record.state.version == 1:
+        if not is_replay:
             detail = "the Idempotency-Key was used for another body"
             raise ProblemError(422, "KEY_REUSED", detail, hint="use a new key for each new schedule")
 
-    for number in count():
-        mark = f"{rule.expression} {rule.timezone} {number}" if key is None else f"{call.identity.token_id} {key}"
-        job = schedule_job(str(job_id(pipeline.id, mark.encode())), pipeline, rule, enabled=body.enabled)
-        try:
-            defined = await _define(call, job, check)
-        except _IdTakenError:  # a schedule that was removed, or has another rule by now, has that id
-            await _refuse_same(call, pipeline, rule)
-            continue
-        break
-    call.headers["Location"] = call.link("schedules", job.name)
+    if not await call.service.store.jobs(JobQuery(keys=frozenset((job.key,)))):
+        await _refuse_same(call, pipeline, rule)
+    defined = await _define(call, job, check)
     if is_replay:
         call.replayed()
-    return await _answer(call, defined)
+    return defined
 
 
 class _IdTakenError(FoliotError):
@@ -158,10 +177,10 @@ async def replace_schedule(call: Call, schedule: JobView, body: ScheduleParts) -
         pipeline = await call.service.store.pipeline(found.pipeline) if found else None
         if pipeline is not None and isinstance(job.schedule, Cron):
             await _refuse_same(call, pipeline, job.schedule)
-    call.before = definition_of(record.job)
+    match = Match(call)
 
     def check(_: str, found: Record | None) -> None:
-        check_version(call, found)
+        match.check(found)
         if found is None or found.state.version != record.state.version:
             raise changed_meanwhile(None if found is None else found.state.version)
 
@@ -170,7 +189,7 @@ async def replace_schedule(call: Call, schedule: JobView, body: ScheduleParts) -
 
 @routes.patch("/schedules/{schedule}", Scope.WRITE)
 async def patch_schedule(call: Call, schedule: JobView, body: ScheduleParts) -> ScheduleAnswer:
-    """Change some parts of a schedule. A new rule counts from now on; what passed while it was off does not run."""
+    """Change some parts of a schedule. A new rule counts from now on, as does one that is on again."""
     return await replace_schedule(call, schedule, body)
 
 
@@ -178,13 +197,11 @@ async def patch_schedule(call: Call, schedule: JobView, body: ScheduleParts) -> 
 async def remove_schedule(call: Call, schedule: JobView) -> RemovedSchedule | None:
     """Remove a schedule. What runs goes on, and its history can be read."""
     require_source(call)
-    if schedule.record is not None:
-        call.before = definition_of(schedule.record.job)
-    name = schedule.key.partition("/")[2]
+    name, match = schedule.key.partition("/")[2], Match(call)
     found = await call.ops.define(
         API_SOURCE,
         Changes(removed=(name,)),
-        check=lambda _, record: check_version(call, record),
+        check=lambda _, record: match.check(record),
         dry_run=call.dry_run,
     )
     effect = found[schedule.key].effect if schedule.key in found else None
@@ -253,9 +270,7 @@ async def _refuse_same(call: Call, pipeline: Pipeline, rule: Cron) -> None:
             raise ProblemError(409, "ALREADY_THERE", detail, hint=hint, version=view.record.state.version)
 
 
-async def _schedules(
-    call: Call, query: SchedulesQuery, after: str, most: int
-) -> tuple[list[JobView], bool]:
+async def _schedules(call: Call, query: SchedulesQuery, after: str, most: int) -> tuple[list[JobView], bool]:
     """So many schedules at most, from a key on; whether there are more."""
     found: list[JobView] = []
     store = call.service.store
@@ -275,11 +290,13 @@ def _is_meant(view: JobView, query: SchedulesQuery) -> bool:
     return is_schedule(view) and query.enabled in (None, is_enabled)
 
 
-async def _define(call: Call, job: Job, check: object) -> Defined:
+async def _define(call: Call, job: Job, check: Check) -> Defined:
     found: Mapping[str, Defined] = await call.ops.define(
-        API_SOURCE, Changes(declared=(job,)), check=check, dry_run=call.dry_run  # type: ignore[arg-type]
+        API_SOURCE,
+        Changes(declared=(job,)),
+        check=check,
+        dry_run=call.dry_run,
     )
-    call.object = f"schedule:{job.key}"
     return found[job.key]
 
 
@@ -312,7 +329,7 @@ def _show(call: Call, view: JobView, pipelines: Mapping[str, Pipeline | None]) -
         namespace=pipeline and pipeline.namespace,
         layer=pipeline and pipeline.layer,
         pipeline=pipeline and pipeline.name,
-        cron=job and cron_of(job),
+        cron=cron_of(job) if job else None,
         timezone=getattr(job.schedule, "timezone", None) if job else None,
         enabled=job is not None and job.enabled,
         next_run_at=utc(next_at(view)),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import socket
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from ipaddress import ip_network
@@ -23,6 +23,7 @@ from foliot.api.service import Home, Options
 from foliot.app.thread import LoopThread
 from foliot.errors import FoliotError, shorten
 from foliot.network.address import Network, Reach, reach_of, unmapped
+from foliot.network.own_port import listening_on
 from foliot.observability.log import tell
 from foliot.protocols import Clock
 
@@ -131,11 +132,13 @@ class ApiServer:
         )
         self._server = uvicorn.Server(config)
         self._socket = _bind(listening)
+        self._own_port = ExitStack()
         self._thread = LoopThread("foliot-api")
         self._serving: asyncio.Task[None] | None = None
 
     def start(self) -> Address:
         """Serve; where it is reached."""
+        self._own_port.enter_context(listening_on(self._socket.getsockname()[1]))
         try:
             address = self._thread.submit(self._start()).result()
         except BaseException:
@@ -173,6 +176,7 @@ class ApiServer:
         finally:
             self._thread.close()
             self._socket.close()
+            self._own_port.close()
 
     async def _stop(self) -> None:
         self.application.service.stopping.set()

@@ -21,12 +21,13 @@ from foliot.api.answers import (
 from foliot.api.call import Call
 from foliot.api.ids import id_of
 from foliot.model.access import Scope
-from foliot.model.attempt import Attempt, AttemptState, Outcome, Trigger
+from foliot.model.attempt import Attempt, AttemptState, Outcome
 from foliot.model.codec import encode_job
 from foliot.model.job import Job
 from foliot.model.payload import read_payload
 from foliot.model.state import Skip
 from foliot.operations import Effect, next_at, state_of
+from foliot.operations.run_words import RunWords
 from foliot.protocols import JobView
 from foliot.schedules.explain import explain
 
@@ -157,7 +158,9 @@ def took_ms(attempt: Attempt) -> int | None:
     return (attempt.finished_at - attempt.started_at) // _MILLISECOND
 
 
-def show_run(call: Call, attempts: Sequence[Attempt], *, is_whole: bool = False) -> RunAnswer:
+def show_run(
+    call: Call, attempts: Sequence[Attempt], words: RunWords, *, is_whole: bool = False
+) -> RunAnswer:
     """A run, of its attempts, oldest first; in a list its last one is enough."""
     first, last = attempts[0], attempts[-1]
     links = {"self": call.link("runs", last.run_key), "job": call.link("jobs", last.job)}
@@ -169,10 +172,10 @@ def show_run(call: Call, attempts: Sequence[Attempt], *, is_whole: bool = False)
         key=last.run_key,
         job=last.job,
         job_id=id_of(last.job),
-        pipeline_id=None,
+        pipeline_id=words.pipeline,
         status=status_of(last),
         outcome=last.outcome and last.outcome.value,
-        trigger=trigger_of(attempts),
+        trigger=words.trigger,
         reason=last.reason,
         scheduled_for=last.scheduled_for.astimezone(UTC),
         covers_from=utc(first.covers_from),
@@ -187,12 +190,6 @@ def show_run(call: Call, attempts: Sequence[Attempt], *, is_whole: bool = False)
         links=links,
         attempts=tuple(_show_attempt(call, attempt) for attempt in attempts) if is_whole else None,
     )
-
-
-def trigger_of(attempts: Sequence[Attempt]) -> str:
-    """Why a run exists: a retry keeps the trigger of the first attempt that is known."""
-    again = (Trigger.RETRY, Trigger.LOST)
-    return next((a.trigger for a in attempts if a.trigger not in again), attempts[0].trigger).value
 
 
 def _show_attempt(call: Call, attempt: Attempt) -> AttemptAnswer:

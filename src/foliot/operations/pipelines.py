@@ -76,10 +76,10 @@ def cron_of(job: Job) -> str:
     return job.schedule.expression if isinstance(job.schedule, Cron) else str(job.schedule)
 
 
-async def jobs_of(store: FullStore, pipeline: str) -> list[JobView]:
+async def jobs_of(store: FullStore, pipeline: str, *, with_removed: bool = False) -> list[JobView]:
     """All jobs of a pipeline: its schedules, and its own if it has one."""
     prefix = f"{API_SOURCE}/{str(job_id(pipeline, _OWN))[:18]}-"
-    query = JobQuery(source=API_SOURCE, after=prefix, limit=_PAGE)
+    query = JobQuery(source=API_SOURCE, with_removed=with_removed, after=prefix, limit=_PAGE)
     found: list[JobView] = []
     while page := await store.jobs(query):
         found += [view for view in page if view.key.startswith(prefix)]

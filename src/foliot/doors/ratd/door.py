@@ -62,6 +62,10 @@ class Ratd:
         self._app.stop()
         return _Done()
 
+    def asgi(self, **options: Any) -> Any:
+        """The API as an ASGI application, for uvicorn, or to be mounted in another one."""
+        return self._app.asgi(has_engine=self._has_executor, **options)
+
     async def _begin(self) -> None:
         await self._app.__aenter__()
 
