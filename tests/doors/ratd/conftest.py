@@ -15,3 +15,9 @@ On = Callable[[Scene], None]
 def on_stage(request: pytest.FixtureRequest, tmp_path: Path) -> On:
     where = place_for(request.param, tmp_path)
     return lambda scene: play(where, scene)
+
+
+@pytest.fixture
+def on_file(tmp_path: Path) -> On:
+    """For what does not depend on the store."""
+    return lambda scene: play(place_for("sqlite", tmp_path), scene)

@@ -44,7 +44,7 @@ def test_the_life_of_a_pipeline(on_stage: On) -> None:
     on_stage(scene)
 
 
-def test_what_cannot_be_a_pipeline(on_stage: On) -> None:
+def test_what_cannot_be_a_pipeline(on_file: On) -> None:
     async def scene(stage: RatdStage) -> None:
         taken = await stage.pipeline()
         assert (await stage.ask("POST", "/pipelines", SALES, 409))["code"] == "ALREADY_THERE"
@@ -66,10 +66,10 @@ def test_what_cannot_be_a_pipeline(on_stage: On) -> None:
             assert problem["errors"][0]["pointer"] == pointer, (body, problem)
         assert [p["id"] for p in (await stage.ask("GET", "/pipelines"))["pipelines"]] == [other, taken]
 
-    on_stage(scene)
+    on_file(scene)
 
 
-def test_repeated_requests_dry_runs_and_lists(on_stage: On) -> None:
+def test_repeated_requests_dry_runs_and_lists(on_file: On) -> None:
     async def scene(stage: RatdStage) -> None:
         tried = await stage.ask("POST", "/pipelines?dry_run=true", SALES, 200)
         assert (tried["dry_run"], tried["name"]) == (True, "sales")
@@ -96,7 +96,7 @@ def test_repeated_requests_dry_runs_and_lists(on_stage: On) -> None:
         rest = await stage.ask("GET", f"/pipelines?limit=3&cursor={page['next']}")
         assert [one["name"] for one in (*page["pipelines"], *rest["pipelines"])] == ["sales", "a", "b", "c"]
 
-    on_stage(scene)
+    on_file(scene)
 
 
 @pytest.mark.req("RAT-09")
@@ -114,7 +114,7 @@ def test_removing_a_pipeline_keeps_its_schedules_unless_it_is_told_to_cascade(on
     on_stage(scene)
 
 
-def test_a_change_of_a_pipeline_counts_for_the_next_run_and_its_runs_are_told(on_stage: On) -> None:
+def test_a_change_of_a_pipeline_counts_for_the_next_run_and_its_runs_are_told(on_file: On) -> None:
     async def scene(stage: RatdStage) -> None:
         schedule = await stage.new_schedule()
         await stage.node()
@@ -127,4 +127,4 @@ def test_a_change_of_a_pipeline_counts_for_the_next_run_and_its_runs_are_told(on
         assert logs == ["running shop/gold/sales\n", "running shop/gold/revenue\n"]
         assert (await stage.ask("GET", f"/pipelines/{changed['id']}"))["last_run"] == runs[0]["id"]
 
-    on_stage(scene)
+    on_file(scene)

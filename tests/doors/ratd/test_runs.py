@@ -134,7 +134,7 @@ def test_runs_are_listed_by_pipeline_and_status_and_keep_the_rule_that_fired_the
 
 
 @pytest.mark.req("RAT-16")
-def test_a_cancelled_run_ends_as_cancelled(on_stage: On) -> None:
+def test_a_cancelled_run_ends_as_cancelled(on_file: On) -> None:
     async def scene(stage: RatdStage) -> None:
         stage.takes = timedelta(hours=9)
         pipeline = await stage.pipeline()
@@ -146,4 +146,4 @@ def test_a_cancelled_run_ends_as_cancelled(on_stage: On) -> None:
         ended = await stage.ask("GET", f"/runs/{asked['run_id']}")
         assert (ended["status"], ended["outcome"]) == ("cancelled", "cancelled")
 
-    on_stage(scene)
+    on_file(scene)

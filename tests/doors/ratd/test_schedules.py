@@ -59,7 +59,7 @@ def test_the_life_of_a_schedule(on_stage: On) -> None:
     on_stage(scene)
 
 
-def test_what_cannot_be_a_schedule(on_stage: On) -> None:
+def test_what_cannot_be_a_schedule(on_file: On) -> None:
     async def scene(stage: RatdStage) -> None:
         pipeline = await stage.pipeline()
         good = {"pipeline_id": pipeline, "cron": "0 7 * * *"}
@@ -85,7 +85,7 @@ def test_what_cannot_be_a_schedule(on_stage: On) -> None:
         assert (await stage.ask("GET", "/schedules?enabled=maybe", code=400))["code"] == "BAD_QUERY"
         assert (await stage.ask("GET", "/schedules?offset=10001", code=400))["code"] == "BAD_QUERY"
 
-    on_stage(scene)
+    on_file(scene)
 
 
 def test_a_pipeline_has_a_rule_once(on_stage: On) -> None:
@@ -108,7 +108,7 @@ def test_a_pipeline_has_a_rule_once(on_stage: On) -> None:
     on_stage(scene)
 
 
-def test_preconditions_repeated_requests_and_dry_runs(on_stage: On) -> None:
+def test_preconditions_repeated_requests_and_dry_runs(on_file: On) -> None:
     async def scene(stage: RatdStage) -> None:
         pipeline = await stage.pipeline()
         body = {"pipeline_id": pipeline, "cron": "*/10 * * * *"}
@@ -141,10 +141,10 @@ def test_preconditions_repeated_requests_and_dry_runs(on_stage: On) -> None:
         assert (await stage.ask("DELETE", f"{one}?dry_run=true", code=200))["dry_run"] is True
         await stage.ask("DELETE", one, code=204, If_Match='"v2"')
 
-    on_stage(scene)
+    on_file(scene)
 
 
-def test_lists_have_a_total_and_are_paged_by_offset_and_by_cursor(on_stage: On) -> None:
+def test_lists_have_a_total_and_are_paged_by_offset_and_by_cursor(on_file: On) -> None:
     async def scene(stage: RatdStage) -> None:
         sales, other = await stage.pipeline(), await stage.pipeline(name="other")
         wanted = {await stage.schedule_for(sales, f"{n} 7 * * *", enabled=n != 3) for n in range(5)}
@@ -172,10 +172,10 @@ def test_lists_have_a_total_and_are_paged_by_offset_and_by_cursor(on_stage: On) 
         refused = await stage.client.get("/schedules", params={"limit": 3, "cursor": "x"})
         assert refused.json()["code"] == "BAD_CURSOR"
 
-    on_stage(scene)
+    on_file(scene)
 
 
-def test_removing_a_schedule_leaves_what_runs_and_its_history(on_stage: On) -> None:
+def test_removing_a_schedule_leaves_what_runs_and_its_history(on_file: On) -> None:
     async def scene(stage: RatdStage) -> None:
         stage.takes = timedelta(minutes=5)
         schedule = await stage.new_schedule()
@@ -188,4 +188,4 @@ def test_removing_a_schedule_leaves_what_runs_and_its_history(on_stage: On) -> N
         assert (ended["status"], ended["trigger"]) == ("success", "schedule:*/10 * * * *")
         assert len(await stage.told_runs(pipeline_id=ended["pipeline_id"])) == 1
 
-    on_stage(scene)
+    on_file(scene)
