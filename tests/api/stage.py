@@ -35,7 +35,9 @@ T = TypeVar("T")
 HOUR = timedelta(hours=1)
 LONG = timedelta(days=1)
 WIDE = Limits(rate=100_000, burst=100_000, connections_of_address=512, streams_of_token=256)
-BACKUP = Job(source="ops", name="backup", schedule=Cron("0 3 * * *"), action=Action(kind="k", data={"path": "/srv"}))
+BACKUP = Job(
+    source="ops", name="backup", schedule=Cron("0 3 * * *"), action=Action(kind="k", data={"path": "/srv"})
+)
 OTHER = replace(BACKUP, source="other", name="hidden")
 NEW = {"name": "mail", "schedule": "0 7 * * *", "action": {"kind": "python:send", "payload": {"user": 7}}}
 _clock = SystemClock()
@@ -106,7 +108,9 @@ class Stage:
         """The JSON of an answer."""
         return self.expect(code, "GET", path, who, **given)
 
-    def post(self, path: str, body: Any = None, who: str | None = "admin", code: int = 200, **given: Any) -> Any:
+    def post(
+        self, path: str, body: Any = None, who: str | None = "admin", code: int = 200, **given: Any
+    ) -> Any:
         """The JSON of an answer."""
         return self.expect(code, "POST", path, who, json=body or {}, **given)
 
@@ -146,7 +150,9 @@ class Stage:
         return self.act(everything)
 
 
-async def declare(ops: Operations, *jobs: Job, removed: Sequence[str] = (), at: datetime | None = None) -> None:
+async def declare(
+    ops: Operations, *jobs: Job, removed: Sequence[str] = (), at: datetime | None = None
+) -> None:
     """Have a source declare jobs."""
     source, now = jobs[0].source, at or await ops.store.now()
     base = await ops.store.revision(source)

@@ -166,7 +166,10 @@ def test_pages_come_in_the_order_of_keys_and_their_cursors_belong_to_their_filte
         page = stage.get(f"{path}&cursor={cursor}")
     assert seen == names
     for other in ("/jobs?source=api", "/jobs?source=ops", "/jobs"):
-        assert stage.get(f"{other}{'&' if '?' in other else '?'}cursor={cursor}", code=400)["code"] == "BAD_CURSOR"
+        assert (
+            stage.get(f"{other}{'&' if '?' in other else '?'}cursor={cursor}", code=400)["code"]
+            == "BAD_CURSOR"
+        )
     assert stage.get("/jobs?cursor=nonsense", code=400)["code"] == "BAD_CURSOR"
     soonest = stage.get("/jobs?order=soonest&limit=200")["jobs"]
     due = [job["next_at"] for job in soonest if job["next_at"]]
