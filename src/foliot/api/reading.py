@@ -41,7 +41,7 @@ def read_query(text: bytes, kind: type[Q]) -> tuple[Q, bool]:
         if "\0" in value:
             raise _bad_query(f"the parameter {shorten(name)} has a NUL", name, "leave it out")
         values[name] = value
-    known = kind.__struct_fields__
+    known = kind.__struct_encode_fields__
     dry_run = values.pop("dry_run", "false") if "dry_run" not in known else "false"
     if dry_run not in ("true", "false"):
         raise _bad_query("dry_run must be true or false", "dry_run", "dry_run=true")

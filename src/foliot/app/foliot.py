@@ -32,6 +32,7 @@ from foliot.errors import AppStateError, CommandRefusedError, InvalidJobError
 from foliot.model.attempt import Attempt
 from foliot.model.decision import Event
 from foliot.model.job import Action, Job
+from foliot.model.version import API_SOURCE
 from foliot.operations import Operations
 from foliot.protocols import Clock
 from foliot.schedules import Every, Schedule
@@ -69,6 +70,10 @@ class Foliot(Hosted):
     def _check_name(self) -> None:
         """Refuse now what every job of this name would refuse later."""
         Template(self.name, {}).declared("check", Every("1h"), Action(kind="python:check"))
+        if self.name == API_SOURCE:
+            raise InvalidJobError(
+                "name", self.name, "is that of the jobs of the REST API", hint="choose another"
+            )
 
     # -- declaring ---------------------------------------------------------------------------------
 

@@ -7,9 +7,11 @@ import sys
 from collections.abc import Callable
 from datetime import timedelta
 from pathlib import Path
+from typing import Any
 
 import click
 
+from foliot.cli.api import make_listen, read_address, takes_listen_options
 from foliot.cli.check_report import problem_lines
 from foliot.cli.exit_code import ExitCode, exit_code_of
 from foliot.cli.output import write
@@ -21,7 +23,6 @@ from foliot.observability.log_format import FORMATS, configure_logging
 from foliot.schedules.duration import parse_duration
 
 _LONGEST_INTERVAL = 366 * 86_400  # seconds: a year
-_LAST_PORT = 65_535
 _MOST_SLOTS = 1_000_000_000
 _SHORTEST_LEASE = timedelta(seconds=1)
 _LONGEST = timedelta(days=36_525)
@@ -58,6 +59,7 @@ Examples:
   foliot serve https://git.example.org/ops.git -i 30
   foliot serve /srv/jobs                      a directory without git
   foliot serve --app billing.jobs:app         run an application of yours
+  foliot serve --listen 127.0.0.1:8080        serve the REST API, too
 
 \b
 Exit codes:
@@ -91,6 +93,8 @@ Exit codes:
     help="A server of a private network that http jobs may reach; repeatable.",
 )
 @click.option("--metrics", metavar="[HOST:]PORT", help="Serve metrics for Prometheus there.")
+@click.option("--listen", metavar="[HOST:]PORT", help="Serve the REST API there.")
+@takes_listen_options
 @click.option("--log-format", type=click.Choice(FORMATS), default="auto", show_default=True)
 @click.option("--log-level", type=click.Choice(_LEVELS), default="info", show_default=True)
 def serve(  # noqa: PLR0913 - one for each option
@@ -109,8 +113,10 @@ def serve(  # noqa: PLR0913 - one for each option
     pass_env: tuple[str, ...],
     http_allow: tuple[str, ...],
     metrics: str | None,
+    listen: str | None,
     log_format: str,
     log_level: str,
+    **called: Any,
 ) -> ExitCode:
     """Follow a git repository and run the jobs of its rollcron.yaml.
 
@@ -124,6 +130,8 @@ def serve(  # noqa: PLR0913 - one for each option
         own = "Foliot(…, drain=…, lease=…, slots=…, http_allow=…)"
         options = "--drain, --lease, --slots, --queues and --http-allow"
         raise click.UsageError(f"{options} of an app are its own: {own}")
+    if listen is None and any(called.values()):
+        raise click.UsageError("--behind-proxy, --trusted-proxy and --host-name need --listen")
     configure_logging(log_format, level=log_level)
     serving = Serving(
         repository=repository or (None if app else "."),
@@ -138,7 +146,8 @@ def serve(  # noqa: PLR0913 - one for each option
         secrets=secrets.absolute() if secrets else None,
         pass_env=tuple(name for names in pass_env for name in names.split(",")),
         http_allow=http_allow,
-        metrics=None if metrics is None else _address(metrics),
+        metrics=None if metrics is None else read_address(metrics, "--metrics"),
+        listen=None if listen is None else make_listen(listen, **called),
     )
     return run_daemon(serving)
 
@@ -195,14 +204,3 @@ def _count(text: str) -> int:
         hint = f"{shorten(text)!r} is no number from 1 to {_MOST_SLOTS}; such as 20, or db=1,default=20"
         raise click.BadParameter(hint, param_hint="--slots")
     return int(text)
-
-
-def _address(text: str) -> tuple[str, int]:
-    """Loopback, unless a host is named: metrics tell a lot."""
-    host, _, port = text.rpartition(":")
-    is_number = port.isdecimal() and len(port) <= len(str(_LAST_PORT))
-    if not is_number or not 0 < int(port) <= _LAST_PORT:
-        raise click.BadParameter(
-            f"{shorten(text)!r} is no port, and no host and port", param_hint="--metrics"
-        )
-    return host.strip("[]") or "127.0.0.1", int(port)

@@ -20,6 +20,7 @@ from typing import Any
 from prometheus_client import start_http_server
 
 from foliot.app import Foliot
+from foliot.daemon.listen import Listen, serving_beside
 from foliot.daemon.load import load_app
 from foliot.daemon.places import cache_directory, default_store, state_directory
 from foliot.daemon.systemd import Systemd
@@ -55,6 +56,7 @@ class Serving:
     pass_env: tuple[str, ...] = ()
     http_allow: tuple[str, ...] = ()
     metrics: tuple[str, int] | None = None  # where to serve them
+    listen: Listen | None = None  # where to serve the REST API
     environment: Mapping[str, str] = field(default_factory=lambda: dict(os.environ))
 
 
@@ -66,7 +68,7 @@ async def serve(serving: Serving) -> None:
         app.attach(door)
     app.attach(Systemd(serving.environment, os.getpid()))
     tell("serving", version=version("foliot"), store=without_password(app.store), process=os.getpid())
-    with _pulling_at_hangup(door), _serving_metrics(serving, app):
+    with _pulling_at_hangup(door), _serving_metrics(serving, app), _serving_api(serving, app, door):
         try:
             await app.run()
         finally:
@@ -84,7 +86,7 @@ def _application(serving: Serving) -> Foliot:
     if store is None:
         store = default_store(serving.environment)
         state_directory(serving.environment).mkdir(mode=0o700, parents=True, exist_ok=True)
-    metrics = None if serving.metrics is None else Metrics()
+    metrics = Metrics() if serving.metrics or serving.listen else None
     wished = {"lease": serving.lease, "slots": serving.slots}
     chosen: dict[str, Any] = {name: value for name, value in wished.items() if value is not None}
     allowed = serving.http_allow
@@ -115,6 +117,15 @@ def _pulling_at_hangup(door: Rollcron | None) -> Iterator[None]:
         yield
     finally:
         loop.remove_signal_handler(signal.SIGHUP)
+
+
+@contextmanager
+def _serving_api(serving: Serving, app: Foliot, door: Rollcron | None) -> Iterator[None]:
+    if serving.listen is None:
+        yield
+        return
+    with serving_beside(app, serving.listen, door.pulls if door else dict):
+        yield
 
 
 @contextmanager

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from datetime import timedelta
 from pathlib import Path
@@ -83,6 +83,10 @@ class Rollcron:
         """Do not wait for the interval to pass; from any thread."""
         if self._life is not None:
             self._life.pull_now()
+
+    def pulls(self) -> dict[str, Callable[[], None]]:
+        """What pulls now, by the name of the source."""
+        return {} if self._life is None else {self._life.name: self.pull_now}
 
     async def close(self) -> None:
         """Let go of everything."""
