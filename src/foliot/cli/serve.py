@@ -29,6 +29,11 @@ _LONGEST = timedelta(days=36_525)
 Command = Callable[..., ExitCode]
 _FOLDER = click.Path(path_type=Path, exists=True, file_okay=False)
 _USUAL_SLOTS = 1000
+_ITS_OWN = (
+    "--drain, --lease, --slots, --queues and --http-allow of an app are its own: "
+    "Foliot(…, drain=…, lease=…, slots=…, http_allow=…)"
+)
+_NEEDS_LISTEN = "--behind-proxy, --trusted-proxy and --host-name need --listen"
 _LEVELS = ("debug", "info", "warning", "error")
 
 
@@ -126,12 +131,8 @@ def serve(  # noqa: PLR0913 - one for each option
     --store, in a file of your state directory, which the other commands look into, too. SIGHUP pulls now;
     SIGTERM or Ctrl-C lets runs end, twice ends them at once.
     """
-    if app is not None and {drain, lease, slots, queues, http_allow or None} != {None}:
-        own = "Foliot(…, drain=…, lease=…, slots=…, http_allow=…)"
-        options = "--drain, --lease, --slots, --queues and --http-allow"
-        raise click.UsageError(f"{options} of an app are its own: {own}")
-    if listen is None and any(called.values()):
-        raise click.UsageError("--behind-proxy, --trusted-proxy and --host-name need --listen")
+    _refuse_if(app is not None and any((drain, lease, slots, queues, http_allow)), _ITS_OWN)
+    _refuse_if(listen is None and any(called.values()), _NEEDS_LISTEN)
     configure_logging(log_format, level=log_level)
     serving = Serving(
         repository=repository or (None if app else "."),
@@ -150,6 +151,11 @@ def serve(  # noqa: PLR0913 - one for each option
         listen=None if listen is None else make_listen(listen, **called),
     )
     return run_daemon(serving)
+
+
+def _refuse_if(is_wrong: bool, reason: str) -> None:  # noqa: FBT001 - a condition
+    if is_wrong:
+        raise click.UsageError(reason)
 
 
 def run_daemon(serving: Serving) -> ExitCode:

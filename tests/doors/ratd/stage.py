@@ -136,6 +136,16 @@ class RatdStage(RatStage):
         """A new schedule for a new pipeline; its id."""
         return await self.schedule_for(await self.pipeline(name=name), cron, **parts)
 
+    async def pages(self, name: str, **query: Any) -> list[dict[str, Any]]:
+        """All pages of a list, one after the other."""
+        found: list[dict[str, Any]] = []
+        while True:
+            page = (await self.client.get(f"/{name}", params=query)).json()
+            found += page[name]
+            if page["next"] is None:
+                return found
+            query["cursor"] = page["next"]
+
     async def told_runs(self, **filters: Any) -> list[dict[str, Any]]:
         """Runs as the API tells them, the newest first."""
         answer = await self.client.get("/runs", params=filters)

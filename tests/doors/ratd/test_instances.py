@@ -25,12 +25,7 @@ def test_several_instances_fire_every_occurrence_once(on_stage: On) -> None:
             await stage.node()
         await stage.clock.advance(8 * MINUTE + 5 * SECOND)
 
-        runs, cursor = [], ""
-        while cursor is not None:
-            query = {"limit": 20} | ({"cursor": cursor} if cursor else {})
-            page = (await stage.client.get("/runs", params=query)).json()
-            runs += page["runs"]
-            cursor = page["next"]
+        runs = await stage.pages("runs", limit=20)
         wanted = sum(8 if first == 0 else max(0, 9 - first) for first in range(10))
         keys = [run["key"] for run in runs]
         assert len(keys) == len(set(keys)) == wanted

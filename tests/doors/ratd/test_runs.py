@@ -122,13 +122,8 @@ def test_runs_are_listed_by_pipeline_and_status_and_keep_the_rule_that_fired_the
         assert await stage.told_runs(pipeline_id=pipeline, status="failed") == []
         assert len(await stage.told_runs(pipeline_id=pipeline, started_after=at(0, 30))) == 3
         await stage.ask("GET", "/runs?namespace=shop", code=400)
-        paged, cursor = [], ""
-        while cursor is not None:
-            query = {"pipeline_id": pipeline, "limit": 1} | ({"cursor": cursor} if cursor else {})
-            page = (await stage.client.get("/runs", params=query)).json()
-            paged += [run["id"] for run in page["runs"]]
-            cursor = page["next"]
-        assert paged == [run["id"] for run in runs], "also those of one instant"
+        paged = await stage.pages("runs", pipeline_id=pipeline, limit=1)
+        assert paged == runs, "also those of one instant"
 
     on_stage(scene)
 
