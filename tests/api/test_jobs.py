@@ -121,8 +121,8 @@ def test_all_that_is_wrong_with_a_definition_is_told_at_once_and_nothing_is_stor
 
 
 def test_shell_and_http_need_a_right_of_their_own(stage: Stage) -> None:
-    for kind in ("shell", "http"):
-        body = new(action={"kind": kind, "payload": {"run": "true"}})
+    for kind, payload in (("shell", {"run": "true"}), ("http", {"url": "https://example.org/"})):
+        body = new(action={"kind": kind, "payload": payload})
         problem = stage.post("/jobs", body, code=403)
         assert problem["code"] == "NO_RIGHT"
         assert f"--right {kind}" in problem["hint"]

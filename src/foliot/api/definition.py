@@ -150,6 +150,7 @@ def make_action(body: ActionBody, identity: Identity) -> Action:
         raise InvalidJobError(f"payload.{error.path}", error.value, error.reason) from None
     except InvalidJobError as error:
         error.details["field"] = str(error.details["field"]).replace("action.data", "payload", 1)
+        error.message = error.message.replace("action.data", "payload", 1)
         raise
     return action
 
