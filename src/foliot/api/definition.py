@@ -14,6 +14,7 @@ from foliot.api.problem import Fault, ProblemError, pointer_of
 from foliot.api.reading import Instant
 from foliot.errors import FoliotError, InvalidJobError, shorten
 from foliot.model.access import Right
+from foliot.model.codec import encode_job
 from foliot.model.job import LONGEST_NAME, Action, Job
 from foliot.model.json_text import MisfitError
 from foliot.model.policy import Policy
@@ -96,6 +97,8 @@ def make_job(name: str, body: JobBody, identity: Identity) -> Job:
             auto_remove=body.auto_remove,
         ),
     )
+    if job is not None:
+        faults.of("action.payload", lambda: encode_job(job))  # it may be larger than what is stored
     faults.check()
     assert job is not None  # noqa: S101 - else there is a fault
     return job

@@ -51,6 +51,7 @@ class Guard:
         request_id = scope["foliot.request_id"] = uuid4().hex
         sent = _Sending(send, request_id)
         try:
+            check_head(self._service.limits.header, scope)
             check_host(self._service.options.hosts, scope)
             self._place(scope)
             await self._app(scope, receive, sent)
@@ -92,6 +93,7 @@ class Guard:
         self._service.answered[verb, path, status] += 1
 
 
+_VERSIONS = ("1.0", "1.1", "2", "2.0", "3", None)
 _VERBS = frozenset(("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"))
 
 
@@ -111,6 +113,14 @@ class _Sending:
             for name, value in HEADERS.items():
                 headers.setdefault(name, value)
         await self._send(message)
+
+
+def check_head(most: int, scope: Scope) -> None:
+    """431 if the headers are too large; 400 for a version of HTTP that there is not."""
+    if sum(len(name) + len(value) for name, value in scope["headers"]) > most:
+        raise ProblemError(431, "HEADERS_TOO_LARGE", f"headers have {most:,} bytes at most together")
+    if scope.get("http_version") not in _VERSIONS:
+        raise ProblemError(400, "MALFORMED", "there is no such version of HTTP")
 
 
 def check_host(hosts: frozenset[str] | None, scope: Scope) -> None:

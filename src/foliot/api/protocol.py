@@ -77,6 +77,10 @@ class GuardedProtocol(H11Protocol):
     def _end(self, problem: ProblemError) -> None:
         """Answer without the application, and close the connection."""
         self._disarm()
+        cycle: Any = self.cycle
+        if cycle is not None:  # what the application would send is sent to nobody
+            cycle.disconnected = True
+            cycle.message_event.set()
         request_id = uuid4().hex
         response = problem.response(request_id)
         headers: list[tuple[Any, Any]] = [*response.raw_headers, (b"connection", b"close")]

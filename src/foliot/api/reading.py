@@ -22,6 +22,9 @@ T = TypeVar("T")
 Q = TypeVar("Q", bound=Query)
 
 _MOST_PARAMETERS = 50
+_LONGEST_LENGTH = 15  # digits
+_PATIENCE = 4  # times the largest body are read, at most
+_NUMBER = re.compile(r"[-+0-9.eE]*")
 _PLACE = re.compile(r" - at `\$?\.?([^`]*)`$")
 _FIELD = re.compile(r"^Object (contains unknown|missing required) field `([^`]*)`")
 
@@ -53,6 +56,9 @@ def read_query(text: bytes, kind: type[Q]) -> tuple[Q, bool]:
     except msgspec.ValidationError as error:
         raise _misfit_in_query(error, values) from None
     _check_instants(query)
+    for name, value in zip(known, msgspec.structs.astuple(query), strict=True):
+        if isinstance(value, datetime) and name in values and _NUMBER.fullmatch(values[name]):
+            raise _bad_query(f"{name} is no time", name, "such as 2026-11-15T07:00:00Z")
     return query, dry_run == "true"
 
 
@@ -115,17 +121,25 @@ def read_struct(value: Any, kind: type[T]) -> T:
 
 
 async def receive(request: Request, most: int) -> bytes:
-    """All of the body; 413 as soon as it is too large."""
+    """All of the body; 413 if it is too large.
+
+    One that is a little too large is read to its end all the same: a client that is cut off while it sends
+    does not see the answer.
+    """
     if request.headers.get("content-encoding", "identity") != "identity":
         raise ProblemError(415, "BAD_ENCODING", "the body must not be compressed", hint="send it as it is")
     length = request.headers.get("content-length", "0")
-    body = bytearray()
-    if not length.isdecimal() or len(length) > len(str(most)) or int(length) > most:
+    if not length.isdecimal() or len(length) > _LONGEST_LENGTH or int(length) > most * _PATIENCE:
         raise _too_large(most)
+    body, total = bytearray(), 0
     async for chunk in request.stream():
-        body += chunk
-        if len(body) > most:
-            raise _too_large(most)
+        total += len(chunk)
+        if total > most * _PATIENCE:
+            break
+        if total <= most:
+            body += chunk
+    if total > most:
+        raise _too_large(most)
     return bytes(body)
 
 
