@@ -9,6 +9,7 @@ from typing import Any
 
 from foliot.app import Foliot
 from foliot.app.part import Workplace
+from foliot.errors import AppStateError
 from foliot.model.decision import Event
 from foliot.protocols import Clock, Executor
 from foliot.wiring import FullStore, open_store
@@ -99,7 +100,11 @@ class AppHome:
         self._app, self._clock, self._pulls = app, clock, pulls
         self.has_engine = has_engine
         self._pulse = Pulse()
-        app.attach(self._pulse)
+        self._was_running = False
+        try:
+            app.attach(self._pulse)
+        except AppStateError:  # it runs already: that it fails is all that can be known of it
+            self._was_running = True
 
     @asynccontextmanager
     async def open_store(self) -> AsyncIterator[FullStore]:
@@ -133,7 +138,7 @@ class AppHome:
     @property
     def is_ready(self) -> bool:
         """Whether the engine has begun."""
-        return self._pulse.has_begun or not self.has_engine
+        return self._pulse.has_begun or self._was_running or not self.has_engine
 
     @property
     def registry(self) -> Any:
