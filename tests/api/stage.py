@@ -23,7 +23,7 @@ from foliot.engine.planner import plan_due, plan_ended
 from foliot.model.access import Right, Scope
 from foliot.model.attempt import Attempt, Ending, Outcome
 from foliot.model.job import Action, Job
-from foliot.model.query import TokenQuery
+from foliot.model.query import PipelineQuery, TokenQuery
 from foliot.model.state import Node
 from foliot.operations import Operations
 from foliot.protocols import Changes, JobQuery, Output, RunQuery, SkipQuery
@@ -40,6 +40,7 @@ BACKUP = Job(
 )
 OTHER = replace(BACKUP, source="other", name="hidden")
 NEW = {"name": "mail", "schedule": "0 7 * * *", "action": {"kind": "python:send", "payload": {"user": 7}}}
+PIPELINE = {"namespace": "shop", "layer": "gold", "name": "sales", "action": {"kind": "python:sales"}}
 _clock = SystemClock()
 
 
@@ -67,6 +68,7 @@ class Stage:
         self.address = self.server.start()
         self.base = f"http://127.0.0.1:{self.server._socket.getsockname()[1]}"
         self.tokens: dict[str, str] = {}
+        self.ids: dict[str, str] = {}  # of what a test has made
         self.client = httpx.Client(base_url=self.base, timeout=60)
         self.act(self._furnish)
         self.seen: list[str] = []  # all that was answered
@@ -184,7 +186,9 @@ async def everything(ops: Operations) -> Any:
     views = await store.jobs(JobQuery(with_removed=True, limit=1000))
     skips = [tuple(await store.skips(SkipQuery(view.key))) for view in views]
     runs, tokens = await store.runs(RunQuery(limit=1000)), await ops.store.tokens(TokenQuery(limit=1000))
-    return [tuple(views), tuple(runs), skips, await store.sources(), [token.id for token in tokens]]
+    pipelines = tuple(await store.pipelines(PipelineQuery(with_removed=True, limit=1000)))
+    names = [token.id for token in tokens]
+    return [tuple(views), tuple(runs), skips, await store.sources(), names, pipelines]
 
 
 @contextmanager

@@ -7,7 +7,7 @@ from uuid import uuid4
 
 import pytest
 
-from api.stage import NEW, Stage
+from api.stage import NEW, PIPELINE, Stage
 from foliot.api.application import GROUPS
 from foliot.model.job import Action, Job
 from foliot.schedules import Cron
@@ -35,8 +35,11 @@ def prepare(stage: Stage) -> dict[str, str]:
     mine = stage.post("/jobs", NEW | {"name": name}, code=201)
     run = stage.post(f"/jobs/{job.source}~2F{name}/runs", code=202, headers={"Idempotency-Key": name})
     token = stage.post("/tokens", {"name": name, "scope": "read"}, code=201)
+    pipeline = stage.post("/pipelines", PIPELINE | {"name": f"p{name}"}, code=201)
+    schedule = stage.post("/schedules", {"pipeline_id": pipeline["id"], "cron": "0 3 * * *"}, code=201)
+    of_pipeline = {"pipeline": pipeline["id"], "named": f"shop/gold/p{name}", "schedule": schedule["id"]}
     names = {"job": f"{job.source}~2F{name}", "mine": mine["id"], "run": run["id"], "source": job.source}
-    return names | {"token": token["id"], "new": f"api~2F{uuid4().hex}", "name": uuid4().hex}
+    return names | of_pipeline | {"token": token["id"], "new": f"api~2F{uuid4().hex}", "name": uuid4().hex}
 
 
 ROWS: dict[str, tuple[str, str, Any]] = {
@@ -60,7 +63,31 @@ ROWS: dict[str, tuple[str, str, Any]] = {
     "remove": ("DELETE", "/sources/{source}", None),
     "create_token": ("POST", "/tokens", {"name": "x", "scope": "read"}),
     "revoke_token": ("DELETE", "/tokens/{token}", None),
+    "create_pipeline": ("POST", "/pipelines", PIPELINE | {"name": "p{name}"}),
+    "replace_pipeline": ("PUT", "/pipelines/{pipeline}", PIPELINE | {"name": "p{name}"}),
+    "replace_pipeline_by_name": ("PUT", "/pipelines/{named}", PIPELINE | {"name": "p{name}"}),
+    "patch_pipeline": ("PATCH", "/pipelines/{pipeline}", {"type": "x"}),
+    "patch_pipeline_by_name": ("PATCH", "/pipelines/{named}", {"type": "x"}),
+    "remove_pipeline": ("DELETE", "/pipelines/{pipeline}", None),
+    "remove_pipeline_by_name": ("DELETE", "/pipelines/{named}", None),
+    "run_pipeline": ("POST", "/runs", {"pipeline_id": "{pipeline}"}),
+    "create_schedule": ("POST", "/schedules", {"pipeline_id": "{pipeline}", "cron": "0 9 * * *"}),
+    "replace_schedule": ("PUT", "/schedules/{schedule}", {"cron": "0 9 * * *"}),
+    "patch_schedule": ("PATCH", "/schedules/{schedule}", {"enabled": False}),
+    "remove_schedule": ("DELETE", "/schedules/{schedule}", None),
+    "backfill_schedule": (
+        "POST",
+        "/schedules/{schedule}/backfills",
+        {"from": "2020-01-01T00:00:00Z", "to": "2020-01-02T00:00:00Z"},
+    ),
 }
+
+
+def filled(body: Any, names: dict[str, str]) -> Any:
+    """A body with names in the place of braces."""
+    if isinstance(body, dict):
+        return {key: filled(value, names) for key, value in body.items()}
+    return body.format(**names) if isinstance(body, str) and "{" in body else body
 
 
 def test_every_change_is_here() -> None:
@@ -72,14 +99,14 @@ def test_every_change_is_here() -> None:
 def test_a_preview_equals_the_deed_and_writes_nothing(stage: Stage, name: str) -> None:
     names = prepare(stage)
     verb, path, body = ROWS[name]
-    path = path.format(**names)
+    path, body = path.format(**names), filled(body, names)
     if name == "bulk":
         body = body | {"ids": [names["job"]]}
     if name in ("create_job", "declare_jobs"):
         body = {"jobs": [NEW | {"name": names["name"]}]} if "jobs" in body else NEW | {"name": names["name"]}
     if name == "rerun":
         stage.run_due()
-    key = {"Idempotency-Key": uuid4().hex} if name in ("trigger", "rerun") else {}
+    key = {"Idempotency-Key": uuid4().hex} if name in ("trigger", "rerun", "run_pipeline") else {}
     given = {} if body is None else {"json": body}
     before = stage.everything()
     dry = stage.ask(verb, f"{path}?dry_run=true", headers=key, **given)
@@ -93,7 +120,7 @@ def test_a_preview_equals_the_deed_and_writes_nothing(stage: Stage, name: str) -
     assert done.status_code in (200, 201, 202, 204), done.text
     if done.content:
         assert plain(dry.json()) == plain(done.json())
-    if name not in ("resume", "backfill"):
+    if name not in ("resume", "backfill", "backfill_schedule"):
         assert stage.everything() != before
 
 

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from api.stage import NEW, Stage, staged
+from api.stage import NEW, PIPELINE, Stage, staged
 from foliot.api.application import GROUPS
 from foliot.model.access import Scope
 
@@ -28,6 +28,9 @@ MAIL = "/jobs/api~2Fmail"
 RUN = "/runs/ops~2Fbackup~21once"
 BODY = {name: value for name, value in NEW.items() if name != "name"}
 SPAN = {"from": "2020-01-01T00:00:00Z", "to": "2020-01-02T00:00:00Z", "which": "missed"}
+NAMED = "/pipelines/shop/gold/sales"
+SALES = {"namespace": "shop", "layer": "gold", "pipeline": "sales"}
+OF_API = ("api~2F", "/pipelines/", "/schedules/")
 ROWS = {
     "list_jobs": Row("r", "/jobs"),
     "show": Row("r", JOB),
@@ -72,6 +75,24 @@ ROWS = {
     "revoke_token": Row("a*", "/tokens/{read}"),
     "whoami": Row("r", "/whoami"),
     "audit": Row("a*", "/audit"),
+    "list_pipelines": Row("r", "/pipelines"),
+    "create_pipeline": Row("w", "/pipelines", PIPELINE | {"name": "new"}),
+    "get_pipeline": Row("r", "/pipelines/{pipeline}"),
+    "get_pipeline_by_name": Row("r", NAMED),
+    "replace_pipeline": Row("w", "/pipelines/{pipeline}", PIPELINE),
+    "replace_pipeline_by_name": Row("w", NAMED, PIPELINE),
+    "patch_pipeline": Row("w", "/pipelines/{pipeline}", {"type": "x"}),
+    "patch_pipeline_by_name": Row("w", NAMED, {"type": "x"}),
+    "remove_pipeline": Row("w", "/pipelines/{pipeline}"),
+    "remove_pipeline_by_name": Row("w", NAMED),
+    "list_schedules": Row("r", "/schedules"),
+    "create_schedule": Row("w", "/schedules", SALES | {"cron": "0 9 * * *"}),
+    "get_schedule": Row("r", "/schedules/{schedule}"),
+    "replace_schedule": Row("w", "/schedules/{schedule}", {"enabled": False}),
+    "patch_schedule": Row("w", "/schedules/{schedule}", {"enabled": False}),
+    "remove_schedule": Row("w", "/schedules/{schedule}"),
+    "backfill_schedule": Row("o", "/schedules/{schedule}/backfills", SPAN),
+    "run_pipeline": Row("o", "/runs", SALES),
     "metrics": Row("r*", "//metrics"),
     "openapi": Row("r", "//openapi.json"),
     "docs": Row("r", "//docs"),
@@ -93,6 +114,9 @@ SCOPES = dict(zip("rowa", Scope, strict=True))
 def stage(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]:
     with staged(None, tmp_path_factory.mktemp("api")) as stage:
         stage.post("/jobs", NEW, code=201)
+        pipeline = stage.post("/pipelines", PIPELINE, code=201)
+        schedule = stage.post("/schedules", SALES | {"cron": "0 3 * * *"}, code=201)
+        stage.ids |= {"pipeline": pipeline["id"], "schedule": schedule["id"]}
         stage.post(f"{JOB}/runs", code=202, headers={"Idempotency-Key": "once"})
         stage.post("/jobs/other~2Fhidden/runs", code=202)
         yield stage
@@ -105,7 +129,7 @@ def test_every_route_has_a_row() -> None:
 
 def send(stage: Stage, name: str, who: str | None) -> Any:
     row, route = ROWS[name], ROUTES[name]
-    path = row.path.replace("{read}", stage.tokens["read"].split("_")[1])
+    path = row.path.format(read=stage.tokens["read"].split("_")[1], **stage.ids)
     if route.changes and route.scope is not None:
         path += f"{'&' if '?' in path else '?'}dry_run=true"
     given = {} if row.body is None and route.verb in ("GET", "DELETE") else {"json": row.body or {}}
@@ -138,9 +162,10 @@ def test_no_identity_gets_more_than_its_scope(stage: Stage, name: str, who: str 
 def check_limited(row: Row, response: Any) -> None:
     """A token of all scopes, limited to another source: it sees nothing of others."""
     text = response.text
-    if row.who.endswith("*") or row.path == "/jobs/batch" or (row.path == "/jobs" and row.body):
+    makes = row.body and row.path in ("/jobs", "/jobs/batch", "/pipelines", "/schedules", "/runs")
+    if row.who.endswith("*") or makes:
         assert response.status_code == 403
-    elif row.path != "/jobs/bulk" and any(word in row.path for word in ("ops", "api~2F")):
+    elif row.path != "/jobs/bulk" and any(word in row.path for word in ("ops", *OF_API)):
         assert response.status_code == 404, text
     else:
         assert response.status_code in (200, row.code)
