@@ -11,6 +11,7 @@ from msgspec import UNSET, Meta, UnsetType
 from foliot.api.answers import ActionAnswer, Answer, Links, Would
 from foliot.api.definition import ActionBody
 
+MOST_COUNTED = 10_000  # entries of a list: more are not counted
 Slug = Annotated[str, Meta(min_length=1, max_length=128, pattern="^[a-z][a-z0-9_-]*$")]
 Description = Annotated[str, Meta(max_length=2000)]
 Kind = Annotated[str, Meta(max_length=100)]
@@ -61,9 +62,10 @@ class PipelineAnswer(Answer, frozen=True):
 
 
 class PipelineList(Answer, frozen=True):
-    """Some pipelines, by their names."""
+    """Some pipelines, by their names. `total` is null if there are more than 10,000: then page by `next`."""
 
     pipelines: tuple[PipelineAnswer, ...]
+    total: int | None
     next: str | None
 
 

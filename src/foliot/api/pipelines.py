@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
+from contextlib import suppress
 from typing import Annotated, Any
 from zlib import crc32
 
@@ -14,8 +15,9 @@ from foliot.api.call import Call
 from foliot.api.cursor import Paged, Query
 from foliot.api.definition import ActionBody, make_action
 from foliot.api.ids import id_of
-from foliot.api.jobs import require_source
+from foliot.api.jobs import changed_meanwhile, require_source
 from foliot.api.pipeline_answers import (
+    MOST_COUNTED,
     PipelineAnswer,
     PipelineBody,
     PipelineList,
@@ -31,6 +33,7 @@ from foliot.model.access import Scope
 from foliot.model.job import Action
 from foliot.model.pipeline import Pipeline, PipelineName, PipelineStatus
 from foliot.model.shape import DATA
+from foliot.model.state import Record
 from foliot.model.version import API_SOURCE
 from foliot.operations.pipelines import is_schedule, jobs_of, with_kind_of
 from foliot.protocols import Changes
@@ -121,6 +124,7 @@ class PipelinesQuery(Paged, frozen=True):
     namespace: Annotated[str, Meta(max_length=128)] | None = None
     layer: Annotated[str, Meta(max_length=128)] | None = None
     search: Annotated[str, Meta(min_length=1, max_length=200)] | None = None
+    offset: Annotated[int, Meta(ge=0, le=MOST_COUNTED)] = 0
 
 
 class RemovalQuery(Query, frozen=True):
@@ -133,14 +137,19 @@ class RemovalQuery(Query, frozen=True):
 async def list_pipelines(call: Call, query: PipelinesQuery) -> PipelineList:
     """List pipelines by their names."""
     if not call.sees(API_SOURCE):
-        return PipelineList(pipelines=(), next=None)
-    page = await call.service.store.pipelines(
-        PipelineQuery(
-            query.namespace, query.layer, query.search, after=call.place(query, str) or "", limit=query.limit
-        )
+        return PipelineList(pipelines=(), total=0, next=None)
+    after, store = call.place(query, str) or "", call.service.store
+    offset = 0 if after else query.offset
+    asked = PipelineQuery(query.namespace, query.layer, query.search, after=after, limit=offset + query.limit)
+    page = every = await store.pipelines(asked)
+    if after or page.next is not None:
+        every = await store.pipelines(asked._replace(after="", limit=MOST_COUNTED))
+    shown = tuple(show_pipeline(call, found, shows_payload=False) for found in page[offset:])
+    return PipelineList(
+        pipelines=shown,
+        total=len(every) if every.next is None else None,
+        next=page.next and call.cursor(query, page.next),
     )
-    shown = tuple(show_pipeline(call, found, shows_payload=False) for found in page)
-    return PipelineList(pipelines=shown, next=page.next and call.cursor(query, page.next))
 
 
 @routes.post("/pipelines", Scope.WRITE, status=201, object=lambda call, _: f"pipeline:{call.new_id}")
@@ -216,10 +225,23 @@ async def _change(call: Call, pipeline: Pipeline, given: dict[str, Any]) -> Pipe
         return _changed(call, pipeline.changed_to(wished))
     changed = await store.change_pipeline(wished, call.expected)
     if changed.action.kind != pipeline.action.kind:
-        views = await jobs_of(store, pipeline.id)
-        jobs = tuple(with_kind_of(view.record.job, changed) for view in views if view.record is not None)
-        await call.ops.define(API_SOURCE, Changes(declared=jobs), check=lambda *_: None)
+        await _tell_schedules(call, changed)
     return _changed(call, changed)
+
+
+async def _tell_schedules(call: Call, pipeline: Pipeline) -> None:
+    """The jobs of a pipeline know the kind of its action."""
+    while views := await jobs_of(call.service.store, pipeline.id):
+        records = {view.key: view.record for view in views if view.record is not None}
+
+        def check(key: str, found: Record | None, seen: Mapping[str, Record] = records) -> None:
+            if found is None or found.state.version != seen[key].state.version:
+                raise changed_meanwhile(None)
+
+        jobs = tuple(with_kind_of(record.job, pipeline) for record in records.values())
+        with suppress(ProblemError):  # a schedule was changed at the same time: look again
+            await call.ops.define(API_SOURCE, Changes(declared=jobs), check=check)
+            return
 
 
 def _action(call: Call, body: ActionBody) -> Action:

@@ -17,6 +17,7 @@ from foliot.api.cursor import Paged
 from foliot.api.ids import id_of
 from foliot.api.jobs import Match, changed_meanwhile, require_source
 from foliot.api.pipeline_answers import (
+    MOST_COUNTED,
     RemovedSchedule,
     ScheduleAnswer,
     ScheduleBody,
@@ -47,8 +48,8 @@ from foliot.operations.pipelines import (
 from foliot.protocols import Changes, JobQuery, JobView
 from foliot.schedules import Cron
 
-MOST_COUNTED = 10_000
 _PAGE = 1000
+_AT_ONCE = 100  # ids that are looked up to find a free one
 
 
 async def find_schedule(call: Call, text: str) -> JobView:
@@ -119,12 +120,18 @@ async def _make_new(call: Call, pipeline: Pipeline, rule: Cron, body: ScheduleBo
         if record is not None:
             raise _IdTakenError
 
-    for number in count():
+    for first in count(step=_AT_ONCE):
         await _refuse_same(call, pipeline, rule)
-        id_ = job_id(pipeline.id, f"{rule.expression} {rule.timezone} {number}".encode())
-        job = schedule_job(str(id_), pipeline, rule, enabled=body.enabled)
-        with suppress(_IdTakenError):  # by one that was removed, or has another rule by now
-            return await _define(call, job, check)
+        marks = (f"{rule.expression} {rule.timezone} {first + n}".encode() for n in range(_AT_ONCE))
+        names = [str(job_id(pipeline.id, mark)) for mark in marks]
+        # Some are those of schedules that were removed, or have another rule by now.
+        keys = frozenset(f"{API_SOURCE}/{name}" for name in names)
+        taken = await call.service.store.jobs(JobQuery(keys=keys, with_removed=True, limit=_AT_ONCE))
+        free = [name for name in names if f"{API_SOURCE}/{name}" not in {view.key for view in taken}]
+        for name in free[:1]:
+            job = schedule_job(name, pipeline, rule, enabled=body.enabled)
+            with suppress(_IdTakenError):
+                return await _define(call, job, check)
     raise AssertionError("there is always one more")
 
 

@@ -180,7 +180,7 @@ def show_run(
         scheduled_for=last.scheduled_for.astimezone(UTC),
         covers_from=utc(first.covers_from),
         created_at=(first.claimed_at or first.scheduled_for).astimezone(UTC),
-        started_at=utc(last.started_at),
+        started_at=utc(last.started_at or last.claimed_at),  # while it runs, only the claim is known
         finished_at=utc(last.finished_at),
         duration_ms=took_ms(last),
         error=_error(last),

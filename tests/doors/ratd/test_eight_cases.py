@@ -59,7 +59,7 @@ def test_due(on_stage: On) -> None:
         [run] = await stage.told_runs()
         told = await stage.ask("GET", f"/schedules/{schedule}")
         assert (run["trigger"], run["status"], run["outcome"]) == ("schedule:*/10 * * * *", "running", None)
-        assert (run["started_at"], run["finished_at"]) == (None, None), "a node tells it with the end"
+        assert (run["started_at"], run["finished_at"]) == (at(0, 10), None)
         assert (told["enabled"], told["cron"]) == (True, "*/10 * * * *")
         assert (told["last_run_at"], told["last_run_id"]) == (at(0, 10), run["id"])
         assert told["next_run_at"] == at(0, 20), "the run and the schedule are one write"

@@ -95,6 +95,13 @@ def test_repeated_requests_dry_runs_and_lists(on_file: On) -> None:
         page = await stage.ask("GET", "/pipelines?limit=3")
         rest = await stage.ask("GET", f"/pipelines?limit=3&cursor={page['next']}")
         assert [one["name"] for one in (*page["pipelines"], *rest["pipelines"])] == ["sales", "a", "b", "c"]
+        assert page["total"] == rest["total"] == 4
+        last = await stage.ask("GET", "/pipelines?limit=3&offset=2")
+        assert ([one["name"] for one in last["pipelines"]], last["total"], last["next"]) == (
+            ["b", "c"],
+            4,
+            None,
+        )
 
     on_file(scene)
 
