@@ -44,12 +44,13 @@ def test_every_reference_of_the_document_leads_somewhere(alone: Stage) -> None:
                 walk(inner)
 
     walk(document)
-    assert "flt_" not in json.dumps(document).replace("flt_…", "")
+    assert "flt_" not in json.dumps(document, ensure_ascii=False).replace("flt_…", "")
 
 
 CHECKS = (
-    "not_a_server_error", "status_code_conformance", "content_type_conformance", "response_schema_conformance",
-    "response_headers_conformance", "negative_data_rejection", "unsupported_method", "ignored_auth",
+    "not_a_server_error", "status_code_conformance", "content_type_conformance",
+    "response_schema_conformance", "response_headers_conformance", "negative_data_rejection",
+    "unsupported_method", "ignored_auth",
 )  # fmt: skip
 # A stream does not end; a login is for browsers; a source that is removed takes its jobs along.
 LEFT_OUT = ("/api/v1/events", "/login", "/logout", "/", "/static/{file}")
