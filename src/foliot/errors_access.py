@@ -1,4 +1,4 @@
-"""The errors of tokens and pipelines. They belong to the tree of `foliot.errors`, which is full.
+"""The errors of tokens and pipelines: a part of the tree of `foliot.errors`.
 
 FoliotError
 ├── InvalidTokenError             a token cannot be right

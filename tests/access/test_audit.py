@@ -67,8 +67,8 @@ async def test_a_change_is_asked_for_and_then_done(scene: Scene) -> None:
         change.after, change.detail = {"paused": True}, "it was running"
     entry = await scene.entry()
     assert entry == AuditEntry(
-        asked.id, scene.clock.now(), "token:t1 ci", "pause", JOB, "10.0.0.7", '{"paused":false}',
-        '{"paused":true}', "r1", AuditOutcome.DONE, "it was running",
+        asked.id, scene.clock.now(), "token:t1 ci", "pause", JOB, "10.0.0.7", '{"paused": false}',
+        '{"paused": true}', "r1", AuditOutcome.DONE, "it was running",
     )  # fmt: skip
 
 
@@ -132,6 +132,14 @@ async def test_no_secret_is_written(scene: Scene) -> None:
     ) as change:
         change.detail = "postgresql://ann:hunter2@host/db"
     assert "hunter2" not in repr(await scene.entry())
+
+
+@played
+async def test_a_value_that_json_does_not_know_is_written_as_a_text(scene: Scene) -> None:
+    value = {"at": scene.clock.now(), "of": AuditOutcome.DONE, "for": timedelta(hours=1)}
+    async with scene.auditor.change("declare", JOB, before=value):
+        pass
+    assert (await scene.entry()).before == '{"at": "2026-01-01T00:00:00Z", "of": "done", "for": "1:00:00"}'
 
 
 @played

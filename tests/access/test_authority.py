@@ -143,6 +143,19 @@ async def test_the_last_use_is_written_once_a_minute(scene: Scene) -> None:
 
 
 @played
+async def test_to_note_a_use_does_not_put_a_revocation_off(scene: Scene) -> None:
+    await scene.other.identify(scene.text)
+    await scene.clock.advance(56 * SECOND)
+    await scene.other.identify(scene.text)  # the store is asked
+    await scene.clock.advance(4 * SECOND)
+    await scene.other.identify(scene.text)  # the use is noted
+    assert scene.store.asked["used"] == 2
+    await scene.authority.revoke(scene.token.id)
+    await scene.clock.advance(SECOND)
+    assert await scene.other.identify(scene.text) is None
+
+
+@played
 async def test_a_use_that_cannot_be_written_keeps_nobody_out(scene: Scene) -> None:
     scene.store.is_away = True
     assert await scene.authority.identify(scene.text) is not None
@@ -226,7 +239,8 @@ async def test_that_a_session_is_seen_is_written_once_a_minute(scene: Scene) -> 
 async def test_a_logout_ends_the_session(scene: Scene) -> None:
     login = await scene.authority.login(scene.text)
     assert login is not None
-    assert await scene.other.identify_session(login.cookie) is not None
+    for authority in (scene.authority, scene.other):
+        assert await authority.identify_session(login.cookie) is not None
     await scene.authority.logout(login.cookie)
     assert await scene.authority.identify_session(login.cookie) is None
     await scene.clock.advance(5 * SECOND)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from datetime import timedelta
+from typing import Any
 from uuid import uuid4
 
 from api.stage import BACKUP, Stage, declare
@@ -65,8 +66,13 @@ def test_a_token_is_made_used_and_revoked(stage: Stage) -> None:
     assert stage.expect(200, "DELETE", f"/tokens/{made['id']}")
     assert stage.get("/whoami", "ci", code=401)["code"] == "NO_TOKEN"
     assert stage.get(f"/tokens/{made['id']}", code=404)["code"] == "TOKEN_NOT_FOUND"
-    bad: dict[str, object]
-    for bad in ({"scope": "root"}, {"expires": "soon"}, {"sources": []}, {"name": ""}):
+    wrong: tuple[dict[str, Any], ...] = (
+        {"scope": "root"},
+        {"expires": "soon"},
+        {"sources": []},
+        {"name": ""},
+    )
+    for bad in wrong:
         stage.post("/tokens", {"name": "ci", "scope": "read", **bad}, code=422)
 
 

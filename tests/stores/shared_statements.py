@@ -189,7 +189,12 @@ SHARED = {
     "a pipeline": Shared(pipelines.HELD, ["PRIMARY KEY"], ["pipelines_pkey"]),
     "some pipelines": Shared(pipelines.THESE, ["PRIMARY KEY"], ["pipelines_pkey"]),
     "whose name it is": Shared(pipelines.WHOSE_NAME, ["PRIMARY KEY"], ["pipeline_names_pkey"]),
-    "names of pipelines": Shared(pipelines.NAMES, ["pipelines_by_name"], ["pipelines_by_name"]),
+    "names of pipelines": Shared(
+        pipelines.ACTIVE,
+        ["PRIMARY KEY ((namespace,layer,name)>(?,?,?))"],
+        ["pipeline_names_pkey"],
+    ),
+    "names of all pipelines": Shared(pipelines.ALL, ["pipelines_by_name"], ["pipelines_by_name"]),
     "pipelines removed long ago": Shared(pipelines.OLD.find, ["pipelines_removed"], ["pipelines_removed"]),
     "instants of a job": Shared(history_links.KNOWN, ["PRIMARY KEY"], ["attempts_pkey"]),
     "the first skips": Shared(look.SKIPS, ["PRIMARY KEY"], ["skips_pkey"]),

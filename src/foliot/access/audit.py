@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
+from datetime import datetime
 from typing import Any, NamedTuple
 from uuid import uuid4
 
 from foliot.access.masking import mask_text, mask_value
 from foliot.errors import FoliotError, StoreUnavailableError
+from foliot.model.attempt import format_instant
 from foliot.model.audit import AuditEntry, AuditOutcome
-from foliot.model.json_text import clean_text, write_json
+from foliot.model.json_text import clean_text
 from foliot.protocols import Clock
 from foliot.protocols_access import AuditStore
 
@@ -96,5 +99,10 @@ class Auditor:
 def _text(value: object) -> str | None:
     if value is None:
         return None
-    text = clean_text(mask_text(value) if isinstance(value, str) else write_json(mask_value(value)))
+    given = mask_text(value) if isinstance(value, str) else json.dumps(mask_value(value), default=_plain)
+    text = clean_text(given)
     return text if len(text) <= LONGEST else text[:LONGEST] + "…"
+
+
+def _plain(value: object) -> str:
+    return format_instant(value) if isinstance(value, datetime) else str(value)

@@ -91,20 +91,23 @@ class Call:
     # -- preconditions -----------------------------------------------------------------------------
 
     @property
-    def expected(self) -> int | None:
-        """The version that `If-Match` names; None: any. 412 if it names several, and cannot be met."""
-        given = self.request.headers.get("if-match")
-        if given is None:
-            if self.service.options.demands_match:
-                hint = 'If-Match: "v7", with the version of a GET'
-                raise ProblemError(428, "MATCH_REQUIRED", "a change needs If-Match here", hint=hint)
+    def match(self) -> int | None:
+        """The version that `If-Match` names; None: any, or it is not there. 400 if it cannot be read."""
+        given = self.request.headers.get("if-match", "*").strip()
+        if given == "*":
             return None
-        if given.strip() == "*":
-            return None
-        found = _TAG.fullmatch(given.strip())
+        found = _TAG.fullmatch(given)
         if found is None:
             raise ProblemError(400, "BAD_MATCH", "If-Match cannot be read", hint='such as If-Match: "v7"')
         return int(found[1])
+
+    @property
+    def expected(self) -> int | None:
+        """The same; 428 if it is not there and the server demands it."""
+        if "if-match" not in self.request.headers and self.service.options.demands_match:
+            hint = 'If-Match: "v7", with the version of a GET'
+            raise ProblemError(428, "MATCH_REQUIRED", "a change needs If-Match here", hint=hint)
+        return self.match
 
     @property
     def key(self) -> str | None:

@@ -60,6 +60,8 @@ class Endpoint:
         if dry_run and (not route.changes or route.scope is None):
             raise ProblemError(400, "BAD_QUERY", "dry_run is for changes, and this is none")
         call = Call(service=service, route=route, request=request, identity=identity, dry_run=dry_run)
+        if route.changes:  # they are read now, so that a bad one is told whatever the handler makes of it
+            _ = call.key if route.verb == "POST" else call.match
         given = await self._given(call)
         if "query" in route.handler.__annotations__:
             given["query"] = query

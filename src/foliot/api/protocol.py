@@ -27,6 +27,7 @@ class GuardedProtocol(H11Protocol):
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override] # as uvicorn has it
         super().connection_made(transport)
+        self.access_log = False  # what is asked is no business of a log that others may read
         self._address = self.client[0] if self.client else ""
         self.open_of_address[self._address] += 1
         is_crowd = len(self.connections) > self.limits.connections

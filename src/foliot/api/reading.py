@@ -31,6 +31,28 @@ _FIELD = re.compile(r"^Object (contains unknown|missing required) field `([^`]*)
 
 def read_query(text: bytes, kind: type[Q]) -> tuple[Q, bool]:
     """The query, and whether it asks for a dry run only."""
+    values, known = _read_pairs(text), kind.__struct_encode_fields__
+    dry_run = values.pop("dry_run", "false")
+    if dry_run not in ("true", "false"):
+        raise _bad_query("dry_run must be true or false", "dry_run", "dry_run=true")
+    if unknown := next((name for name in values if name not in known), None):
+        hint = f"one of: {', '.join(known)}" if known else "this path takes no parameters"
+        raise _bad_query(f"the parameter {shorten(unknown)} is not known", unknown, hint)
+    try:
+        query = msgspec.convert(values, kind, strict=False)
+    except msgspec.ValidationError as error:
+        raise _misfit_in_query(error, values) from None
+    _check_instants(query)
+    for name, value in zip(known, msgspec.structs.astuple(query), strict=True):
+        # A library that reads texts as values takes more for a time, and for nothing, than is meant.
+        if isinstance(value, datetime) and _NUMBER.fullmatch(values.get(name, "T")):
+            raise _bad_query(f"{name} is no time", name, "such as 2026-11-15T07:00:00Z")
+        if value is None and name in values:
+            raise _bad_query(f"{name} is given without a value", name, "leave it out")
+    return query, dry_run == "true"
+
+
+def _read_pairs(text: bytes) -> dict[str, str]:
     values: dict[str, str] = {}
     try:
         pairs = parse_qsl(
@@ -44,22 +66,7 @@ def read_query(text: bytes, kind: type[Q]) -> tuple[Q, bool]:
         if "\0" in value:
             raise _bad_query(f"the parameter {shorten(name)} has a NUL", name, "leave it out")
         values[name] = value
-    known = kind.__struct_encode_fields__
-    dry_run = values.pop("dry_run", "false") if "dry_run" not in known else "false"
-    if dry_run not in ("true", "false"):
-        raise _bad_query("dry_run must be true or false", "dry_run", "dry_run=true")
-    if unknown := next((name for name in values if name not in known), None):
-        hint = f"one of: {', '.join(known)}" if known else "this path takes no parameters"
-        raise _bad_query(f"the parameter {shorten(unknown)} is not known", unknown, hint)
-    try:
-        query = msgspec.convert(values, kind, strict=False)
-    except msgspec.ValidationError as error:
-        raise _misfit_in_query(error, values) from None
-    _check_instants(query)
-    for name, value in zip(known, msgspec.structs.astuple(query), strict=True):
-        if isinstance(value, datetime) and name in values and _NUMBER.fullmatch(values[name]):
-            raise _bad_query(f"{name} is no time", name, "such as 2026-11-15T07:00:00Z")
-    return query, dry_run == "true"
+    return values
 
 
 def _misfit_in_query(error: msgspec.ValidationError, values: dict[str, str]) -> ProblemError:

@@ -43,7 +43,7 @@ class HealthQuery(Query, frozen=True):
     verbose: bool = False
 
 
-@routes.get("/livez", None, media=("text/plain",))
+@routes.get("/livez", None, media=("text/plain",), answer=dict[str, bool])
 async def livez(call: Call, query: HealthQuery) -> Any:
     """Tell whether the engine of this process turns. Without an engine, it does."""
     if not call.service.home.is_alive:
@@ -51,7 +51,7 @@ async def livez(call: Call, query: HealthQuery) -> Any:
     return await _healthy(call, query)
 
 
-@routes.get("/startupz", None, media=("text/plain",))
+@routes.get("/startupz", None, media=("text/plain",), answer=dict[str, bool])
 async def startupz(call: Call, query: HealthQuery) -> Any:
     """Tell whether this process has started."""
     if not call.service.home.is_ready:
@@ -59,7 +59,7 @@ async def startupz(call: Call, query: HealthQuery) -> Any:
     return await _healthy(call, query)
 
 
-@routes.get("/readyz", None, media=("text/plain",))
+@routes.get("/readyz", None, media=("text/plain",), answer=dict[str, bool])
 async def readyz(call: Call, query: HealthQuery) -> Any:
     """Tell whether the store answers, and the engine has begun."""
     await call.service.open()

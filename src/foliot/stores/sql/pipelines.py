@@ -1,13 +1,12 @@
 """Pipelines in rows. Names of active ones have a table of their own, whose key keeps them apart.
 
-A pipeline that is added or renamed takes its name there first. Another call that takes the same name waits,
-and then finds it taken. So no two active pipelines have one name.
+That table is also the list of them. A pipeline that is added or renamed takes its name there first. Another
+call that takes the same name waits, and then finds it taken. So no two active pipelines have one name.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
 from contextlib import suppress
 from datetime import datetime, timedelta
 
@@ -43,9 +42,13 @@ TAKE_NAME = """
 """
 WHOSE_NAME = f"SELECT n.id FROM pipeline_names AS n WHERE {_IS_NAMED}"
 FREE_NAME = f"DELETE FROM pipeline_names WHERE {_IS_NAMED} AND id = :id"
-NAMES = """
-    SELECT p.namespace, p.layer, p.name, p.id, p.is_removed
-    FROM pipelines AS p INDEXED BY pipelines_by_name
+ACTIVE = """
+    SELECT n.namespace, n.layer, n.name, n.id FROM pipeline_names AS n
+    WHERE (n.namespace, n.layer, n.name) > (:namespace, :layer, :name)
+    ORDER BY n.namespace, n.layer, n.name LIMIT :most
+"""
+ALL = """
+    SELECT p.namespace, p.layer, p.name, p.id FROM pipelines AS p INDEXED BY pipelines_by_name
     WHERE (p.namespace, p.layer, p.name, p.id) > (:namespace, :layer, :name, :id)
     ORDER BY p.namespace, p.layer, p.name, p.id LIMIT :most
 """
@@ -152,18 +155,18 @@ def _read(row: Row | None) -> Pipeline | None:
 def _find(dialect: Dialect, query: PipelineQuery) -> tuple[list[str], str | None]:
     """The ids of a page, and where the next one begins: after what was looked at."""
     place, ids, looked = _first(query), list[str](), 0
-    most = 2 * query.limit + 16
+    sql, most = ALL if query.with_removed else ACTIVE, query.limit + 1
     while looked < MOST_LOOKED_AT:
-        rows = dialect.run(NAMES, **dict(zip(_NAMED, place, strict=True)), most=most).fetchall()
+        rows = dialect.run(sql, **dict(zip(_NAMED, place, strict=True)), most=most).fetchall()
         looked += len(rows)
-        for *row, is_removed in rows:
+        for row in rows:
             if _is_beyond(row, query):
                 return ids, None
             if len(ids) == query.limit:
                 return ids, json.dumps(place) if ids else None
-            place = tuple(row)
-            if _is_meant(place, query) and (query.with_removed or not is_removed):
-                ids.append(place[3])
+            place = row
+            if _is_meant(row, query):
+                ids.append(row[3])
         if len(rows) < most:
             return ids, None
         most = min(4 * most, MOST_LOOKED_AT)
@@ -186,11 +189,10 @@ def _first(query: PipelineQuery) -> _Place:
     return tuple(place)
 
 
-def _is_beyond(row: Iterable[str], query: PipelineQuery) -> bool:
-    namespace, layer, *_ = row
+def _is_beyond(place: _Place, query: PipelineQuery) -> bool:
     if query.namespace is None:
         return False
-    return namespace > query.namespace or (query.layer is not None and layer > query.layer)
+    return place[0] > query.namespace or (query.layer is not None and place[1] > query.layer)
 
 
 def _is_meant(place: _Place, query: PipelineQuery) -> bool:

@@ -23,10 +23,9 @@ def access_of(stage: Stage) -> AccessStore:
     return cast("AccessStore", store)
 
 
-def a_token(stage: Stage, name: str = "t1", **facts: Any) -> Token:
+def a_token(stage: Stage, token_id: str = "t1", **facts: Any) -> Token:
     """A token."""
-    usual = {"name": "ci", "hash": f"hash of {name}", "scope": Scope.READ, "created_at": stage.now}
-    return Token(name, **(usual | facts))
+    return Token(token_id, "ci", f"hash of {token_id}", Scope.READ, stage.now)._replace(**facts)
 
 
 def a_session(stage: Stage, name: str = "s1", token_id: str = "t1", **facts: Any) -> Session:

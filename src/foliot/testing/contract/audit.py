@@ -26,8 +26,7 @@ def audit_of(stage: Stage) -> AuditStore:
 
 def an_entry(stage: Stage, name: str = "e1", **facts: Any) -> AuditEntry:
     """Somebody asks for a pause."""
-    usual = {"at": stage.now, "actor": "cli:ann@host", "verb": "pause", "object": "job:ops/backup"}
-    return AuditEntry(name, **(usual | facts))
+    return AuditEntry(name, stage.now, "cli:ann@host", "pause", "job:ops/backup")._replace(**facts)
 
 
 class AuditContract(Contract):
