@@ -68,6 +68,8 @@ def test_help_tells_what_it_does_in_80_columns() -> None:
         (("--app", "shop:app", "--slots", "5"), "are its own"),
         (("--app", "shop:app", "--http-allow", "localhost"), "are its own"),
         (("--app", "shop:app", "--drain", "5s"), "Foliot(…, drain=…"),
+        (("--http-allow", "10.0.0.1/8"), "--http-allow"),
+        (("--http-allow", "a b"), "'a b' names no host"),
         (("--log-format", "xml"), "--log-format"),
         (("--log-level", "loud"), "--log-level"),
         (("--metrics", "here"), "--metrics"),

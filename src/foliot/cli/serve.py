@@ -19,6 +19,8 @@ from foliot.daemon.serve import USUAL_DRAIN, Serving
 from foliot.daemon.serve import serve as serve_until_stopped
 from foliot.errors import ConfigInvalidError, InvalidDurationError, shorten
 from foliot.model.job import is_name
+from foliot.network.errors import InvalidUrlError
+from foliot.network.guard import Opening
 from foliot.observability.log_format import FORMATS, configure_logging
 from foliot.schedules.duration import parse_duration
 
@@ -41,6 +43,15 @@ def _not_too_long(_: click.Context, __: click.Parameter, seconds: int) -> int:
     if seconds > _LONGEST_INTERVAL:
         raise click.BadParameter(f"{shorten(str(seconds))} seconds are more than a year")
     return seconds
+
+
+def _openings(_: click.Context, __: click.Parameter, texts: tuple[str, ...]) -> tuple[str, ...]:
+    for text in texts:
+        try:
+            Opening.read(text)
+        except InvalidUrlError as error:
+            raise click.BadParameter(f"{shorten(text)!r} {error.reason}; such as 10.0.0.0/8") from None
+    return texts
 
 
 def interval_option(help_text: str) -> Callable[[Command], Command]:
@@ -95,6 +106,7 @@ Exit codes:
     "--http-allow",
     metavar="HOST[:PORT]|RANGE",
     multiple=True,
+    callback=_openings,
     help="A server of a private network that http jobs may reach; repeatable.",
 )
 @click.option("--metrics", metavar="[HOST:]PORT", help="Serve metrics for Prometheus there.")
