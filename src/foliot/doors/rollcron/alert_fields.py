@@ -12,7 +12,7 @@ from typing import Any
 from foliot.alerts.config import read_channel
 from foliot.alerts.formats import FORMATS
 from foliot.alerts.ping import STYLES
-from foliot.alerts.secrets import HINT
+from foliot.network.secrets import HINT
 from foliot.doors.rollcron.record import part, record, table, then
 from foliot.doors.rollcron.value import (
     COMMAND,
