@@ -57,6 +57,7 @@ _EXPIRES = timedelta(hours=24)
 _AT_ONCE = 100  # alerts of one message at most
 _MOST_REMEMBERED = 500  # alerts among which the messages of the last minutes are looked for
 _PAGE, _MOST_PAGES = 500, 20
+_WAITING = "alerts wait to be sent"
 _NEVER = Once(datetime(1970, 1, 1, tzinfo=UTC))
 # A message may take 30 seconds, and a run sends five at most.
 _POLICY = Policy(
@@ -82,8 +83,9 @@ def check_channels(given: object) -> None:
 class AlertsPart:
     """Brings the delivery jobs of an application's channels to its engine, and asks for their runs."""
 
-    def __init__(self, channels: Mapping[str, Channel]) -> None:
+    def __init__(self, channels: Mapping[str, Channel], poll: timedelta = _POLL) -> None:
         self._channels = dict(channels)
+        self._poll = poll
         self._deliveries: dict[str, Delivery] = {}
         self._host: Workplace | None = None
 
@@ -107,18 +109,21 @@ class AlertsPart:
                 await self._ask_for_runs(host)
                 if turn % _TURNS_OF_A_LOOK == 0:
                     await self._look_at_overdue(host)
-            await host.clock.wait(_POLL)
+            await host.clock.wait(self._poll)
 
     async def _ask_for_runs(self, host: Workplace) -> None:
-        for channel in set(await host.store.waiting_channels()) & self._deliveries.keys():
+        waiting = await host.store.waiting_channels()
+        for channel in [name for name in self._deliveries if name in waiting]:
             now = await host.store.now()
             if now < self._deliveries[channel].not_before:
                 continue
-            request = RunNow(uuid4().hex, "alerts wait to be sent")
 
-            def ask(record: Record, request: RunNow = request, now: datetime = now) -> Decision:
-                is_asked_for = bool(record.attempts) or record.state.removed_at is not None
-                return Decision(record.state) if is_asked_for else plan_command(record, request, now)
+            def ask(record: Record, now: datetime = now) -> Decision:
+                state = record.state
+                if record.attempts or state.removed_at is not None:
+                    return Decision(state)
+                # The token grows with each decision, so no two requests have the same name.
+                return plan_command(record, RunNow(f"alerts-{state.token}", _WAITING), now)
 
             with suppress(JobNotFoundError):
                 host.handle_events((await host.store.update(key_of(channel), ask)).events)

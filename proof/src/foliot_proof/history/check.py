@@ -75,7 +75,7 @@ def _judge(case: Case, history: History) -> Iterator[Violation]:
 
 
 def _by_job(history: History) -> dict[str, Logs]:
-    found: dict[str, Logs] = defaultdict(lambda: Logs([], [], [], [], [], []))
+    found: dict[str, Logs] = defaultdict(lambda: Logs([], [], [], [], [], [], [], []))
     for change in history.changes:
         found[change.job].changes.append(change)
     for attempt in history.attempts:
@@ -88,6 +88,10 @@ def _by_job(history: History) -> dict[str, Logs]:
         found[finish.job].finishes.append(finish)
     for note in history.forgotten:
         found[note.job].forgotten.append(note.until)
+    for told in history.told:
+        found[told.job].told.append(told)
+    for kept in history.outbox:
+        found[kept.alert.job].outbox.append(kept)
     for logs in found.values():
         logs.forgotten.extend(_forgotten(logs, history.final))
     return dict(sorted(found.items()))

@@ -5,6 +5,7 @@
     witness       Witness     what the jobs themselves saw: each start, each end
     faults        Fault, Host, Identity      what was done to the nodes, the store and the clocks
     answers       Finish      what the store answered to reports of endings; may be left out
+    alerts        Told, ChannelAlert      what channels were given; what the store says of it at the end
 
 Instants are true times: those of the harness, not of a node. Only the ledger tells the store's time.
 """
@@ -17,8 +18,10 @@ from enum import StrEnum
 from typing import NamedTuple
 
 from foliot.engine.settings import RECOVER
+from foliot.model.alert import AlertKind
 from foliot.model.attempt import Attempt
 from foliot.model.job import Job
+from foliot.model.outbox import ChannelAlert
 from foliot.model.policy import Policy
 from foliot.model.state import Skip
 from foliot.schedules import Cron, Every, Once, Schedule
@@ -143,6 +146,26 @@ class Finish(NamedTuple):
     is_accepted: bool = True
 
 
+class Told(NamedTuple):
+    """One alert of a message that a channel was given, as the channel noted it.
+
+    `decided_at` is what the alert says of itself: the store's time. `is_refused`: the channel will not have it.
+    """
+
+    channel: str
+    job: str
+    id: str
+    kind: AlertKind
+    episode: str
+    reminder: int
+    run: str | None
+    number: int | None
+    decided_at: datetime
+    host: str
+    at: datetime
+    is_refused: bool = False
+
+
 class Host(NamedTuple):
     """Where nodes live, one after another. `queues`: what they serve with how many slots; None: all."""
 
@@ -215,3 +238,5 @@ class History:
     identities: tuple[Identity, ...] = ()
     finishes: tuple[Finish, ...] = ()
     forgotten: tuple[Forgotten, ...] = ()
+    told: tuple[Told, ...] = ()
+    outbox: tuple[ChannelAlert, ...] = ()

@@ -9,6 +9,7 @@ from functools import cached_property
 from typing import NamedTuple
 
 from foliot.model.attempt import Attempt, Outcome
+from foliot.model.outbox import ChannelAlert
 from foliot.model.state import Skip
 from foliot_proof.history.facts import (
     Change,
@@ -17,6 +18,7 @@ from foliot_proof.history.facts import (
     History,
     Mark,
     Operation,
+    Told,
     Verdict,
     Witness,
 )
@@ -37,6 +39,8 @@ class Logs(NamedTuple):
     witness: list[Witness]
     finishes: list[Finish]
     forgotten: list[datetime]
+    told: list[Told]
+    outbox: list[ChannelAlert]
 
 
 class Story:
@@ -53,6 +57,8 @@ class Story:
         self.finishes = logs.finishes
         self.forgotten_until = max(logs.forgotten, default=None)
         self._witness = logs.witness
+        self.told = logs.told
+        self.outbox = logs.outbox
 
     def is_forgotten(self, at: datetime) -> bool:
         """Whether the ledger need not know of it any more."""

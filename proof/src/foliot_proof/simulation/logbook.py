@@ -7,6 +7,7 @@ from datetime import datetime, timedelta
 
 from foliot.model.attempt import Attempt, Ending
 from foliot.model.job import Job
+from foliot.model.outbox import ChannelAlert
 from foliot.model.state import Skip
 from foliot.protocols import Finished
 from foliot_proof.history.facts import (
@@ -19,6 +20,7 @@ from foliot_proof.history.facts import (
     Host,
     Identity,
     Operation,
+    Told,
     Trouble,
     Verdict,
     Witness,
@@ -31,6 +33,7 @@ class Logbook:
 
     def __init__(self) -> None:
         self.witness: list[Witness] = []
+        self.told: list[Told] = []
         self.passed_over = 0  # jobs that a claim found and left to others, each time
         self.unfit_starts = 0  # of jobs that the node could not know
         self._changes: list[Change] = []
@@ -77,7 +80,13 @@ class Logbook:
             )
 
     def close(
-        self, *, final: datetime, bounds: Bounds, attempts: Sequence[Attempt], skips: Sequence[Skip]
+        self,
+        *,
+        final: datetime,
+        bounds: Bounds,
+        attempts: Sequence[Attempt],
+        skips: Sequence[Skip],
+        outbox: Sequence[ChannelAlert],
     ) -> History:
         """The history, for the checker."""
         lasting = [
@@ -96,4 +105,6 @@ class Logbook:
             identities=tuple(Identity(node, host) for node, host in self._identities.items()),
             finishes=tuple(self._finishes),
             forgotten=tuple(self._forgotten),
+            told=tuple(self.told),
+            outbox=tuple(outbox),
         )
