@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator
 from datetime import datetime, timedelta
 
 from foliot.model.attempt import Trigger
-from foliot_proof.history import claims, effects, losses, matching, timing
+from foliot_proof.history import alerts, claims, effects, losses, matching, timing
 from foliot_proof.history.case import Case, Load
 from foliot_proof.history.facts import History, Mark, Operation, Verdict
 from foliot_proof.history.hosts import Hosts
@@ -37,6 +37,11 @@ RULES: tuple[Rule, ...] = (
     losses.unexplained,
     losses.dropped,
     losses.not_preempted,
+    alerts.undelivered,
+    alerts.renamed,
+    alerts.lost,
+    alerts.repeated,
+    alerts.invented,
 )
 
 

@@ -15,6 +15,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from enum import StrEnum
+from hashlib import sha256
 from typing import NamedTuple
 
 from foliot.engine.settings import RECOVER
@@ -39,13 +40,28 @@ class Definition(NamedTuple):
     repeat_until: datetime | None = None
     auto_remove: bool = False
     queue: str = "default"
+    offset: timedelta = _NOTHING  # so long after its occurrences it starts, by its splay
 
 
 def define(job: Job) -> Definition:
     """The definition of a job, with its rule as text: the checker computes occurrences by itself."""
     return Definition(
-        _rule(job.schedule), job.policy, job.enabled, job.repeat_until, job.auto_remove, job.queue
+        _rule(job.schedule),
+        job.policy,
+        job.enabled,
+        job.repeat_until,
+        job.auto_remove,
+        job.queue,
+        _offset(job),
     )
+
+
+def _offset(job: Job) -> timedelta:
+    """By its splay: the first eight bytes of the SHA-256 of its key, modulo the splay, in whole seconds."""
+    splay = job.policy.splay
+    if splay is None:
+        return _NOTHING
+    return timedelta(seconds=int(sha256(job.key.encode()).hexdigest()[:16], 16) % int(splay.total_seconds()))
 
 
 def _rule(schedule: Schedule) -> Rule:
@@ -149,7 +165,7 @@ class Finish(NamedTuple):
 class Told(NamedTuple):
     """One alert of a message that a channel was given, as the channel noted it.
 
-    `decided_at` is what the alert says of itself: the store's time. `is_refused`: the channel will not have it.
+    `decided_at`: what the alert says, in the store's time. `is_refused`: the channel does not take it.
     """
 
     channel: str
@@ -167,10 +183,14 @@ class Told(NamedTuple):
 
 
 class Host(NamedTuple):
-    """Where nodes live, one after another. `queues`: what they serve with how many slots; None: all."""
+    """Where nodes live, one after another. `queues`: what they serve with how many slots; None: all.
+
+    `channels`: those that its nodes can tell; None: all.
+    """
 
     name: str
     queues: tuple[tuple[str, int], ...] | None = None
+    channels: tuple[str, ...] | None = None
 
 
 class Identity(NamedTuple):

@@ -79,6 +79,11 @@ class Story:
             world.definition for s in self.stretches for world in s.worlds if world.definition is not None
         }
 
+    @cached_property
+    def offset(self) -> timedelta:
+        """How long after its occurrences it starts, at least."""
+        return min((definition.offset for definition in self.all_definitions), default=timedelta(0))
+
     def definitions(self, begin: datetime, end: datetime) -> set[Definition]:
         """Every definition that can have been in force between two instants, skew included."""
         return {

@@ -1,4 +1,4 @@
-"""A channel that keeps its own record of every message, and that fails in all the ways in which channels do."""
+"""A channel that keeps its own record of every message, and fails in all the ways in which channels do."""
 
 from __future__ import annotations
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 
 from foliot.model.attempt import Attempt, Ending
@@ -79,7 +79,7 @@ class Logbook:
                 )
             )
 
-    def close(
+    def close(  # noqa: PLR0913 - all that a history has
         self,
         *,
         final: datetime,
@@ -87,6 +87,7 @@ class Logbook:
         attempts: Sequence[Attempt],
         skips: Sequence[Skip],
         outbox: Sequence[ChannelAlert],
+        channels: Mapping[str, tuple[str, ...]],
     ) -> History:
         """The history, for the checker."""
         lasting = [
@@ -96,7 +97,7 @@ class Logbook:
         return History(
             final=final,
             bounds=bounds,
-            hosts=tuple(Host(name) for name in sorted(set(self._identities.values()))),
+            hosts=tuple(Host(name, None, channels[name]) for name in sorted(set(self._identities.values()))),
             changes=tuple(self._changes),
             attempts=tuple(attempts),
             skips=tuple(skips),

@@ -10,6 +10,7 @@ from typing import Any
 
 from foliot.app.alerts import AlertsPart
 from foliot.app.part import Workplace
+from foliot.clock import wait_on_loop
 from foliot.engine.engine import Engine
 from foliot.engine.settings import Settings
 from foliot.errors import StoreError
@@ -72,9 +73,15 @@ class SimulatedNode:
         self._begin(Trouble.DOWN)
         self._process: Process | None = None
         self._crash_at: str | None = None
+        self._has_died = asyncio.Event()
         self.host = Host(name)
         self.engine: Engine | None = None
         self._life: asyncio.Task[None] | None = None
+
+    @property
+    def channels(self) -> tuple[str, ...]:
+        """The channels that it has."""
+        return tuple(self._moods)
 
     @property
     def is_up(self) -> bool:
@@ -97,7 +104,7 @@ class SimulatedNode:
         self._world.note(self.name, "start")
 
     async def _live(self, host: Host) -> None:
-        """Lead the life of a process as an application does: with the part that delivers, if it has channels."""
+        """Lead a life as an application does: with the part that delivers, if there are channels."""
         store, clock = self._reach_store(host), HostClock(self._world, host)
         executors: dict[str, Executor] = {
             "simulated": SimulatedExecutor(self._world, host, self._logbook, self._newest)
@@ -160,9 +167,17 @@ class SimulatedNode:
         """Crash when the engine next comes to that point."""
         self._crash_at = failpoint
 
+    async def die_at(self, failpoint: str, patience: timedelta) -> None:
+        """The same; wait until it is dead, but no longer than that."""
+        self._crash_at = failpoint
+        self._has_died.clear()
+        await wait_on_loop(patience, self._has_died)
+        self._crash_at = None
+
     def _failpoint(self, name: str) -> None:
         if self._crash_at == name:
             self._crash_at = None
+            self._has_died.set()
             self.crash()
             raise KilledError
 

@@ -85,7 +85,7 @@ def draw_scenario(seed: int, *, days: int, nodes: int, lease: timedelta) -> Scen
     jobs = draw_splayed(draw_watched(jobs, seed), seed)
     if any(job.policy.is_watched for job in jobs):
         for at, node, where in draw_deaths(seed, START, end, nodes):
-            drawn.append(Happening(at, "crash_at", node=node, lasts=lease * 0.3, detail=where))
+            drawn.append(Happening(at, "die_at", node=node, lasts=lease * 0.3, detail=where))
     happenings = sorted(drawn, key=lambda happening: happening.at)
     is_stormy = chance.random() < 0.5  # noqa: PLR2004 - every other seed
     return Scenario(

@@ -37,6 +37,7 @@ SETTINGS = Settings(
 )
 QUIET = timedelta(hours=16)
 _EVERYTHING = 10_000_000
+_LONGEST_WAIT = timedelta(days=2)  # for a node to deliver
 _OPERATIONS = {
     RunNow: Operation.RUN_NOW,
     Pause: Operation.PAUSE,
@@ -172,6 +173,8 @@ class Simulation:
                 node.crash()
             case "crash_at":
                 node.crash_at(happening.detail)
+            case "die_at":
+                await node.die_at(happening.detail, _LONGEST_WAIT)
             case "pause":
                 node.pause()
             case "cut_off":
@@ -281,8 +284,9 @@ class Simulation:
         for attempt in attempts:
             self._world.note(*attempt)
         history = self._logbook.close(
-            final=self._world.now, bounds=BOUNDS, attempts=attempts, skips=skips, outbox=outbox
-        )
+            final=self._world.now, bounds=BOUNDS, attempts=attempts, skips=skips, outbox=outbox,
+            channels={node.name: node.channels for node in self._nodes},
+        )  # fmt: skip
         for node in self._nodes:
             node.crash()
         passed_over, unfit_starts = self._logbook.passed_over, self._logbook.unfit_starts

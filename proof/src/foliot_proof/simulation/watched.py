@@ -26,7 +26,7 @@ _SPLAYS = (None, 10 * _MINUTE, 50 * _MINUTE)
 
 
 class Mood(NamedTuple):
-    """How often a channel fails before it has a message, hangs, loses its answer, refuses, or asks to wait."""
+    """How often a channel fails, hangs, takes a message and loses its answer, refuses, or asks to wait."""
 
     fails: float = 0.0
     hangs: float = 0.0
