@@ -230,7 +230,8 @@ def _was_slow(episodes: Episodes, told: Told) -> bool:
     rows = case.rows_of.get((told.run or "", told.number or 0), ()) if told.run else case.rows
     found = [row for row in rows if f"{row.run_key}#{row.number}" == told.episode]
     return within is not None and any(
-        case.is_murky(row) or _lasted(row, case.final) >= within - case.bounds.skew for row in found
+        case.is_murky(row) or case.reported(row) - (row.claimed or row.at) >= within - case.bounds.skew
+        for row in found
     )
 
 

@@ -66,7 +66,7 @@ def slots(story: Sequence[Stretch], hosts: Hosts, final: datetime, marks: Marks)
 
 
 def _ordinary(stretch: Stretch, hosts: Hosts) -> Iterator[Slot]:
-    """Occurrences that fell due in a stretch."""
+    """Occurrences that fell due in a stretch; those before it that a splay puts off until then may count."""
     live = stretch.live
     if not live:
         return
@@ -76,7 +76,7 @@ def _ordinary(stretch: Stretch, hosts: Hosts) -> Iterator[Slot]:
     for definition, instants in found.items():
         for at in instants:
             due = at + definition.offset
-            is_owed = certain and at in common and not hosts.is_murky(at, due)
+            is_owed = certain and at in common and at >= stretch.begin and not hosts.is_murky(at, due)
             yield Slot(at, due, definition, is_owed, "" if is_owed else _UNSURE)
 
 
@@ -84,7 +84,7 @@ def _due_in(definition: Definition, stretch: Stretch) -> list[datetime]:
     last = stretch.end
     if definition.repeat_until is not None:
         last = min(last, definition.repeat_until)
-    return occurrences(definition.rule, stretch.begin, last)
+    return occurrences(definition.rule, stretch.begin - definition.offset, last)
 
 
 # -- occurrences of the past that a declaration owes -----------------------------------------------
