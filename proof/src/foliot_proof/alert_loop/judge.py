@@ -48,10 +48,10 @@ def judge(url: str, sent: Iterable[Mapping[str, Any]]) -> Finding:
     )
 
 
-async def _read(url: str) -> tuple[dict[str, Sequence[Attempt]], Sequence[ChannelAlert]]:
+async def _read(url: str) -> tuple[dict[str, tuple[Attempt, ...]], tuple[ChannelAlert, ...]]:
     async with open_store(url, SystemClock(), lease=_LONG) as store:
-        attempts = {job.key: await store.runs(RunQuery(job=job.key, limit=_ALL)) for job in jobs()}
-        return attempts, await store.alerts(AlertQuery(limit=_ALL))
+        attempts = {job.key: tuple(await store.runs(RunQuery(job=job.key, limit=_ALL))) for job in jobs()}
+        return attempts, tuple(await store.alerts(AlertQuery(limit=_ALL)))
 
 
 def owed_alerts(attempts: Iterable[Attempt]) -> Iterator[tuple[str, str]]:
