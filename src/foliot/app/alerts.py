@@ -54,7 +54,7 @@ _POLL = timedelta(seconds=2)
 _TURNS_OF_A_LOOK = 5
 _OVERDUE = timedelta(seconds=30)
 _EXPIRES = timedelta(hours=24)
-_AT_ONCE = 100  # alerts of one message at most
+_AT_ONCE = 300  # alerts of one message at most
 _MOST_REMEMBERED = 500  # alerts among which the messages of the last minutes are looked for
 _PAGE, _MOST_PAGES = 500, 20
 _WAITING = "alerts wait to be sent"
