@@ -67,6 +67,7 @@ async def until(condition: Callable[[], bool]) -> None:
 # -- the whole way -----------------------------------------------------------------------------------
 
 
+@pytest.mark.req("OWN-02")
 def test_a_failure_and_the_recovery_reach_the_channel(url: str) -> None:
     async def scene() -> None:
         pigeon, fails = Pigeon(), True
@@ -325,6 +326,7 @@ def test_overdue_jobs_that_tell_nobody_do_not_hide_one_that_does() -> None:
     on_stage(scene)
 
 
+@pytest.mark.req("OWN-03")
 def test_a_job_that_no_node_serves_is_told_to_be_late() -> None:
     async def scene(store: MemoryStore, clock: ManualClock) -> None:
         policy = Policy(notify=Notify("ops"), expect=Expect(start_within=timedelta(minutes=1)))

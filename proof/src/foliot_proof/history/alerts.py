@@ -13,7 +13,7 @@ from itertools import pairwise
 
 from foliot.model.alert import AlertKind
 from foliot.model.outbox import AlertState, ChannelAlert
-from foliot.model.state import Problem
+from foliot.model.state import SkipCode
 from foliot_proof.history.case import Case
 from foliot_proof.history.episodes import Episodes, firsts
 from foliot_proof.history.facts import Told
@@ -21,6 +21,8 @@ from foliot_proof.history.report import Code, Finding
 from foliot_proof.history.rows import Row
 
 _NOTHING = timedelta(0)
+# What a later occurrence has overtaken was missed, or a run was in its way: the reason does not say.
+_MISSED = (SkipCode.LATE, SkipCode.NEVER_RUN, SkipCode.TOO_MANY)
 _EXPIRES = timedelta(days=1)
 _RETRIES = timedelta(hours=2)  # the tries of a channel that fails most of the time
 
@@ -114,7 +116,7 @@ def _missed(episodes: Episodes, told: list[Told]) -> _Owed:
     for skip in case.skips:
         is_sure = case.is_surely_declared(skip.last) and not case.hosts.is_murky(skip.first, skip.last)
         is_told = any(_range(name) == (skip.first, skip.last) for name in ranges)
-        if skip.problem is Problem.MISSED and is_sure and not is_told:
+        if skip.code in _MISSED and is_sure and not is_told:
             yield skip.last + case.bounds.poll, f"what was missed from {skip.first} to {skip.last}"
 
 
@@ -207,7 +209,8 @@ def _has_failed(episodes: Episodes, told: Told) -> bool:
 
 def _has_recovered(episodes: Episodes, told: Told) -> bool:
     trouble = (kept.alert for kept in episodes.case.outbox if kept.alert.kind is not AlertKind.RECOVERY)
-    was_told = any(one.episode == told.episode and one.at <= told.decided_at for one in trouble)
+    until = told.decided_at + episodes.case.hosts.furthest
+    was_told = any(one.episode == told.episode and one.at <= until for one in trouble)
     return was_told and f"{told.run}#{told.number}" in episodes.good
 
 
