@@ -231,5 +231,5 @@ ALERT_BUGS = [
     Bug(forget_silent_jobs, {Code.ALERT_LOST}, first_seed=3),
     Bug(tell_every_failed_run, {Code.ALERT_REPEATED}, first_seed=2),
     Bug(tell_of_attempts, {Code.ALERT_INVENTED}, first_seed=3),
-    Bug(tell_too_soon, {Code.ALERT_INVENTED}, first_seed=4),
+    Bug(tell_too_soon, {Code.ALERT_INVENTED}, first_seed=12),
 ]

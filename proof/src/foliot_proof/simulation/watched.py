@@ -36,9 +36,9 @@ class Mood(NamedTuple):
 
 
 def draw_watched(jobs: tuple[Job, ...], seed: int) -> tuple[Job, ...]:
-    """In every other seed most jobs tell channels of themselves."""
+    """In every third seed most jobs tell channels of themselves."""
     chance = Random(f"alerts {seed}")  # noqa: S311 - chance that can be repeated
-    if chance.random() < 0.5:  # noqa: PLR2004 - every other seed
+    if chance.random() < 0.65:  # noqa: PLR2004 - about two of three seeds
         return jobs
     return tuple(_watch(job, chance) if chance.random() < 0.8 else job for job in jobs)  # noqa: PLR2004 - most
 
