@@ -85,7 +85,8 @@ async def flood(folder: str, failing: int, seconds: int, hook: Receiver | None) 
     begin = _CLOCK.now() + _AHEAD
     times = (begin + timedelta(seconds=seconds) * number / failing for number in range(failing))
     await app.schedule_many(
-        ((f"failing-{n}", Once(at), "fail", None) for n, at in enumerate(times)), notify=hook and "ops"
+        ((f"failing-{n}", Once(at), "fail", None) for n, at in enumerate(times)),
+        notify="ops" if hook else None,
     )
     await app.schedule_many((f"punctual-{n}", Every(_SECOND), "be_punctual", None) for n in range(_PUNCTUAL))
     async with app:

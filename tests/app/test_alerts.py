@@ -268,6 +268,28 @@ def test_a_channel_that_asks_to_wait_is_not_asked_before() -> None:
     on_stage(scene)
 
 
+def test_alerts_that_cannot_be_read_are_not_tried_every_two_seconds() -> None:
+    class Damaged(MemoryStore):
+        async def waiting(self, channel: str, limit: int) -> tuple[ChannelAlert, ...]:
+            del channel, limit
+            return ()
+
+    async def scene(clock: ManualClock) -> None:
+        store, pigeon = Damaged(clock), Pigeon()
+        part, host = AlertsPart({"ops": pigeon}), workplace(store, clock)
+        delivery = (await part.begin(host))["alert:ops"]
+        assert isinstance(delivery, Delivery)
+        await fill(store, 1)
+        assert (await delivery.execute(RUN)).outcome is Outcome.SUCCEEDED
+        await part._ask_for_runs(host)
+        assert await attempts(store) == 0
+        await clock.advance(timedelta(seconds=30))
+        await part._ask_for_runs(host)
+        assert await attempts(store) == 1
+
+    asyncio.run(scene(ManualClock(NOW)))
+
+
 def test_a_node_without_the_secret_leaves_a_channel_to_others(caplog: pytest.LogCaptureFixture) -> None:
     async def scene(store: MemoryStore, clock: ManualClock) -> None:
         host = workplace(store, clock)

@@ -54,6 +54,7 @@ _POLL = timedelta(seconds=2)
 _TURNS_OF_A_LOOK = 5
 _OVERDUE = timedelta(seconds=30)
 _EXPIRES = timedelta(hours=24)
+_UNREADABLE = timedelta(seconds=30)  # so often alerts that cannot be read are tried again
 _AT_ONCE = 300  # alerts of one message at most
 _MOST_REMEMBERED = 500  # alerts among which the messages of the last minutes are looked for
 _PAGE, _MOST_PAGES = 500, 20
@@ -174,6 +175,8 @@ class Delivery(TaskExecutor):
         del run
         rows = await self._store.waiting(self._name, _AT_ONCE)
         now = await self._store.now()
+        if not rows and self._name in await self._store.waiting_channels():
+            self.not_before = now + _UNREADABLE
         old = [one for one in rows if one.alert.at < now - _EXPIRES]
         await self._settle(old, AlertState.EXPIRED, "it has waited for a day")
         fresh = {one.alert.id: one for one in rows if one.alert.at >= now - _EXPIRES}
