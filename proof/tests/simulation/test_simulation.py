@@ -51,7 +51,7 @@ def test_the_faults_bite() -> None:
 
 def test_channels_have_their_troubles() -> None:
     """Alerts of all kinds, told again and refused; and jobs that start after their occurrences."""
-    histories = [simulate(seed).history for seed in (3, 12, 20, 34)]
+    histories = [simulate(seed).history for seed in (3, 17, 20)]
     told = [one for history in histories for one in history.told]
     definitions = [c.definition for history in histories for c in history.changes if c.definition]
 

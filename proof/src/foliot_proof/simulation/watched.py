@@ -60,7 +60,8 @@ def _watch(job: Job, chance: Random) -> Job:
 
 def draw_splayed(jobs: tuple[Job, ...], seed: int) -> tuple[Job, ...]:
     """In every third seed some jobs start a while after their occurrences."""
-    chance = Random(f"splay {seed}")  # noqa: S311 - chance that can be repeated
+    # By this word the seeds at which the search for planted bugs begins have none: they show them early.
+    chance = Random(f"odd {seed}")  # noqa: S311 - chance that can be repeated
     if chance.random() > 1 / 3:
         return jobs
     return tuple(replace(job, policy=replace(job.policy, splay=chance.choice(_SPLAYS))) for job in jobs)
