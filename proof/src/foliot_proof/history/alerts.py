@@ -19,6 +19,7 @@ from foliot_proof.history.episodes import Episodes, firsts
 from foliot_proof.history.facts import Told
 from foliot_proof.history.report import Code, Finding
 from foliot_proof.history.rows import Row
+from foliot_proof.history.spans import covering
 
 _NOTHING = timedelta(0)
 # What a later occurrence has overtaken was missed, or a run was in its way: the reason does not say.
@@ -125,23 +126,28 @@ def _slow(episodes: Episodes, told: list[Told]) -> _Owed:
     case, within = episodes.case, episodes.expect.finish_within
     if within is None or any(d.policy.overlap.most != 1 for d in case.all_definitions):
         return
-    rows = {f"{row.run_key}#{row.number}": row for row in case.timed}
-    begun = [rows[one.episode] for one in firsts(told, AlertKind.SLOW) if one.episode in rows]
-    for name, row in rows.items():
+    names = {one.episode for one in firsts(told, AlertKind.SLOW)}
+    begun = [row for row in case.rows if f"{row.run_key}#{row.number}" in names]
+    for row in case.timed:
         is_slow = _lasted(row, case.final) > within + case.bounds.eps
         if row.claimed is None or not is_slow or not case.is_surely_declared(row.finished or case.final):
             continue
         if episodes.is_removed(row.claimed, row.finished or case.final):
             continue
         if not any(_goes_on(episodes, one, row) for one in begun):
-            yield row.claimed + within + case.bounds.poll, f"the slowness of {name}"
+            yield row.claimed + within + case.bounds.poll, f"the slowness of {row.run_key}#{row.number}"
 
 
 def _goes_on(episodes: Episodes, first: Row, row: Row) -> bool:
     """Whether no success surely came between the claims of two attempts."""
-    if first.claimed is None or row.claimed is None or first.claimed > row.claimed:
+    case, since = episodes.case, first.claimed
+    if since is None or row.claimed is None:
         return False
-    return first is row or episodes.surely_between(first.claimed, row.claimed) is None
+    if (murk := covering(case.hosts.murky, since)) is not None:
+        since = murk[1]
+    elif since > row.claimed:
+        return False
+    return first == row or episodes.surely_between(since, row.claimed) is None
 
 
 def _silences(episodes: Episodes, told: list[Told]) -> _Owed:
