@@ -24,6 +24,7 @@ from foliot_proof.kill_loop.fork import lead
 _CLOCK = SystemClock()
 _PATIENCE = 3.0  # seconds for a life to come to its step; then it is killed where it stands
 _AT_RANDOM = "at random"
+_AFTERWARDS = 100  # lives, after which each try that waits for its time has come
 _MOST_SHOWN = 20
 
 
@@ -46,6 +47,8 @@ def main(arguments: list[str] | None = None) -> int:
         gc.freeze()
         begin = _CLOCK.monotonic()
         deaths = _kill_again_and_again(options.kills, options.seed, Orders(0, store, receiver.url))
+        receiver.make_peace()
+        _lead(Orders(options.kills + _AFTERWARDS, store, receiver.url), None)
         seconds = _CLOCK.monotonic() - begin
         finding = judge(url, receiver.alerts())
     return _tell(options, deaths, seconds, finding)
@@ -63,7 +66,7 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _kill_again_and_again(kills: int, seed: int, orders: Orders) -> Counter[str]:
-    """The first life declares the jobs; the last one ends in peace, when all is told."""
+    """The first life declares the jobs."""
     chance = Random(seed)  # noqa: S311 - chance that can be repeated
     deaths: Counter[str] = Counter()
     _lead(orders, None)
@@ -72,8 +75,6 @@ def _kill_again_and_again(kills: int, seed: int, orders: Orders) -> Counter[str]
         patience = chance.uniform(0.0, 0.3) if step is _AT_RANDOM else _PATIENCE
         came_to_it = _lead(orders._replace(number=number, step=step), patience)
         deaths[step if came_to_it else _AT_RANDOM] += 1
-    # The channel may ask for patience, and a try may have to wait: there are lives enough for both.
-    _lead(orders._replace(number=kills + 100), None)
     return deaths
 
 

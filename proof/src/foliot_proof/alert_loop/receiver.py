@@ -12,7 +12,7 @@ from typing import Any
 
 from foliot_proof.kill_loop.fork import fork
 
-_ANSWERS = (204,) * 6 + (503, 503, None)  # None: it hangs up without an answer
+_ANSWERS = (204,) * 10 + (503, None)  # None: it hangs up without an answer
 
 
 class Receiver:
@@ -20,11 +20,16 @@ class Receiver:
 
     def __init__(self, path: Path, seed: int) -> None:
         self._path = path
+        self._peace = path.with_name("peace")
         path.touch()
-        server = HTTPServer(("127.0.0.1", 0), _handler(path, Random(f"receiver {seed}")))  # noqa: S311 - chance that can be repeated
+        server = HTTPServer(("127.0.0.1", 0), _handler(path, self._peace, Random(f"receiver {seed}")))  # noqa: S311 - chance that can be repeated
         self.url = f"http://127.0.0.1:{server.server_port}/hook"
         self._pid = fork(server.serve_forever)
         server.socket.close()  # the child has it
+
+    def make_peace(self) -> None:
+        """From now on it takes everything. A delivery that failed for long is tried every ten minutes only."""
+        self._peace.touch()
 
     def close(self) -> None:
         """End it."""
@@ -39,11 +44,11 @@ class Receiver:
             yield from ({**alert, "channel": channel} for alert in message.get("alerts", [message]))
 
 
-def _handler(path: Path, chance: Random) -> type[BaseHTTPRequestHandler]:
+def _handler(path: Path, peace: Path, chance: Random) -> type[BaseHTTPRequestHandler]:
     class Handler(BaseHTTPRequestHandler):
         def do_POST(self) -> None:
             body = self.rfile.read(int(self.headers["Content-Length"]))
-            answer = chance.choice(_ANSWERS)
+            answer = 204 if peace.exists() else chance.choice(_ANSWERS)
             if answer != 503:  # noqa: PLR2004 - a server that is overloaded takes nothing
                 with path.open("ab") as file:
                     file.write(f"{self.path.rpartition('/')[2]} ".encode() + body + b"\n")
