@@ -71,7 +71,7 @@ def test_a_node_that_takes_what_it_cannot_know_is_found_out(monkeypatch: pytest.
     assert any(simulate(seed).unfit_starts for seed in range(5))
 
 
-@pytest.mark.parametrize("seed", [1, 4])
+@pytest.mark.parametrize("seed", [1, 3])
 def test_one_seed_replays_one_history_bit_for_bit_in_any_process(seed: int) -> None:
     digests = {
         subprocess.run(  # noqa: S603 - our own code
