@@ -68,6 +68,7 @@ async def until(condition: Callable[[], bool]) -> None:
 # -- the whole way -----------------------------------------------------------------------------------
 
 
+@pytest.mark.req("OWN-02")
 def test_a_failure_and_the_recovery_reach_the_channel(url: str) -> None:
     async def scene() -> None:
         pigeon, fails = Pigeon(), True
@@ -268,6 +269,28 @@ def test_a_channel_that_asks_to_wait_is_not_asked_before() -> None:
     on_stage(scene)
 
 
+def test_alerts_that_cannot_be_read_are_not_tried_every_two_seconds() -> None:
+    class Damaged(MemoryStore):
+        async def waiting(self, channel: str, limit: int) -> tuple[ChannelAlert, ...]:
+            del channel, limit
+            return ()
+
+    async def scene(clock: ManualClock) -> None:
+        store, pigeon = Damaged(clock), Pigeon()
+        part, host = AlertsPart({"ops": pigeon}), workplace(store, clock)
+        delivery = (await part.begin(host))["alert:ops"]
+        assert isinstance(delivery, Delivery)
+        await fill(store, 1)
+        assert (await delivery.execute(RUN)).outcome is Outcome.SUCCEEDED
+        await part._ask_for_runs(host)
+        assert await attempts(store) == 0
+        await clock.advance(timedelta(seconds=30))
+        await part._ask_for_runs(host)
+        assert await attempts(store) == 1
+
+    asyncio.run(scene(ManualClock(NOW)))
+
+
 def test_a_node_without_the_secret_leaves_a_channel_to_others(caplog: pytest.LogCaptureFixture) -> None:
     async def scene(store: MemoryStore, clock: ManualClock) -> None:
         host = workplace(store, clock)
@@ -326,6 +349,7 @@ def test_overdue_jobs_that_tell_nobody_do_not_hide_one_that_does() -> None:
     on_stage(scene)
 
 
+@pytest.mark.req("OWN-03")
 def test_a_job_that_no_node_serves_is_told_to_be_late() -> None:
     async def scene(store: MemoryStore, clock: ManualClock) -> None:
         policy = Policy(notify=Notify("ops"), expect=Expect(start_within=timedelta(minutes=1)))
