@@ -33,7 +33,7 @@ _TURNS_OF_A_LOOK = 5
 _OVERDUE = timedelta(seconds=30)
 _PAGE, _MOST_PAGES = 500, 20
 _WAITING = "alerts wait to be sent"
-_MOST_COUNTED = 1000  # alerts that wait
+_MOST_COUNTED = 500  # alerts that wait: more would keep the store from jobs that come due
 _PINGS_AT_ONCE = 20
 _PING_WAITS = 10.0  # seconds until the ping of a start is worth nothing
 
