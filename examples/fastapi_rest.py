@@ -1,10 +1,10 @@
-"""The REST API of an application, mounted in FastAPI: programs in any language declare jobs and see their runs.
+"""The REST API of an application, mounted in FastAPI: programs in any language declare jobs.
 
     export FOLIOT_API_TOKEN=$(openssl rand -hex 32)
     python examples/fastapi_rest.py 8000            the API is at http://127.0.0.1:8000/cron/api/v1
     BASE=http://127.0.0.1:8000/cron sh examples/rest_curl.sh
 
-The jobs run in the same process. Their functions are here; what the API may schedule is their names and payloads.
+The jobs run in the same process. Their functions are here; the API selects among them by their names.
 """
 
 from __future__ import annotations

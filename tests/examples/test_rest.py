@@ -11,7 +11,7 @@ import httpx
 
 from programs import EXAMPLES, PATIENCE, eventually, free_port
 
-TOKEN = "K7s9qWz4" * 4  # a random text, for tests
+TOKEN = "K7s9" * 2 + "qWz4xCv8bNm2aSd6fGh1jKl3"  # a random text, for tests
 
 
 def test_jobs_are_declared_by_curl_and_by_httpx(tmp_path: Path) -> None:
