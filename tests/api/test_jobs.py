@@ -8,6 +8,7 @@ from uuid import uuid4
 import pytest
 
 from api.stage import BACKUP, NEW, Stage
+from foliot.model.damage import damage_of
 
 
 def new(**fields: Any) -> dict[str, Any]:
@@ -196,12 +197,7 @@ def test_payloads_are_for_those_who_may_operate(stage: Stage) -> None:
     assert {job["action"]["payload"] and 1 for job in stage.get("/jobs")["jobs"]} == {None}
 
 
-def test_a_job_that_cannot_be_read_is_shown_with_its_damage(stage: Stage) -> None:
-    if stage.url is not None:
-        pytest.skip("damage is made in memory")
-    from foliot.model.damage import damage_of  # noqa: PLC0415 - this test alone plants it
-
-    stage.declare(BACKUP.__class__(source="ops", name="odd", schedule=BACKUP.schedule, action=BACKUP.action))
-    stage._memory.set_aside("ops/odd", damage_of(ValueError("odd")))
-    assert stage.get("/jobs/ops~2Fodd")["state"] == ["damaged"]
-    assert stage.post("/jobs/ops~2Fodd/runs", code=409)["code"] == "NOT_POSSIBLE"
+def test_a_job_that_cannot_be_read_is_shown_with_its_damage(alone: Stage) -> None:
+    alone._memory.set_aside(BACKUP.key, damage_of(ValueError("odd")))
+    assert alone.get("/jobs/ops~2Fbackup")["state"] == ["damaged"]
+    assert alone.post("/jobs/ops~2Fbackup/runs", code=409)["code"] == "NOT_POSSIBLE"
