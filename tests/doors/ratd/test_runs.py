@@ -59,6 +59,9 @@ def test_a_run_by_hand_from_pending_to_its_end(on_stage: On) -> None:
         assert (ended["status"], ended["trigger"], ended["pipeline_id"]) == ("success", "manual", pipeline)
         assert len(await stage.told_runs()) == 1
         assert (await stage.ask("POST", f"{one}/cancel", code=409))["code"]
+        entries = (await stage.ask("GET", "/audit"))["audit"]
+        told = [(entry["object"], entry["outcome"]) for entry in entries if entry["verb"] == "run_pipeline"]
+        assert told == [("pipeline:shop/gold/sales", "done")] * 2
         for body, code in (({}, 422), ({"pipeline_id": "x"}, 404), ({**NAMES, "pipeline": "none"}, 404)):
             await stage.ask("POST", "/runs", body, code)
 
