@@ -8,7 +8,9 @@ import pytest
 
 from doors.ratd.conftest import On
 from doors.ratd.stage import RatdStage, at, instant
+from engine.rat_stage import LEASE
 from engine.stage import MINUTE, SECOND
+from foliot.model.state import Node
 
 NAMES = {"namespace": "shop", "layer": "gold", "pipeline": "sales"}
 TEN_MINUTES = timedelta(minutes=10)
@@ -31,6 +33,10 @@ def test_without_a_node_that_can_run_it_nothing_is_left_pending(on_stage: On) ->
         await stage.clock.advance(MINUTE)
         assert (await stage.ask("GET", f"/runs/{asked['run_id']}"))["status"] == "success"
         await stage.stop(engine)
+        await stage.ask("POST", "/runs", {"pipeline_id": pipeline}, 503)
+        await stage.store.join(Node("silent", kinds=("pipeline:",)))
+        await stage.store.join(Node("other", kinds=("http:",)))
+        await stage.clock.advance(LEASE + SECOND)
         await stage.ask("POST", "/runs", {"pipeline_id": pipeline}, 503)
         assert [run["status"] for run in await stage.told_runs()] == ["success"]
 
