@@ -73,6 +73,7 @@ format: $(STAMP) ## format the code
 
 reference: $(STAMP) ## renew the pages that are made from the code
 	@$(PYTHON) tools/cli_reference.py
+	@$(PYTHON) tools/rest_reference.py
 	@$(PYTHON) tools/policy_reference.py
 	@$(PYTHON) tools/speed_tables.py
 	@$(PYTHON) tools/fire_tables.py

@@ -6,21 +6,19 @@ from __future__ import annotations
 
 import json
 import socket
-from collections.abc import Iterator
+from base64 import urlsafe_b64encode
 
 import pytest
 
-from api.stage import NEW, Stage, staged
+from api.stage import NEW, Stage
+from foliot.api.cursor import write_cursor
+from foliot.api.jobs import JobsQuery
+from foliot.api.runs import RunsQuery
+from foliot.model.query import JobOrder
 
 HOST = b"Host: 127.0.0.1\r\n"
 JSON = b"Content-Type: application/json\r\n"
 GOOD = json.dumps(NEW).encode()
-
-
-@pytest.fixture(scope="module")
-def stage(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]:
-    with staged(None, tmp_path_factory.mktemp("api")) as stage:
-        yield stage
 
 
 def raw(stage: Stage, request: bytes) -> tuple[int, bytes, bytes]:
@@ -28,7 +26,6 @@ def raw(stage: Stage, request: bytes) -> tuple[int, bytes, bytes]:
     port = int(stage.base.rpartition(":")[2])
     with socket.create_connection(("127.0.0.1", port), timeout=30) as connection:
         connection.sendall(request.replace(b"TOKEN", stage.tokens["admin"].encode()))
-        connection.shutdown(socket.SHUT_WR)
         answer = b""
         while part := connection.recv(65536):
             answer += part
@@ -104,7 +101,7 @@ MISFITS = [
 PATHS = [
     b"/api/v1/jobs/", b"/api/v1/jobs//", b"/api/v1//jobs", b"/api/v1/jobs/ops%2Fbackup", b"/api/v1/jobs/ops%2fbackup",
     b"/api/v1/jobs/ops~2fbackup", b"/api/v1/jobs/ops~2Fback~75p", b"/api/v1/jobs/..%2f..%2fetc", b"/api/v1/jobs/~",
-    b"/api/v1/jobs/%00", b"/api/v1/jobs/a%00b", b"/api/v1/../v1/jobs", b"/api/v1/jobs/..", b"/api/v1/jobs/%2e%2e", b"/api/v2/jobs",
+    b"/api/v1/jobs/%00", b"/api/v1/jobs/~00", b"/api/v1/jobs/ops~2F~00", b"/api/v1/runs/ops~2F~00~21x", b"/api/v1/sources/~00", b"/api/v1/jobs/a%00b", b"/api/v1/../v1/jobs", b"/api/v1/jobs/..", b"/api/v1/jobs/%2e%2e", b"/api/v2/jobs",
     b"/api/v1/jobs/ops~2Fbackup/", b"/api/v1/jobs/ops/backup", b"/api/v1/jobs/%F0%9F%98%80", b"/api/v1/jobs/" + b"a" * 3000,
     b"/api/v1/jobs/ops~2Fbackup/versions/0/diff", b"/api/v1/jobs/ops~2Fbackup/versions/x/diff", b"/api/v1/JOBS", b"/.env",
     b"/api/v1/jobs/ops~2Fbackup/versions/99999999999999/diff", b"/api/v1/jobs/ops~2Fbackup/versions/-1/diff", b"/api",
@@ -123,6 +120,33 @@ TIMES = [
     b"0000-01-01T00:00:00Z", b"2026-02-30T00:00:00Z", b"1767225600", b"2026-01-01T25:00:00Z", b"", b"10000-01-01T00:00:00Z",
     b"2026-01-01T00:00:00%2B25:00", b"-2026-01-01T00:00:00Z", b"2026-01-01T00:00:00Z%00",
 ]  # fmt: skip
+PLACES = [
+    [0, "a\0b"],
+    [0, "x"],
+    [0, "~"],
+    [99, ""],
+    [-1, "x"],
+    ["0", ""],
+    [0],
+    "x",
+    None,
+    {},
+    [0, "'; --"],
+    [0, "\U0010ffff"],
+]
+CURSORS = [
+    *(b"jobs?cursor=" + write_cursor("/api/v1/jobs", JobsQuery(), place).encode() for place in PLACES),
+    *(
+        b"jobs?order=soonest&cursor="
+        + write_cursor("/api/v1/jobs", JobsQuery(order=JobOrder.SOONEST), place).encode()
+        for place in PLACES
+    ),
+    *(b"runs?cursor=" + write_cursor("/api/v1/runs", RunsQuery(), place).encode() for place in PLACES),
+    *(
+        b"jobs?cursor=" + urlsafe_b64encode(text).rstrip(b"=")
+        for text in (b"[]", b"{}", b"[1, 2]", b'["a", "b"]', b"null", b"\xff")
+    ),
+]
 VERBS = [b"PATCH", b"PUT", b"DELETE", b"OPTIONS", b"TRACE", b"CONNECT", b"PROPFIND", b"BREW", b"get"]
 PROTOCOL = [
     b"GET / HTTP/1.1\r\n\r\n", b"GET /\r\n\r\n", b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03\r\n\r\n", b"GET / HTTP/9.9\r\n" + HOST + CLOSE,
@@ -192,3 +216,10 @@ def test_every_hostile_request_gets_a_problem_and_changes_nothing(stage: Stage) 
         assert b"SELECT" not in body
     assert wrong == []
     assert stage.everything() == before
+
+
+@pytest.mark.req("OWN-09")
+def test_no_forged_cursor_gives_more_than_a_page_or_a_problem(stage: Stage) -> None:
+    for cursor in CURSORS:
+        status, _, body = raw(stage, get(b"/api/v1/" + cursor))
+        assert status in (200, 400), (status, cursor, body)

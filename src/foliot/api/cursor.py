@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from base64 import urlsafe_b64decode, urlsafe_b64encode
 from binascii import Error as BadBase64Error
 from hashlib import sha256
@@ -50,6 +51,8 @@ def read_cursor(path: str, query: Paged, kind: type[Place]) -> Place | None:
         place = msgspec.json.decode(cursor.place, type=kind)
     except (ValueError, BadBase64Error, msgspec.MsgspecError):
         raise bad_cursor("it is no cursor of this server") from None
+    if _ODD.search(text):
+        raise bad_cursor("it is no cursor of this server")
     if cursor.of != _digest(path, query):
         raise bad_cursor("it belongs to another question: the filters must stay the same")
     return place
@@ -68,3 +71,4 @@ def _digest(path: str, query: Paged) -> str:
 
 
 _OF_THE_PAGE = ("limit", "cursor")
+_ODD = re.compile(rb"\\u00[01]|\\u[dD][89a-fA-F]")  # characters that no database takes, and no page gives

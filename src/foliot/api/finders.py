@@ -20,20 +20,26 @@ _ID = "an id is the key, with ~2F for a slash; every answer has it as `id`"
 _LONGEST_NUMBER = 9
 
 
+def _key(id_: str) -> str:
+    """The key of an id; empty if there can be no such key. No database need be asked about odd characters."""
+    key = key_of(id_)
+    return key if key is not None and key.isprintable() else ""
+
+
 async def find_job(call: Call, text: str) -> JobView:
     """A job, removed or not."""
-    key = key_of(text)
-    views = await call.ops.store.jobs(JobQuery(keys=frozenset((key or "",)), with_removed=True))
-    if key is None or not views or not call.sees(key.partition("/")[0]):
+    key = _key(text)
+    views = await call.ops.store.jobs(JobQuery(keys=frozenset((key,)), with_removed=True)) if key else ()
+    if not views or not call.sees(key.partition("/")[0]):
         raise JobNotFoundError(key or text, hint=_ID)
     return views[0]
 
 
 async def find_run(call: Call, text: str) -> list[Attempt]:
     """The attempts of a run, oldest first."""
-    key = key_of(text)
-    for name in names_of(key or ""):
-        attempts = await call.ops.attempts_of(name.job, key or "")
+    key = _key(text)
+    for name in names_of(key):
+        attempts = await call.ops.attempts_of(name.job, key)
         if attempts and call.sees(name.job.partition("/")[0]):
             return attempts
     raise RunNotFoundError(key or text, hint=_ID)

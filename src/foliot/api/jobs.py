@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import nullcontext
 from typing import Annotated
 
 import msgspec
@@ -70,7 +71,8 @@ async def list_jobs(call: Call, query: JobsQuery) -> JobList:
         )  # fmt: skip
         return await call.ops.store.jobs(asked)
 
-    views, following = await call.page(query, query.source, ask)
+    with call.service.heavy.held("search") if query.search else nullcontext():
+        views, following = await call.page(query, query.source, ask)
     is_partial = following is not None and query.search is not None and len(views) < query.limit
     shown = tuple(show_job(call, view) for view in views if call.sees(view.key.partition("/")[0]))
     return JobList(jobs=shown, next=following, partial=is_partial)

@@ -123,6 +123,9 @@ def problem_of(error: FoliotError) -> ProblemError:
             version = error.details.get("found") if status == 412 else None  # noqa: PLR2004 - of HTTP
             return ProblemError(status, code, error.message, hint=error.hint, version=version)
     field = error.details.get("field") or error.details.get("argument") or ""
+    if field == "after":
+        hint = "begin without a cursor, then give what the page before has as `next`"
+        return ProblemError(400, "BAD_CURSOR", "the cursor cannot be used", hint=hint)
     fault = Fault(pointer=pointer_of(str(field)), detail=error.message, hint=error.hint)
     return ProblemError(422, "INVALID", error.message, hint=error.hint, errors=[fault])
 

@@ -45,7 +45,7 @@ class CronQuery(Query, frozen=True, rename={"begin": "from"}):
     begin: Instant | None = None
 
 
-@routes.get("/cron", Scope.READ, is_heavy=True)
+@routes.get("/cron", Scope.READ)
 async def explain_cron(call: Call, query: CronQuery) -> CronAnswer:
     """Tell what a cron expression means, when it fires, and what may surprise."""
     rule = Cron(query.expr, timezone=query.timezone, dialect=query.dialect)  # type: ignore[arg-type] # it refuses others
