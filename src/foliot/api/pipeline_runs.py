@@ -10,7 +10,7 @@ from foliot.api.call import Call
 from foliot.api.cursor import Paged
 from foliot.api.job_commands import show_request
 from foliot.api.pipeline_answers import PipelineRef
-from foliot.api.pipelines import meant_pipeline
+from foliot.api.pipelines import meant_pipeline, named_in
 from foliot.api.problem import ProblemError
 from foliot.api.route import Group
 from foliot.model.access import Scope
@@ -26,7 +26,7 @@ _RESOLUTION = timedelta(microseconds=1)
 _SAME = 20  # attempts of one job at the instant where a page ends: more than there are
 
 
-@routes.post("/runs", Scope.OPERATE, status=202)
+@routes.post("/runs", Scope.OPERATE, status=202, object=named_in)
 async def run_pipeline(call: Call, body: PipelineRef) -> Requested:
     """Run a pipeline now, once. 503 if no node is there that can run it: then nothing is left waiting."""
     if not call.identity.allows(Scope.OPERATE, API_SOURCE):

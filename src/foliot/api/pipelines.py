@@ -73,6 +73,11 @@ async def meant_pipeline(call: Call, ref: PipelineRef) -> Pipeline:
     raise ProblemError(422, "INVALID", detail, errors=[Fault(pointer="/pipeline_id", detail=detail)])
 
 
+def named_in(_: Call, ref: PipelineRef) -> str:
+    """What the audit calls the pipeline that a body means."""
+    return f"pipeline:{ref.pipeline_id or '/'.join(map(str, (ref.namespace, ref.layer, ref.pipeline)))}"
+
+
 async def _text(_: Call, text: str) -> str:
     return text
 

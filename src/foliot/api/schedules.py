@@ -25,7 +25,7 @@ from foliot.api.pipeline_answers import (
     ScheduleParts,
     Uuid,
 )
-from foliot.api.pipelines import meant_pipeline
+from foliot.api.pipelines import meant_pipeline, named_in
 from foliot.api.problem import Fault, ProblemError
 from foliot.api.reading import Instant
 from foliot.api.route import Finder, Group
@@ -102,7 +102,7 @@ async def list_schedules(call: Call, query: SchedulesQuery) -> ScheduleList:
     )
 
 
-@routes.post("/schedules", Scope.WRITE, status=201)
+@routes.post("/schedules", Scope.WRITE, status=201, object=named_in)
 async def create_schedule(call: Call, body: ScheduleBody) -> ScheduleAnswer:
     """Make a schedule. Nothing runs before its next occurrence. 409 if the pipeline has one of that rule."""
     require_source(call)

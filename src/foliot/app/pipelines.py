@@ -77,7 +77,12 @@ class PipelineExecutor(TaskExecutor):
 
 async def _carry_out(chosen: Chosen) -> Result:
     ended: asyncio.Future[Result] = asyncio.get_running_loop().create_future()
-    ask_to_end = chosen.executor.start(chosen.run, lambda _, result: ended.set_result(result))
+
+    def note(_: Run, result: Result) -> None:
+        if not ended.done():  # an executor that tells an end twice is heard once
+            ended.set_result(result)
+
+    ask_to_end = chosen.executor.start(chosen.run, note)
     try:
         return await asyncio.shield(ended)
     except asyncio.CancelledError:

@@ -8,7 +8,9 @@ import pytest
 
 from doors.ratd.conftest import On
 from doors.ratd.stage import RatdStage, at, instant
+from engine.rat_stage import LEASE
 from engine.stage import MINUTE, SECOND
+from foliot.model.state import Node
 
 NAMES = {"namespace": "shop", "layer": "gold", "pipeline": "sales"}
 TEN_MINUTES = timedelta(minutes=10)
@@ -31,6 +33,10 @@ def test_without_a_node_that_can_run_it_nothing_is_left_pending(on_stage: On) ->
         await stage.clock.advance(MINUTE)
         assert (await stage.ask("GET", f"/runs/{asked['run_id']}"))["status"] == "success"
         await stage.stop(engine)
+        await stage.ask("POST", "/runs", {"pipeline_id": pipeline}, 503)
+        await stage.store.join(Node("silent", kinds=("pipeline:",)))
+        await stage.store.join(Node("other", kinds=("http:",)))
+        await stage.clock.advance(LEASE + SECOND)
         await stage.ask("POST", "/runs", {"pipeline_id": pipeline}, 503)
         assert [run["status"] for run in await stage.told_runs()] == ["success"]
 
@@ -59,6 +65,9 @@ def test_a_run_by_hand_from_pending_to_its_end(on_stage: On) -> None:
         assert (ended["status"], ended["trigger"], ended["pipeline_id"]) == ("success", "manual", pipeline)
         assert len(await stage.told_runs()) == 1
         assert (await stage.ask("POST", f"{one}/cancel", code=409))["code"]
+        entries = (await stage.ask("GET", "/audit"))["audit"]
+        told = [(entry["object"], entry["outcome"]) for entry in entries if entry["verb"] == "run_pipeline"]
+        assert told == [("pipeline:shop/gold/sales", "done")] * 2
         for body, code in (({}, 422), ({"pipeline_id": "x"}, 404), ({**NAMES, "pipeline": "none"}, 404)):
             await stage.ask("POST", "/runs", body, code)
 
