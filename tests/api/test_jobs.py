@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 from uuid import uuid4
 
 import pytest
 
 from api.stage import BACKUP, NEW, Stage
+from foliot.model.damage import damage_of
 
 
 def new(**fields: Any) -> dict[str, Any]:
@@ -95,6 +97,18 @@ def test_a_change_may_name_the_version_that_it_is_based_on(stage: Stage) -> None
     body = {field: value for field, value in NEW.items() if field != "name"}
     assert stage.expect(412, "PUT", f"{path}-x", json=body, headers={"If-Match": "*"})["code"]
     assert stage.expect(204, "DELETE", path, headers={"If-Match": '"v2"'}) is None
+
+
+def test_of_many_changes_of_one_version_one_counts(stage: Stage) -> None:
+    made = stage.post("/jobs", new(), code=201)
+
+    def change(minute: int) -> int:
+        body, headers = {"schedule": f"{minute} * * * *"}, {"If-Match": '"v1"'}
+        return stage.ask("PATCH", f"/jobs/{made['id']}", json=body, headers=headers).status_code
+
+    with ThreadPoolExecutor(8) as pool:
+        assert sorted(pool.map(change, range(8))) == [200] + [412] * 7
+    assert stage.get(f"/jobs/{made['id']}")["version"] == 2
 
 
 def test_all_that_is_wrong_with_a_definition_is_told_at_once_and_nothing_is_stored(stage: Stage) -> None:
@@ -196,12 +210,7 @@ def test_payloads_are_for_those_who_may_operate(stage: Stage) -> None:
     assert {job["action"]["payload"] and 1 for job in stage.get("/jobs")["jobs"]} == {None}
 
 
-def test_a_job_that_cannot_be_read_is_shown_with_its_damage(stage: Stage) -> None:
-    if stage.url is not None:
-        pytest.skip("damage is made in memory")
-    from foliot.model.damage import damage_of  # noqa: PLC0415 - this test alone plants it
-
-    stage.declare(BACKUP.__class__(source="ops", name="odd", schedule=BACKUP.schedule, action=BACKUP.action))
-    stage._memory.set_aside("ops/odd", damage_of(ValueError("odd")))
-    assert stage.get("/jobs/ops~2Fodd")["state"] == ["damaged"]
-    assert stage.post("/jobs/ops~2Fodd/runs", code=409)["code"] == "NOT_POSSIBLE"
+def test_a_job_that_cannot_be_read_is_shown_with_its_damage(alone: Stage) -> None:
+    alone._memory.set_aside(BACKUP.key, damage_of(ValueError("odd")))
+    assert alone.get("/jobs/ops~2Fbackup")["state"] == ["damaged"]
+    assert alone.post("/jobs/ops~2Fbackup/runs", code=409)["code"] == "NOT_POSSIBLE"
