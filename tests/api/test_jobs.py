@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 from uuid import uuid4
 
@@ -96,6 +97,18 @@ def test_a_change_may_name_the_version_that_it_is_based_on(stage: Stage) -> None
     body = {field: value for field, value in NEW.items() if field != "name"}
     assert stage.expect(412, "PUT", f"{path}-x", json=body, headers={"If-Match": "*"})["code"]
     assert stage.expect(204, "DELETE", path, headers={"If-Match": '"v2"'}) is None
+
+
+def test_of_many_changes_of_one_version_one_counts(stage: Stage) -> None:
+    made = stage.post("/jobs", new(), code=201)
+
+    def change(minute: int) -> int:
+        body, headers = {"schedule": f"{minute} * * * *"}, {"If-Match": '"v1"'}
+        return stage.ask("PATCH", f"/jobs/{made['id']}", json=body, headers=headers).status_code
+
+    with ThreadPoolExecutor(8) as pool:
+        assert sorted(pool.map(change, range(8))) == [200] + [412] * 7
+    assert stage.get(f"/jobs/{made['id']}")["version"] == 2
 
 
 def test_all_that_is_wrong_with_a_definition_is_told_at_once_and_nothing_is_stored(stage: Stage) -> None:

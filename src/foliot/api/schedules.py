@@ -121,13 +121,14 @@ async def _make_new(call: Call, pipeline: Pipeline, rule: Cron, body: ScheduleBo
             raise _IdTakenError
 
     for first in count(step=_AT_ONCE):
-        await _refuse_same(call, pipeline, rule)
         marks = (f"{rule.expression} {rule.timezone} {first + n}".encode() for n in range(_AT_ONCE))
         names = [str(job_id(pipeline.id, mark)) for mark in marks]
         # Some are those of schedules that were removed, or have another rule by now.
         keys = frozenset(f"{API_SOURCE}/{name}" for name in names)
         taken = await call.service.store.jobs(JobQuery(keys=keys, with_removed=True, limit=_AT_ONCE))
         free = [name for name in names if f"{API_SOURCE}/{name}" not in {view.key for view in taken}]
+        # In this order: one that has taken an id by now, for the same rule, is seen here.
+        await _refuse_same(call, pipeline, rule)
         for name in free[:1]:
             job = schedule_job(name, pipeline, rule, enabled=body.enabled)
             with suppress(_IdTakenError):

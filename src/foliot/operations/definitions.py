@@ -41,6 +41,11 @@ class _Asked(NamedTuple):
     defined: dict[str, Defined]
     done: asyncio.Future[None]
 
+    @property
+    def names(self) -> set[str]:
+        """The jobs that it is about."""
+        return {*(job.name for job in self.changes.declared), *self.changes.removed}
+
 
 class Definitions:
     """The jobs of one source. `heed` is told what has happened; `mark` is what its revisions begin with."""
@@ -83,8 +88,8 @@ class Definitions:
 
     async def _write(self) -> None:
         while self._waiting:
-            waiting, self._waiting = self._waiting, []
-            await self._change_together(waiting)
+            together, self._waiting = _split(self._waiting)
+            await self._change_together(together)
 
     async def _change_together(self, waiting: list[_Asked]) -> None:
         try:
@@ -129,19 +134,29 @@ class Definitions:
                 return
 
 
+def _split(waiting: list[_Asked]) -> tuple[list[_Asked], list[_Asked]]:
+    """Those that can be written together, and the rest.
+
+    A check sees what was stored before the write, so no two that have one may be about the same job.
+    """
+    together, later, names = list[_Asked](), list[_Asked](), set[str]()
+    for asked in waiting:
+        own = set[str]() if asked.check is None else asked.names
+        is_like = not together or (together[0].check is None) == (asked.check is None)
+        if is_like and names.isdisjoint(own):
+            together.append(asked)
+            names |= own
+        else:
+            later.append(asked)
+    return together, later
+
+
 class _Plan:
     """Asks the checks, then the planner, and notes what follows."""
 
     def __init__(self, waiting: Sequence[_Asked], source: str, now: datetime, *, is_dry_run: bool) -> None:
         self._now, self._is_dry_run = now, is_dry_run
-        self._asked = {
-            key: asked
-            for asked in waiting
-            for key in (
-                *(job.key for job in asked.changes.declared),
-                *(f"{source}/{name}" for name in asked.changes.removed),
-            )
-        }
+        self._asked = {f"{source}/{name}": asked for asked in waiting for name in asked.names}
 
     def declared(self, job: Job, record: Record | None) -> Decision:
         """A job is declared."""

@@ -1,0 +1,58 @@
+"""How many occurrences come: the same as a walk through all of them."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+
+from foliot.operations.forecast import Bucket, forecast
+from foliot.protocols import JobView
+from foliot.schedules import Cron, Every
+from operations.desk import HOUR, HOURLY, Desk, at
+from operations.scene import scenario
+
+RULES = (Cron("*/7 * * * *"), Cron("30 2 * * *", timezone="Europe/Berlin"), Every("11m"), Cron("0 9 * * *"))
+
+
+async def listed(desk: Desk) -> AsyncIterator[JobView]:
+    async for view in desk.ops.every_job("many"):
+        yield view
+
+
+@scenario
+async def test_counts_are_those_of_a_walk_through_the_night_of_a_clock_change(desk: Desk) -> None:
+    jobs = [
+        replace(HOURLY, source="many", name=f"{n}", schedule=rule) for n, rule in enumerate((*RULES, *RULES))
+    ]
+    await desk.declare(*jobs)
+    first, last = datetime(2026, 3, 28, tzinfo=UTC), datetime(2026, 3, 30, 0, 30, tzinfo=UTC)
+    found = await forecast(listed(desk), first, last, HOUR, "Europe/Berlin")
+    walked = []
+    begin = first
+    while begin < last:
+        end = min(begin + HOUR, last)
+        hits = 0
+        for job in jobs:
+            following = job.schedule.next_after(begin - timedelta(microseconds=1))
+            while following is not None and following < end:
+                hits += 1
+                following = job.schedule.next_after(following)
+        walked.append(Bucket(begin, hits))
+        begin += HOUR
+    assert found.buckets == tuple(walked)
+    assert found.peaks[0].occurrences == max(bucket.occurrences for bucket in walked)
+    assert [(one.before, one.after) for one in found.changes] == [(60, 120)]
+    assert (found.jobs, found.is_partial) == (8, False)
+
+
+@scenario
+async def test_what_does_not_run_is_not_counted(desk: Desk) -> None:
+    await desk.declare(
+        replace(HOURLY, source="many", name="off", enabled=False),
+        replace(HOURLY, source="many", name="paused"),
+        replace(HOURLY, source="many", name="until", repeat_until=at(8)),
+    )
+    await desk.ops.pause("many/paused")
+    found = await forecast(listed(desk), at(7), at(12), HOUR, "UTC")
+    assert [bucket.occurrences for bucket in found.buckets] == [1, 1, 0, 0, 0]
