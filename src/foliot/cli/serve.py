@@ -29,6 +29,10 @@ _LONGEST = timedelta(days=36_525)
 Command = Callable[..., ExitCode]
 _FOLDER = click.Path(path_type=Path, exists=True, file_okay=False)
 _USUAL_SLOTS = 1000
+_ITS_OWN = (
+    "--drain, --lease, --slots and --queues of an app are its own: Foliot(…, drain=…, lease=…, slots=…)"
+)
+_NEEDS_LISTEN = "--behind-proxy, --trusted-proxy and --host-name need --listen"
 _LEVELS = ("debug", "info", "warning", "error")
 
 
@@ -89,6 +93,7 @@ Exit codes:
 @click.option("--metrics", metavar="[HOST:]PORT", help="Serve metrics for Prometheus there.")
 @click.option("--listen", metavar="[HOST:]PORT", help="Serve the REST API there.")
 @takes_listen_options
+@click.option("--allow-api-shell", is_flag=True, help="Run commands that the REST API declares.")
 @click.option("--log-format", type=click.Choice(FORMATS), default="auto", show_default=True)
 @click.option("--log-level", type=click.Choice(_LEVELS), default="info", show_default=True)
 def serve(  # noqa: PLR0913 - one for each option
@@ -107,6 +112,7 @@ def serve(  # noqa: PLR0913 - one for each option
     pass_env: tuple[str, ...],
     metrics: str | None,
     listen: str | None,
+    allow_api_shell: bool,
     log_format: str,
     log_level: str,
     **called: Any,
@@ -119,11 +125,8 @@ def serve(  # noqa: PLR0913 - one for each option
     --store, in a file of your state directory, which the other commands look into, too. SIGHUP pulls now;
     SIGTERM or Ctrl-C lets runs end, twice ends them at once.
     """
-    if app is not None and {drain, lease, slots, queues} != {None}:
-        own = "Foliot(…, drain=…, lease=…, slots=…)"
-        raise click.UsageError(f"--drain, --lease, --slots and --queues of an app are its own: {own}")
-    if listen is None and any(called.values()):
-        raise click.UsageError("--behind-proxy, --trusted-proxy and --host-name need --listen")
+    _refuse_if(app is not None and any((drain, lease, slots, queues)), _ITS_OWN)
+    _refuse_if(listen is None and any(called.values()), _NEEDS_LISTEN)
     configure_logging(log_format, level=log_level)
     serving = Serving(
         repository=repository or (None if app else "."),
@@ -139,8 +142,14 @@ def serve(  # noqa: PLR0913 - one for each option
         pass_env=tuple(name for names in pass_env for name in names.split(",")),
         metrics=None if metrics is None else read_address(metrics, "--metrics"),
         listen=None if listen is None else make_listen(listen, **called),
+        allow_api_shell=allow_api_shell,
     )
     return run_daemon(serving)
+
+
+def _refuse_if(is_wrong: bool, reason: str) -> None:  # noqa: FBT001 - a condition
+    if is_wrong:
+        raise click.UsageError(reason)
 
 
 def run_daemon(serving: Serving) -> ExitCode:

@@ -2,5 +2,5 @@
 
 serve.py    one life of it, from its options to its end        load.py     the application that `--app` names
 places.py   where it keeps things                              systemd.py  ready, alive, stopping
-listen.py   its REST API
+listen.py   its REST API                                       api_shell.py  commands that come over it
 """

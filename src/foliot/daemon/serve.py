@@ -20,6 +20,7 @@ from typing import Any
 from prometheus_client import start_http_server
 
 from foliot.app import Foliot
+from foliot.daemon.api_shell import ApiShell
 from foliot.daemon.listen import Listen, serving_beside
 from foliot.daemon.load import load_app
 from foliot.daemon.places import cache_directory, default_store, state_directory
@@ -55,6 +56,7 @@ class Serving:
     pass_env: tuple[str, ...] = ()
     metrics: tuple[str, int] | None = None  # where to serve them
     listen: Listen | None = None  # where to serve the REST API
+    allow_api_shell: bool = False
     environment: Mapping[str, str] = field(default_factory=lambda: dict(os.environ))
 
 
@@ -64,6 +66,8 @@ async def serve(serving: Serving) -> None:
     if serving.repository is not None:
         door = _follow(serving, serving.repository)
         app.attach(door)
+    if serving.allow_api_shell:
+        app.attach(ApiShell(state_directory(serving.environment) / "api-shell", serving.environment))
     app.attach(Systemd(serving.environment, os.getpid()))
     tell("serving", version=version("foliot"), store=without_password(app.store), process=os.getpid())
     with _pulling_at_hangup(door), _serving_metrics(serving, app), _serving_api(serving, app, door):
