@@ -219,6 +219,28 @@ def test_serve_listens_prints_a_login_link_and_ends_with_50_streams_at_once(tmp_
             stream.close()
 
 
+def test_a_command_of_the_api_runs_only_where_that_is_allowed(tmp_path: Path) -> None:
+    host, port = Host(tmp_path / "host"), free_port()
+    folder = tmp_path / "jobs"
+    folder.mkdir()
+    (folder / "rollcron.yaml").write_text("jobs: {}\n")
+    with daemons_on(host) as daemons:
+        daemon = daemons.serve(folder, "--listen", str(port), "--allow-api-shell", FOLIOT_API_TOKEN=TOKEN)
+        base, headers = f"http://127.0.0.1:{port}/api/v1", {"Authorization": f"Bearer {TOKEN}"}
+        body = {"name": "w", "scope": "write", "rights": ["shell"]}
+        token = httpx.post(f"{base}/tokens", headers=headers, json=body).json()["token"]
+        with httpx.Client(base_url=base, headers={"Authorization": f"Bearer {token}"}) as client:
+            action = {"kind": "shell", "payload": {"run": "echo $FOLIOT_JOB in $(basename $PWD)"}}
+            assert (
+                client.put("/jobs/api~2Fsay", json={"schedule": "@yearly", "action": action}).status_code
+                == 201
+            )
+            run = client.post("/jobs/api~2Fsay/runs").json()["id"]
+            assert until_ended(client, run)["status"] == "success"
+            assert client.get(f"/runs/{run}/logs").json()["text"] == "say in api-shell\n"
+            assert daemon.stop() == 0
+
+
 def test_the_api_alone_serves_a_store_and_needs_one(tmp_path: Path) -> None:
     host, port = Host(tmp_path / "host"), free_port()
     with daemons_on(host) as daemons:

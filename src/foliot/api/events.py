@@ -44,7 +44,7 @@ async def _hints(call: Call, topics: list[str]) -> AsyncIterator[Sent | None]:
                 watcher.take()
                 yield Sent("resync", {})
             elif changed := watcher.take():
-                for topic in changed:
-                    yield Sent("changed", {"topic": topic})
+                for topic, _, version, token in changed:
+                    yield Sent("changed", {"topic": topic, "version": version, "token": token})
             else:
                 yield None

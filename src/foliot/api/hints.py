@@ -29,10 +29,16 @@ _DEFINED = (Happening.DECLARED, Happening.CHANGED, Happening.REMOVED, Happening.
 
 
 class Hint(NamedTuple):
-    """A topic in which something has changed; `source` is that of its job, if it is about one."""
+    """A topic in which something has changed; `source` is that of its job, if it is about one.
+
+    `version` and `token` are those of the attempt that it is about, if it is about one: a client that has
+    seen them need not ask again.
+    """
 
     topic: str
     source: str | None = None
+    version: int | None = None
+    token: int | None = None
 
 
 class Watcher:
@@ -40,7 +46,7 @@ class Watcher:
 
     def __init__(self, topics: Collection[str], sources: Collection[str] | None) -> None:
         self._topics, self._sources = frozenset(topics), sources
-        self._waiting: dict[str, None] = {}  # in their order; the same hint twice is one
+        self._waiting: dict[str, Hint] = {}  # in their order; of one topic, the newest
         self.is_behind = False
         self.news = asyncio.Event()
 
@@ -53,12 +59,12 @@ class Watcher:
         if len(self._waiting) >= _MOST_WAITING:
             self._waiting.clear()
             self.is_behind = True
-        self._waiting[hint.topic] = None
+        self._waiting[hint.topic] = hint
         self.news.set()
 
-    def take(self) -> list[str]:
-        """The topics that have changed since the last call."""
-        taken, self._waiting = list(self._waiting), {}
+    def take(self) -> list[Hint]:
+        """What has changed since the last call."""
+        taken, self._waiting = list(self._waiting.values()), {}
         self.news.clear()
         return taken
 
@@ -95,15 +101,16 @@ class Hub:
         """Something happened to a job."""
         if not self._watchers:
             return
-        self._tell_job(event.job)
-        if event.run_key is not None:
-            self._tell(Hint(f"run:{id_of(event.run_key)}", _source(event.job)))
+        self._tell_job(event.job, event.run_key, event.attempt)
         if event.what in _DEFINED:
             self._tell(Hint("jobs", _source(event.job)))
         self._tell(Hint("overview"))
 
-    def _tell_job(self, job: str) -> None:
-        self._tell(Hint(f"job:{id_of(job)}", _source(job)))
+    def _tell_job(self, job: str, run: str | None, attempt: Attempt | None) -> None:
+        facts = (None, None) if attempt is None else (attempt.version or None, attempt.token or None)
+        self._tell(Hint(f"job:{id_of(job)}", _source(job), *facts))
+        if run is not None:
+            self._tell(Hint(f"run:{id_of(run)}", _source(job), *facts))
 
     def _tell(self, hint: Hint) -> None:
         for watcher in self._watchers:
@@ -131,8 +138,7 @@ class Hub:
         for attempt in self._changed(
             "attempts", {a.key: _mark(a) for a in attempts}, attempts, lambda a: a.key
         ):
-            self._tell_job(attempt.job)
-            self._tell(Hint(f"run:{id_of(attempt.run_key)}", _source(attempt.job)))
+            self._tell_job(attempt.job, attempt.run_key, attempt)
             self._tell(Hint("overview"))
         sources = await ops.store.sources()
         marks = {view.source: view for view in sources}

@@ -41,7 +41,7 @@ _ITS_OWN = (
     "Foliot(…, drain=…, lease=…, slots=…, http_allow=…)"
 )
 _NEEDS_LISTEN = "--behind-proxy, --trusted-proxy and --host-name need --listen"
-_AS_GIVEN = ("store", "follow_rewrites", "channels", "smtp", "ping", "http_allow")
+_AS_GIVEN = ("store", "follow_rewrites", "channels", "smtp", "ping", "http_allow", "allow_api_shell")
 _LEVELS = ("debug", "info", "warning", "error")
 
 
@@ -148,6 +148,7 @@ Exit codes:
 @click.option("--metrics", metavar="[HOST:]PORT", help="Serve metrics for Prometheus there.")
 @click.option("--listen", metavar="[HOST:]PORT", help="Serve the REST API there.")
 @takes_listen_options
+@click.option("--allow-api-shell", is_flag=True, help="Run commands that the REST API declares.")
 @click.option("--log-format", type=click.Choice(FORMATS), default="auto", show_default=True)
 @click.option("--log-level", type=click.Choice(_LEVELS), default="info", show_default=True)
 def serve(  # noqa: PLR0913 - one for each option

@@ -23,6 +23,7 @@ from foliot.alerts.channel import Channel
 from foliot.alerts.config import read_channels
 from foliot.app import Foliot
 from foliot.app.alerts import AlertsPart
+from foliot.daemon.api_shell import ApiShell
 from foliot.daemon.heartbeat import Heartbeat
 from foliot.daemon.listen import Listen, serving_beside
 from foliot.daemon.load import load_app
@@ -65,6 +66,7 @@ class Serving:
     smtp: str | None = None  # the mail server of channels that name none: a URL, or where it is
     ping: str | None = None  # where to give a sign of life: a URL, or where it is
     listen: Listen | None = None  # where to serve the REST API
+    allow_api_shell: bool = False
     environment: Mapping[str, str] = field(default_factory=lambda: dict(os.environ))
 
 
@@ -76,6 +78,8 @@ async def serve(serving: Serving) -> None:
         app.attach(door)
     elif channels:
         app.attach(AlertsPart(channels))
+    if serving.allow_api_shell:
+        app.attach(ApiShell(state_directory(serving.environment) / "api-shell", serving.environment))
     app.attach(Systemd(serving.environment, os.getpid()))
     if serving.ping is not None:
         app.attach(Heartbeat(serving.ping))
