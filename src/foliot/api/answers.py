@@ -254,7 +254,10 @@ class Log(Answer, frozen=True):
 
 
 class OccurrenceAnswer(Answer, frozen=True):
-    """A line of the ledger. `wall` is the time in the job's zone; `dst`: that time comes twice."""
+    """A line of the ledger. `wall` is the time in the job's zone; `dst`: that time comes twice.
+
+    `run` is its own run; `covered_by` the run of a later occurrence that stands for it, too.
+    """
 
     at: datetime
     wall: datetime
@@ -262,6 +265,7 @@ class OccurrenceAnswer(Answer, frozen=True):
     verdict: str
     reason: str
     run: str | None
+    covered_by: str | None
     outcome: str | None
     dst: str | None
 

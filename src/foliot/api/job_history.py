@@ -29,7 +29,7 @@ from foliot.api.show import definition_of, utc
 from foliot.model.access import Scope
 from foliot.model.query import AuditQuery
 from foliot.model.version import Version
-from foliot.operations import readable
+from foliot.operations import Fate, Occurrence, readable
 from foliot.protocols import JobView
 from foliot.schedules.schedule import since_epoch
 
@@ -53,20 +53,23 @@ async def occurrences(call: Call, job: JobView, query: LedgerQuery) -> Ledger:
         raise ProblemError(422, "INVALID", "`to` lies before `from`", hint="give the earlier time as `from`")
     ledger = await call.ops.occurrences(job, query.first, query.last, limit=query.limit)
     zone = getattr(readable(job).job.schedule, "timezone", None) or "UTC"
-    lines = tuple(
-        OccurrenceAnswer(
-            at=one.at.astimezone(UTC),
-            wall=one.wall,
-            zone=zone,
-            verdict=one.fate.value,
-            reason=one.reason,
-            run=one.run,
-            outcome=one.outcome and one.outcome.value,
-            dst=_dst(one.wall),
-        )
-        for one in ledger.occurrences
-    )
+    lines = tuple(_line(one, zone) for one in ledger.occurrences)
     return Ledger(job=job.key, occurrences=lines, next=utc(ledger.next))
+
+
+def _line(one: Occurrence, zone: str) -> OccurrenceAnswer:
+    is_covered = one.fate is Fate.COVERED
+    return OccurrenceAnswer(
+        at=one.at.astimezone(UTC),
+        wall=one.wall,
+        zone=zone,
+        verdict=one.fate.value,
+        reason=one.reason,
+        run=None if is_covered else one.run,
+        covered_by=one.run if is_covered else None,
+        outcome=one.outcome and one.outcome.value,
+        dst=_dst(one.wall),
+    )
 
 
 def _dst(wall: datetime) -> str | None:
