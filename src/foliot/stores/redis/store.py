@@ -1,0 +1,218 @@
+"""The store on Redis: every verb once, each handed to the lane that does it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Coroutine, Mapping, Sequence
+from datetime import datetime, timedelta
+from enum import Enum, auto
+from typing import Any, Concatenate, ParamSpec, Self, TypeVar
+
+from foliot.clock import SystemClock
+from foliot.errors import StoreError
+from foliot.model.decision import Event
+from foliot.protocols import (
+    Changes,
+    Claimed,
+    Clock,
+    DecideDeclared,
+    DecideDue,
+    DecideRemoved,
+    Traits,
+)
+from foliot.stores.claim_cursor import ClaimCursor
+from foliot.stores.optimistic import revision, verbs
+from foliot.stores.optimistic.revision import Step
+from foliot.stores.redis import history, node, outbox, output, prune, question, source
+from foliot.stores.redis.address import read_address
+from foliot.stores.redis.asking import Shared
+from foliot.stores.redis.claim import Claims, claim
+from foliot.stores.redis.durability import look_at, tell
+from foliot.stores.redis.inspection import check_schema, connect
+from foliot.stores.redis.notice import Listener
+from foliot.stores.redis.session import RedisSession
+from foliot.stores.redis.wire import Wire
+from foliot.stores.redis.worker import Failpoint, Worker
+from foliot.stores.sql.codes import micros
+
+Answer = TypeVar("Answer")
+Facts = ParamSpec("Facts")
+_LONGEST_WAIT = timedelta(seconds=5)
+_AT_ONCE = 1000  # changes of a source for which a usual deadline is enough
+
+
+class Lane(Enum):
+    """What a call is part of: calls of one lane go one after the other, over one connection.
+
+    PULSE: heartbeats, and what an engine asks before it waits. READER: long lists and other questions.
+    """
+
+    CLAIMS = auto()
+    ENDS = auto()
+    PULSE = auto()
+    PEOPLE = auto()
+    UPKEEP = auto()
+    READER = auto()
+
+
+def verb(
+    lane: Lane, work: Callable[Concatenate[Any, Facts], Answer]
+) -> Callable[Concatenate[Any, Facts], Coroutine[Any, Any, Answer]]:
+    """A verb that is one function, of the same name, over one session."""
+
+    async def asked(store: RedisStore, /, *facts: Facts.args, **more: Facts.kwargs) -> Answer:
+        return await store._call(lane, work.__name__, lambda session: work(session, *facts, **more))  # noqa: SLF001 - it is a method
+
+    return asked
+
+
+class RedisStore:
+    """Keeps jobs in one namespace of a server, for any number of nodes on any number of hosts.
+
+    `url` is the driver's, with options of ours: `?namespace=NAME`, by default `foliot`, and
+    `?unsafe=eviction`. Time is the server's; `clock` tells how long something takes. `time` puts another clock
+    in the server's place, for tests. `failpoint` is called before and after each call; tests end the process
+    there.
+    """
+
+    traits = Traits(tells_changes=True)  # a lost connection proves nothing; only a lease tells
+
+    def __init__(
+        self,
+        url: str,
+        *,
+        clock: Clock | None = None,
+        lease: timedelta = timedelta(seconds=30),
+        time: Clock | None = None,
+        failpoint: Failpoint = lambda _: None,
+    ) -> None:
+        self._address = read_address(url)
+        self._time = time
+        self._deadline = min(_LONGEST_WAIT, lease / 4)
+        used = clock or time or SystemClock()
+        self._shared = Shared(self._address.prefix, used, lease, self._told)
+        self._claims = Claims(ClaimCursor(used, has_litter=False))
+        self._workers = {lane: Worker(lane.name.lower(), self._equip, failpoint) for lane in Lane}
+        self._listener = Listener(f"{self._address.prefix}:hint", self._connect)
+        self._is_open = False
+
+    def _told(self) -> int | None:
+        """The time, if it is not the server's."""
+        return None if self._time is None else micros(self._time.now())
+
+    def _connect(self) -> Wire:
+        return connect(self._address, self._deadline)
+
+    def _equip(self) -> RedisSession:
+        return RedisSession(self._connect(), self._shared)
+
+    async def _call(
+        self, lane: Lane, verb: str, work: Callable[[RedisSession], Answer], changes: int = 0
+    ) -> Answer:
+        """Have something done. Many changes may take longer."""
+        deadline = self._deadline * (1 + changes / _AT_ONCE)
+        return await self._workers[lane].call(verb, work, deadline)
+
+    # -- opening and closing -----------------------------------------------------------------------
+
+    async def open(self) -> None:
+        """Make the store, if there is none; StoreError if the server cannot be used, or the store is too new."""
+        if self._is_open:
+            raise StoreError("a store is opened once", hint="make a new RedisStore of the same URL")
+        self._is_open = True
+        try:
+            await self._call(Lane.PULSE, "open", _begin)
+        except BaseException:
+            await self.close()
+            raise
+
+    async def close(self) -> None:
+        """Do what was asked for, and let go of the server. Nodes that have not left die with their leases."""
+        for worker in self._workers.values():
+            worker.close()
+        ends = (asyncio.to_thread(worker.end, self._deadline) for worker in self._workers.values())
+        await asyncio.gather(*ends, asyncio.to_thread(self._listener.end))
+
+    async def __aenter__(self) -> Self:
+        await self.open()
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.close()
+
+    # -- verbs that are more than one function -----------------------------------------------------
+
+    async def claim(
+        self, node: str, now: datetime, room: Mapping[str, int], decide: DecideDue, claim_id: str
+    ) -> Claimed:
+        def work(session: RedisSession) -> Claimed:
+            return claim(session, self._claims, node, now, room, decide, claim_id)
+
+        return await self._call(Lane.CLAIMS, "claim", work)
+
+    async def reconcile(  # noqa: PLR0913 - see the protocol
+        self,
+        source: str,
+        base: str | None,
+        revision: str,
+        changes: Changes,
+        *,
+        declared: DecideDeclared,
+        removed: DecideRemoved,
+    ) -> Sequence[Event]:
+        def work(session: RedisSession) -> Sequence[Event]:
+            return _reconcile(session, Step(source, base, revision), changes, declared, removed)
+
+        count = len(changes.declared) + len(changes.removed)
+        return await self._call(Lane.UPKEEP, "reconcile", work, count)
+
+    async def changed(self) -> None:
+        """Return when a hint has come: a job wakes earlier, or an attempt is to be cancelled."""
+        await self._listener.heard()
+
+    # -- verbs that are one function ---------------------------------------------------------------
+
+    join = verb(Lane.PULSE, node.join)
+    renew = verb(Lane.PULSE, node.renew)
+    leave = verb(Lane.PULSE, node.leave)
+    held = verb(Lane.PULSE, node.held)
+    now = verb(Lane.PULSE, node.now)
+    nodes = verb(Lane.READER, node.nodes)
+
+    finish = verb(Lane.ENDS, verbs.finish)
+    recover = verb(Lane.ENDS, verbs.recover)
+    write_outputs = verb(Lane.ENDS, output.write_outputs)
+    append_outputs = verb(Lane.PEOPLE, output.append_outputs)
+    prune = verb(Lane.UPKEEP, prune.prune)
+
+    update = verb(Lane.PEOPLE, verbs.update)
+    revision = verb(Lane.PULSE, source.revision)
+    revisions = verb(Lane.READER, source.revisions)
+    versions = verb(Lane.READER, source.versions)
+    sources = verb(Lane.READER, source.sources)
+    write_source_status = verb(Lane.PEOPLE, source.write_source_status)
+    forget_source = verb(Lane.PEOPLE, source.forget_source)
+
+    wakes = verb(Lane.PULSE, question.wakes)
+    jobs = verb(Lane.READER, question.jobs)
+    overview = verb(Lane.READER, question.overview)
+    runs = verb(Lane.READER, history.runs)
+    skips = verb(Lane.READER, history.skips)
+    output = verb(Lane.READER, output.output)
+
+    waiting = verb(Lane.PEOPLE, outbox.waiting)
+    waiting_channels = verb(Lane.READER, outbox.waiting_channels)
+    settle = verb(Lane.PEOPLE, outbox.settle)
+    alerts = verb(Lane.READER, outbox.alerts)
+
+
+_reconcile = revision.reconcile
+
+
+def _begin(session: RedisSession) -> None:
+    """Refuse a store of a newer program, make one if there is none, and tell what the server promises."""
+    found = session.ask("HGET", "meta", "schema")
+    if found is not None:
+        check_schema(found)
+    session.begin()
+    tell(look_at(session.wire))
