@@ -65,10 +65,10 @@ from foliot.stores.memory.nodes import Nodes
 from foliot.stores.memory.outbox import Outbox
 from foliot.stores.memory.outputs import Outputs
 from foliot.stores.memory.overview import overview_of
-from foliot.stores.pages import page_of_alerts, page_of_jobs, page_of_runs, page_of_skips
 from foliot.stores.memory.past import Pasts
 from foliot.stores.memory.sources import Sources
 from foliot.stores.memory.versions import Versions
+from foliot.stores.pages import page_of_alerts, page_of_jobs, page_of_runs, page_of_skips
 
 
 class MemoryStore:

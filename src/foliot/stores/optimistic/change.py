@@ -21,9 +21,9 @@ from foliot.stores.sql.codes import micros, whole
 class Change:
     """What is to be written for one job, if it is still as its entry says.
 
-    `before` is the record as it was read. `after` is None if the job is forgotten; then `past` is all that is to be forgotten with it. `moved` are
-    attempts before and after, where nodes or people must know; `ended` have their order of opening.
-    `aside`: nothing of the job changes, but it is taken out of service.
+    `before` is the record as it was read. `after` is None if the job is forgotten; then `past` is all that is
+    to be forgotten with it. `moved` are attempts before and after, where nodes or people must know; `ended`
+    have their order of opening. `aside`: nothing of the job changes, but it is taken out of service.
     """
 
     entry: Entry

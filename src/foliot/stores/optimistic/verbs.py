@@ -1,4 +1,4 @@
-"""Finishes, recovery and commands: read, decide, write, and again for what another writer was quicker with."""
+"""Finishes, recovery and commands: read, decide, write, and again where another writer was quicker."""
 
 from __future__ import annotations
 

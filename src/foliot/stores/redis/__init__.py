@@ -1,8 +1,8 @@
 """The store on Redis, and on Valkey, for any number of nodes on any number of hosts.
 
-- **A script decides who was first.** Each job is one text that begins with a mark, which no write gives twice.
+- **A script decides who was first.** Each job is a text that begins with a mark; each write gives a new one.
   This process reads texts, decides, and sends what is to be written with the marks that it has read. A Lua
-  script (`scripts/commit.lua`) compares, and writes all of it or none, in one step with the check of the node.
+  script (`scripts/commit.lua`) compares and writes, in one step with the check of the node.
 - **Few big keys, written by few commands**: texts, definitions and indices of all jobs are a hash or a sorted
   set each (`layout`). A script writes 250 jobs at most, so none holds the server for long.
 - **What is due is sorted by bytes**: an entry is the wake, in hexadecimal digits, and the key. So order and

@@ -1,8 +1,9 @@
-"""The URL of a store on Redis: the driver's own, and options of ours: `?namespace=NAME`, `?unsafe=eviction`."""
+"""The URL of a store on Redis: the driver's own, and two options of ours, `namespace` and `unsafe`."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from typing import Any, NamedTuple
 from urllib.parse import SplitResult, parse_qsl, quote, urlencode, urlsplit
 
@@ -19,6 +20,9 @@ _ALLOWED = frozenset(
 )
 _SPECIAL = "cannot be read: percent-encode the special characters of the password (@ is %40, # is %23)"
 _HINT = "redis://user:password@host:6379/0?namespace=foliot"
+
+
+_parse: Callable[[str], dict[str, Any]] = parse_url  # the driver does not say so
 
 
 class Address(NamedTuple):
@@ -70,7 +74,7 @@ def _server(parts: SplitResult, options: dict[str, str]) -> dict[str, Any] | Non
     query = urlencode(options, quote_via=quote)
     scheme = _SCHEMES.get(parts.scheme, parts.scheme)
     try:
-        server: dict[str, Any] = parse_url(f"{scheme}://{parts.netloc}{parts.path}" + (query and f"?{query}"))
+        server: dict[str, Any] = _parse(f"{scheme}://{parts.netloc}{parts.path}" + (query and f"?{query}"))
     except (ValueError, TypeError):
         return None
     if scheme != "unix":

@@ -96,13 +96,13 @@ class Asking:
         answers = script.run(
             self.wire, shared.prefix, name, [Call({**known, **call.facts}, call.words) for call in calls]
         )
-        found = [(str(status, "ascii"), int(seq), facts) for status, seq, *facts in answers]
-        if any(status == "BIRTH" for status, _, _ in found):
+        found = [(str(status, "ascii"), facts) for status, _, _, *facts in answers]
+        if any(status == "BIRTH" for status, _ in found):
             self.begin(name)
-        self._check_seq(name, before, max(seq for _, seq, _ in found))
-        return [(status, facts) for status, _, facts in found]
+        self._check_seq(name, before, [(int(began), int(seq)) for _, began, seq, *_ in answers])
+        return found
 
-    def run_one(self, name: str, words: Sequence[str | bytes] = (), **facts: Any) -> tuple[str, list[Any]]:
+    def run_one(self, name: str, words: Sequence[str | int] = (), **facts: Any) -> tuple[str, list[Any]]:
         """The answer to one call of a script."""
         ((status, found),) = self.run(name, Call(facts, words))
         return status, found
@@ -111,17 +111,17 @@ class Asking:
         """Make the store if there is none, and learn its birth. With a verb: the data was another's."""
         shared = self.shared
         call = Call({"birth": uuid4().hex, "schema": str(SCHEMA)})
-        ((_, seq, birth, _),) = script.run(self.wire, shared.prefix, "begin", [call])
+        ((_, _, seq, birth, _),) = script.run(self.wire, shared.prefix, "begin", [call])
         shared.birth, shared.seq = str(birth, "ascii"), int(seq)
         if verb:
             shared.forget()
             raise went_back(verb, "its data is gone, or is other data than before")
 
-    def _check_seq(self, verb: str, before: int, seq: int) -> None:
-        """A count below one that was seen before the call: the server has lost writes that it had answered."""
-        shared = self.shared
-        if seq < before:
-            lost, shared.seq = before - seq, seq
+    def _check_seq(self, verb: str, before: int, counts: Sequence[tuple[int, int]]) -> None:
+        """A count below one that was seen before the call: the server has lost what it had answered."""
+        shared, began, seq = self.shared, min(began for began, _ in counts), max(seq for _, seq in counts)
+        if began < before:
+            lost, shared.seq = before - began, seq
             shared.forget()
             raise went_back(verb, f"{lost} writes that it had answered are gone, or more")
         shared.seq = max(shared.seq, seq)
@@ -155,7 +155,7 @@ def went_back(verb: str, how: str) -> StoreUnavailableError:
     return StoreUnavailableError(
         verb,
         f"the store has gone back in time: {how}",
-        hint="was the server flushed, restored, or failed over? What it forgot may run again: docs/how-to/redis.md",
+        hint="was the server flushed, restored, or failed over? What it has forgotten may run again",
     )
 
 

@@ -89,7 +89,7 @@ def tell(server: Server) -> None:
     facts = f"server={server.name} version={server.version_text} fsync={server.fsync}"
     if server.fsync == "everysec":
         _log.warning(
-            "store_loses_seconds %s: a host that is lost takes the last 1-2 s along; appendfsync always keeps them",
+            "store_loses_seconds %s: a host that fails takes the last 2 s along; appendfsync always does not",
             facts,
         )
     elif server.fsync in ("off", "no"):

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import count
 
 from foliot.model.attempt import Attempt, AttemptState
-from foliot.model.state import Record
+from foliot.model.state import Record, State
 from foliot.model.version import KEPT_VERSIONS, Version
 from foliot.stores.optimistic.change import Change, Past
 from foliot.stores.redis import codec
@@ -96,19 +96,29 @@ class Encoder:
             yield "HDEL", f"v:{key}", str(version.number - KEPT_VERSIONS), ""
 
 
+def _sets_of(state: State) -> set[str]:
+    """The sorted sets that a job is in, by its state."""
+    if state.removed_at is not None:
+        return {"gone"}
+    found = {"keys"}
+    if state.paused_at is not None:
+        found.add("paused")
+    if state.failures_in_row > 0:
+        found.add("failing")
+    return found
+
+
+_SETS = ("keys", "gone", "paused", "failing")
+
+
 def _indexed(change: Change, after: Record) -> Iterator[Operation]:
     """The sets that jobs are found in by what they are."""
-    before, is_known = change.before, change.before is not None or not change.entry.is_there
-    sets = {
-        "keys": lambda record: record.state.removed_at is None,
-        "gone": lambda record: record.state.removed_at is not None,
-        "paused": lambda record: record.state.paused_at is not None and record.state.removed_at is None,
-        "failing": lambda record: record.state.failures_in_row > 0 and record.state.removed_at is None,
-    }
-    for name, belongs in sets.items():
-        was, does = before is not None and belongs(before), belongs(after)
-        if does != was or not is_known:
-            yield ("ZADD", name, 0, change.key) if does else ("ZREM", name, change.key, "")
+    after_ = _sets_of(after.state)
+    if change.before is None and change.entry.is_there:  # nobody knows where it was
+        yield from (("ZREM", name, change.key, "") for name in _SETS if name not in after_)
+    before = _sets_of(change.before.state) if change.before else set()
+    yield from (("ZREM", name, change.key, "") for name in before - after_)
+    yield from (("ZADD", name, 0, change.key) for name in after_ - before)
 
 
 def _moved(key: str, before: Attempt | None, attempt: Attempt, told: str) -> Iterator[Operation]:
@@ -138,7 +148,7 @@ def _told(change: Change) -> Iterator[Operation]:
 def _forgotten(change: Change) -> Iterator[Operation]:
     """All that is known of a job."""
     key = change.key
-    for name in ("keys", "gone", "paused", "failing", "ripe"):
+    for name in (*_SETS, "ripe"):
         yield "ZREM", name, key, ""
     for name in ("busy", "damaged"):
         yield "HDEL", name, key, ""

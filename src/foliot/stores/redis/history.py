@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 
-from foliot.model.attempt import Attempt
+from foliot.model.attempt import Attempt, AttemptState, Trigger
 from foliot.model.query import MOST_LOOKED_AT, RunPage, RunQuery, SkipPage, SkipQuery, names_of
 from foliot.model.state import Skip
 from foliot.stores.pages import is_run_meant, is_within, page_of_runs, page_of_skips, read_place
@@ -102,7 +102,7 @@ def _attempts(session: RedisSession, members: list[str]) -> Iterator[Attempt]:
             yield from (one for one in entry.record.attempts if layout.attempt_id(one) == identity)
 
 
-_ANY = (codec.TRIGGERS[0], codec.STATES[0])
+_ANY = (Trigger.SCHEDULE, AttemptState.ENDED)  # they are no part of its name
 
 
 def skips(session: RedisSession, query: SkipQuery) -> SkipPage:

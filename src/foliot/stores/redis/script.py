@@ -37,7 +37,7 @@ class Call(NamedTuple):
     """What a script is asked: some facts, and jobs to be written, in words."""
 
     facts: Mapping[str, Any]
-    words: Sequence[str | bytes] = ()
+    words: Sequence[str | int] = ()
 
 
 def run(wire: Wire, prefix: str, name: str, calls: Sequence[Call]) -> list[Answer]:

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Mapping, Sequence
+from contextlib import suppress
 from datetime import datetime, timedelta
 from typing import Any
+
+from redis.exceptions import ResponseError
 
 from foliot.errors import DamagedRecordError, NodeBuriedError
 from foliot.model.attempt import Attempt
@@ -164,7 +167,10 @@ class RedisSession(Asking, RevisionSession):
 
     def set_aside(self, entries: Sequence[Entry]) -> None:
         """Jobs that a question could not read are taken out of service, if they are still as they were."""
-        self.write([set_aside(entry, entry.damage) for entry in entries if entry.damage is not None], Guard())
+        changes = [set_aside(entry, entry.damage) for entry in entries if entry.damage is not None]
+        with suppress(ResponseError):  # such as a server that is full: what was asked for has been read
+            if changes:
+                self.write(changes, Guard())
 
     # -- revisions ---------------------------------------------------------------------------------
 

@@ -70,9 +70,9 @@ class RedisStore:
     """Keeps jobs in one namespace of a server, for any number of nodes on any number of hosts.
 
     `url` is the driver's, with options of ours: `?namespace=NAME`, by default `foliot`, and
-    `?unsafe=eviction`. Time is the server's; `clock` tells how long something takes. `time` puts another clock
-    in the server's place, for tests. `failpoint` is called before and after each call; tests end the process
-    there.
+    `?unsafe=eviction`. Time is the server's; `clock` tells how long something takes. `time` puts another
+    clock in the server's place, for tests. `failpoint` is called before and after each call; tests end the
+    process there.
     """
 
     traits = Traits(tells_changes=True)  # a lost connection proves nothing; only a lease tells
@@ -116,7 +116,7 @@ class RedisStore:
     # -- opening and closing -----------------------------------------------------------------------
 
     async def open(self) -> None:
-        """Make the store, if there is none; StoreError if the server cannot be used, or the store is too new."""
+        """Make the store, if there is none; StoreError if it is too new, or the server cannot be used."""
         if self._is_open:
             raise StoreError("a store is opened once", hint="make a new RedisStore of the same URL")
         self._is_open = True

@@ -8,17 +8,10 @@ from contextlib import suppress
 from datetime import timedelta
 from typing import Any
 
+from redis import exceptions
 from redis.backoff import NoBackoff
 from redis.connection import Connection
-from redis.exceptions import (
-    AuthenticationError,
-    BusyLoadingError,
-    NoScriptError,
-    RedisError,
-    ResponseError,
-)
-from redis.exceptions import ConnectionError as RedisConnectionError
-from redis.exceptions import TimeoutError as RedisTimeoutError
+from redis.exceptions import NoScriptError, RedisError, ResponseError
 from redis.retry import Retry
 
 from foliot.errors import StoreError, StoreUnavailableError, shorten
@@ -27,21 +20,21 @@ from foliot.stores.redis.address import Address
 Command = Sequence[Any]
 Answer = Any
 
-_NO_ANSWER = (RedisConnectionError, RedisTimeoutError, BusyLoadingError, OSError)
-_LATER = {  # how answers begin that tell of a trouble which may be over later
-    "OOM": "the server is out of memory: raise maxmemory, or let it hold less",
-    "READONLY": "that is a replica: name the master in the URL",
-    "LOADING": "the server reads its data, and will answer",
+_NO_ANSWER = (exceptions.ConnectionError, exceptions.TimeoutError, OSError)
+# Troubles that may be over later: by the driver's class, or by how the answer begins.
+_LATER: dict[type[Exception] | str, str] = {
+    exceptions.OutOfMemoryError: "the server is out of memory: raise maxmemory, or let it hold less",
+    exceptions.ReadOnlyError: "that is a replica: name the master in the URL",
+    exceptions.BusyLoadingError: "the server reads its data, and will answer",
+    exceptions.MasterDownError: "that is a replica whose master is away: name the master in the URL",
+    exceptions.ClusterDownError: "the cluster is not complete",
+    exceptions.MovedError: "another node of the cluster has that namespace: name it in the URL",
+    exceptions.TryAgainError: "the cluster moves the namespace to another node",
+    exceptions.AuthenticationError: "the user or the password is wrong: redis://user:password@host",
+    exceptions.NoPermissionError: "the user lacks rights: see docs/how-to/redis.md",
     "BUSY": "a script or a command of another client keeps the server busy",
-    "MASTERDOWN": "that is a replica whose master is away: name the master in the URL",
     "MISCONF": "the server cannot write to its disk, and takes no more writes",
     "NOREPLICAS": "the server has fewer replicas than min-replicas-to-write",
-    "CLUSTERDOWN": "the cluster is not complete",
-    "MOVED": "another node of the cluster has that namespace: name it in the URL",
-    "TRYAGAIN": "the cluster moves the namespace to another node",
-    "NOAUTH": "the server wants a password: redis://user:password@host",
-    "WRONGPASS": "the user or the password is wrong",
-    "NOPERM": "the user lacks rights: see docs/how-to/redis.md",
 }
 
 
@@ -52,7 +45,7 @@ class Wire:
         seconds = deadline.total_seconds()
         facts = dict(address.server)
         make = facts.pop("connection_class", Connection)
-        self._connection: Connection = make(
+        self._connection: Any = make(
             **facts,
             socket_timeout=seconds,
             socket_connect_timeout=seconds,
@@ -72,7 +65,7 @@ class Wire:
     def ask_all(self, commands: Sequence[Command]) -> list[Answer]:
         """The answers to commands that are sent together; a refusal is an answer."""
         if self.is_given_up:
-            raise RedisTimeoutError("it was given up")
+            raise exceptions.TimeoutError("it was given up")
         connection = self._connection
         connection.send_packed_command(connection.pack_commands(commands), check_health=False)
         return [self._answer() for _ in commands]
@@ -85,7 +78,7 @@ class Wire:
 
     def hears(self, seconds: float) -> bool:
         """Whether something has come, or comes within so long."""
-        return self._connection.can_read(timeout=seconds)
+        return bool(self._connection.can_read(timeout=seconds))
 
     def hear(self) -> Answer:
         """What the server says by itself, to those who listen."""
@@ -115,11 +108,15 @@ class Wire:
 def translated(verb: str, error: Exception) -> StoreError:
     """What an error of the driver means: no answer now, or a trouble that stays. No password is in it."""
     said = shorten(str(error).strip().partition("\n")[0]) or type(error).__name__
-    word = said.partition(" ")[0]
-    if isinstance(error, AuthenticationError):
-        word = "WRONGPASS"
     if isinstance(error, NoScriptError):
         return StoreUnavailableError(verb, "Redis has just forgotten a script")
-    if word in _LATER or isinstance(error, _NO_ANSWER):
-        return StoreUnavailableError(verb, f"Redis says: {said}", hint=_LATER.get(word))
+    hint = next((hint for sign, hint in _LATER.items() if _is(error, sign)), None)
+    if hint is not None or isinstance(error, _NO_ANSWER):
+        return StoreUnavailableError(verb, f"Redis says: {said}", hint=hint)
     return StoreError(f"{verb}: Redis says: {said}", details={"verb": verb, "reason": said})
+
+
+def _is(error: Exception, sign: type[Exception] | str) -> bool:
+    if isinstance(sign, str):
+        return str(error).startswith(f"{sign} ")
+    return isinstance(error, sign)

@@ -124,7 +124,7 @@ class RedisServer:
         self._signal(signal.SIGCONT)
 
     def cut_tail(self, size: int) -> None:
-        """Take away the end of the append-only file, while the server is stopped: it loses what it had said."""
+        """Take away the end of the append-only file of a server that is stopped: it forgets that much."""
         (newest,) = (self.folder / "data" / "appendonlydir").glob("*.incr.aof")
         os.truncate(newest, max(0, newest.stat().st_size - size))
 

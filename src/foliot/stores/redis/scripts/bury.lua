@@ -49,7 +49,7 @@ for _, node in ipairs(redis.call('SMEMBERS', T .. ':holders')) do
     end
   end
 end
-local answers = { 'OK', redis.call('GET', T .. ':seq') or '0', tostring(#buried / 4) }
+local answers = answer('OK', tostring(#buried / 4))
 for _, word in ipairs(buried) do answers[#answers + 1] = word end
 for _, word in ipairs(lost) do answers[#answers + 1] = word end
 return answers

@@ -28,8 +28,12 @@ local function is_other()
   return redis.call('HGET', T .. ':meta', 'birth') ~= asked.birth
 end
 
+-- How many writes there had been before this script, and are now: by the first the caller sees whether some that
+-- it knows of are gone.
+local began = redis.call('GET', T .. ':seq') or '0'
+
 local function answer(status, ...)
-  return { status, redis.call('GET', T .. ':seq') or '0', ... }
+  return { status, began, redis.call('GET', T .. ':seq') or '0', ... }
 end
 
 -- Lane and wake of a job's text; nil if it has none, or cannot be read.
