@@ -12,8 +12,7 @@ from foliot.model.job import Job
 from foliot.model.outbox import ChannelAlert
 from foliot.model.state import Record, Skip
 from foliot.model.version import Version
-from foliot.stores.matching import Key
-from foliot.stores.optimistic.entry import Entry, Tally
+from foliot.stores.optimistic.entry import Entry, Name, Tally, name_of
 from foliot.stores.sql.codes import micros, whole
 
 
@@ -53,11 +52,6 @@ class Past:
     attempts: tuple[tuple[Attempt, int], ...] = ()
     skips: tuple[Skip, ...] = ()
 
-    @property
-    def orders(self) -> dict[Key, int]:
-        """The order of opening of each attempt."""
-        return {attempt.key: order for attempt, order in self.attempts}
-
 
 def set_aside(entry: Entry, damage: Damage) -> Change:
     """The job is taken out of service until it is declared anew."""
@@ -65,7 +59,7 @@ def set_aside(entry: Entry, damage: Damage) -> Change:
 
 
 def change_of(
-    entry: Entry, decision: Decision, known: Mapping[Key, int], *, job: Job | None = None
+    entry: Entry, decision: Decision, known: Mapping[Name, int], *, job: Job | None = None
 ) -> Change | None:
     """What a decision writes; None: nothing. `known` are ended attempts with their orders of opening.
 
@@ -93,7 +87,7 @@ def change_of(
         before=record,
         after=Record(after, decision.state, tuple(opening.attempts.values())),
         tally=opening.tally.skipped(after.policy.keep, decision.skips),
-        orders=tuple(opening.orders[key] for key in opening.attempts),
+        orders=tuple(opening.orders[name] for name in opening.attempts),
         moved=opening.moved,
         ended=opening.ended,
         skips=decision.skips,
@@ -112,9 +106,9 @@ def is_other(job: Job, before: Job) -> bool:
 class _Opening:
     """The open attempts of a job while a decision is taken over, attempt by attempt."""
 
-    def __init__(self, entry: Entry, job: Job, known: Mapping[Key, int]) -> None:
+    def __init__(self, entry: Entry, job: Job, known: Mapping[Name, int]) -> None:
         attempts = entry.record.attempts if entry.record else ()
-        self.attempts = {attempt.key: attempt for attempt in attempts}
+        self.attempts = {name_of(attempt): attempt for attempt in attempts}
         self.orders = dict(zip(self.attempts, entry.orders, strict=True))
         self.tally = entry.tally
         self.moved: list[tuple[Attempt | None, Attempt]] = []
@@ -124,16 +118,16 @@ class _Opening:
 
     def take(self, attempt: Attempt) -> None:
         """An attempt is new, or has changed."""
-        key = attempt.key
-        before = self.attempts.get(key)
-        order = self.orders.get(key) or self._known.get(key) or self._open(attempt)
-        if before is not None or attempt.is_running or key not in self._known:
+        name = name_of(attempt)
+        before = self.attempts.get(name)
+        order = self.orders.get(name) or self._known.get(name) or self._open(attempt)
+        if before is not None or attempt.is_running or name not in self._known:
             self.moved.append((before, attempt))
         if attempt.is_open:
-            self.attempts[key], self.orders[key] = attempt, order
+            self.attempts[name], self.orders[name] = attempt, order
             return
-        self.attempts.pop(key, None)
-        self.orders.pop(key, None)
+        self.attempts.pop(name, None)
+        self.orders.pop(name, None)
         self.ended.append((attempt, order))
         self._end(attempt)
 

@@ -13,6 +13,12 @@ from foliot.stores.retention import first_look
 from foliot.stores.sql.codes import DAY, whole
 
 ABSENT = ""  # the mark of a job that is not there
+Name = tuple[object, int]
+
+
+def name_of(attempt: Attempt) -> Name:
+    """What no two attempts of a job share, without the text of its key: each run asks several times."""
+    return attempt.request or attempt.scheduled_for, attempt.number
 
 
 class Tally(NamedTuple):
@@ -102,5 +108,5 @@ class Entry:
 
     def opens_anew(self, decision: Decision) -> list[Attempt]:
         """The attempts that a decision opens, or notes as ended, of which the record knows nothing."""
-        known = {attempt.key for attempt in self.record.attempts} if self.record else set()
-        return [attempt for attempt in decision.attempts if attempt.key not in known]
+        known = {name_of(attempt) for attempt in self.record.attempts} if self.record else set()
+        return [attempt for attempt in decision.attempts if name_of(attempt) not in known]

@@ -27,7 +27,7 @@ from foliot.protocols import Changes, DecideDeclared, DecideRemoved
 from foliot.stores.optimistic.change import Change, change_of
 from foliot.stores.optimistic.entry import Entry
 from foliot.stores.optimistic.session import OptimisticSession
-from foliot.stores.optimistic.verbs import change_by, is_news
+from foliot.stores.optimistic.verbs import change_by, is_news, known_orders
 
 AT_ONCE = 250  # jobs of one portion, and the most that are written in one step
 
@@ -168,9 +168,7 @@ def _declare(
             if decision.remove and not entry.is_there:
                 portion.note(None, decision, None)
                 continue
-            ended = [attempt for attempt in entry.opens_anew(decision) if not attempt.is_open]
-            known = session.orders(entry.key, ended) if ended else {}
-            change = change_of(entry, decision, known, job=job)
+            change = change_of(entry, decision, known_orders(session, entry, decision), job=job)
             portion.note(entry.record, decision, _with_past(session, step, entry, decision, change))
 
     return declare

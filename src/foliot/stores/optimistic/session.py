@@ -11,7 +11,7 @@ from foliot.model.attempt import Attempt
 from foliot.model.view import NodeView
 from foliot.stores.matching import Key
 from foliot.stores.optimistic.change import Change, Past
-from foliot.stores.optimistic.entry import Entry
+from foliot.stores.optimistic.entry import Entry, Name
 
 
 class Guard(NamedTuple):
@@ -56,7 +56,7 @@ class OptimisticSession(ABC):
         """
 
     @abstractmethod
-    def orders(self, key: str, attempts: Sequence[Attempt]) -> Mapping[Key, int]:
+    def orders(self, key: str, attempts: Sequence[Attempt]) -> Mapping[Name, int]:
         """Which of these attempts have ended before, each with its order of opening."""
 
     @abstractmethod

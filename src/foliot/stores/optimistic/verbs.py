@@ -15,19 +15,24 @@ from foliot.model.state import State
 from foliot.protocols import DecideCommand, DecideEnded, DecideLost, Finished, Recovered
 from foliot.stores.matching import Key, by_job, in_order, part_held, swap_end, swap_loss
 from foliot.stores.optimistic.change import Change, change_of, set_aside
-from foliot.stores.optimistic.entry import Entry
+from foliot.stores.optimistic.entry import Entry, Name, name_of
 from foliot.stores.optimistic.session import Guard, OptimisticSession
 
 
 def change_by(session: OptimisticSession, entry: Entry, decision: Decision) -> Change | None:
     """What a decision about a job that can be read writes; None: nothing."""
-    known: Mapping[Key, int] = {}
-    if ended := [attempt for attempt in entry.opens_anew(decision) if not attempt.is_open]:
-        known = session.orders(entry.key, ended)
-    change = change_of(entry, decision, known)
+    change = change_of(entry, decision, known_orders(session, entry, decision))
     if change is not None and decision.remove:
         change.past = session.past(entry.key)
     return change
+
+
+def known_orders(session: OptimisticSession, entry: Entry, decision: Decision) -> Mapping[Name, int]:
+    """Of attempts that a decision notes as ended: those that had ended before."""
+    if all(attempt.is_open for attempt in decision.attempts):
+        return {}
+    ended = [attempt for attempt in entry.opens_anew(decision) if not attempt.is_open]
+    return session.orders(entry.key, ended) if ended else {}
 
 
 def ask(
@@ -183,8 +188,10 @@ def update(session: OptimisticSession, job: str, decide: DecideCommand) -> Decis
 def _refuse_what_has_run(session: OptimisticSession, entry: Entry, decision: Decision) -> None:
     """A request that has been served is not served again, and neither is an attempt."""
     opened = [attempt for attempt in entry.opens_anew(decision) if attempt.is_open]
-    if opened and (ran := session.orders(entry.key, opened)):
-        raise CommandRefusedError(entry.key, f"{next(iter(ran))[0]} has run already")
+    ran = session.orders(entry.key, opened) if opened else {}
+    for attempt in opened:
+        if name_of(attempt) in ran:
+            raise CommandRefusedError(entry.key, f"{attempt.run_key} has run already")
 
 
 def is_news(before: State | None, decision: Decision) -> bool:

@@ -27,6 +27,7 @@ code points. A time in a member is 16 hexadecimal digits, so that bytes sort as 
 
 from __future__ import annotations
 
+from functools import lru_cache
 from hashlib import sha1
 
 from foliot.model.attempt import Attempt
@@ -48,6 +49,7 @@ def time_number(text: str) -> int:
     return int(text[:DIGITS], 16) - _SHIFT
 
 
+@lru_cache(maxsize=4096)
 def lane_id(queue: str, kind: str) -> str:
     """The name of a lane in keys: the same on every node, whatever is in the names."""
     return sha1(f"{queue}\n{kind}".encode(), usedforsecurity=False).hexdigest()[:LANE_DIGITS]

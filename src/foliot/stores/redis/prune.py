@@ -70,9 +70,9 @@ def _surplus(past: Past, entry: Entry, since: int | None) -> Past:
 
 
 def _without(past: Past, gone: Past) -> Past:
-    keys, skips = set(gone.orders), set(gone.skips)
+    orders, skips = {order for _, order in gone.attempts}, set(gone.skips)
     return Past(
-        tuple(pair for pair in past.attempts if pair[0].key not in keys),
+        tuple(pair for pair in past.attempts if pair[1] not in orders),
         tuple(skip for skip in past.skips if skip not in skips),
     )
 

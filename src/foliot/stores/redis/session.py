@@ -17,7 +17,7 @@ from foliot.model.state import CORRECTION, Node, Record, Skip
 from foliot.model.view import NodeView
 from foliot.stores.matching import Key
 from foliot.stores.optimistic.change import Change, Past, set_aside
-from foliot.stores.optimistic.entry import Entry
+from foliot.stores.optimistic.entry import Entry, Name, name_of
 from foliot.stores.optimistic.revision import AT_ONCE, Effect, RevisionSession, StaleBaseError, Step
 from foliot.stores.optimistic.session import ClaimedElsewhereError, Guard, Losses
 from foliot.stores.redis import codec, layout
@@ -80,10 +80,10 @@ class RedisSession(Asking, RevisionSession):
             entry.damage = Damage(f"{type(error).__name__}: {error}", Flaw.STRUCTURE)
         return entry
 
-    def orders(self, key: str, attempts: Sequence[Attempt]) -> Mapping[Key, int]:
+    def orders(self, key: str, attempts: Sequence[Attempt]) -> Mapping[Name, int]:
         texts = self.ask("HMGET", f"h:{key}", *map(layout.attempt_id, attempts)) if attempts else ()
         found = zip(attempts, texts, strict=True)
-        return {attempt.key: json.loads(text)[0] for attempt, text in found if text is not None}
+        return {name_of(attempt): json.loads(text)[0] for attempt, text in found if text is not None}
 
     def past(self, key: str) -> Past:
         attempts, skips = self.ask_all([("HVALS", f"h:{key}"), ("HGETALL", f"k:{key}")])
