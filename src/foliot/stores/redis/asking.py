@@ -30,8 +30,16 @@ class Shared:
     process has written them last: a finish need not read what its own claim wrote.
     """
 
-    def __init__(self, prefix: str, clock: Clock, lease: timedelta, told: Callable[[], int | None]) -> None:
+    def __init__(
+        self,
+        prefix: str,
+        clock: Clock,
+        lease: timedelta,
+        told: Callable[[], int | None] = lambda: None,
+        failpoint: Callable[[str], None] = lambda _: None,
+    ) -> None:
         self.prefix = prefix
+        self.failpoint = failpoint
         self.clock = clock
         self.lease = lease
         self.told = told
@@ -64,10 +72,12 @@ class Asking:
         self.wire = wire
         self.shared = shared
         self.definitions = Definitions()
+        self.verb = ""  # of the call that is under way
         self._losses = shared.losses
 
-    def catch_up(self) -> None:
+    def catch_up(self, verb: str) -> None:
         """Before a call: what the server was told once, it may have forgotten since."""
+        self.verb = verb
         if self._losses != self.shared.losses:
             self._losses = self.shared.losses
             self.definitions.forget()
@@ -93,9 +103,14 @@ class Asking:
         """The answers of a script: status and facts. What every call tells is seen to here."""
         shared, told, before = self.shared, self.shared.told(), self.shared.seq
         known = {"birth": shared.birth, **({} if told is None else {"told": told})}
+        is_write = name != "look"
+        if is_write:
+            shared.failpoint(f"{self.verb}:before_commit")
         answers = script.run(
             self.wire, shared.prefix, name, [Call({**known, **call.facts}, call.words) for call in calls]
         )
+        if is_write:
+            shared.failpoint(f"{self.verb}:after_commit")
         found = [(str(status, "ascii"), facts) for status, _, _, *facts in answers]
         if any(status == "BIRTH" for status, _ in found):
             self.begin(name)

@@ -32,6 +32,7 @@ class Definitions:
         """The server may know nothing any more."""
         self._told.clear()
         self._texts.clear()
+        self._digests.clear()
 
     # -- writing -----------------------------------------------------------------------------------
 

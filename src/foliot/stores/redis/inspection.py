@@ -40,7 +40,7 @@ def _looking(url: str, verb: str, look: Callable[[RedisSession], Found]) -> Foun
     try:
         wire = connect(address, _DEADLINE)
         try:
-            shared = Shared(address.prefix, SystemClock(), _DEADLINE, lambda: None)
+            shared = Shared(address.prefix, SystemClock(), _DEADLINE)
             return look(RedisSession(wire, shared))
         finally:
             wire.close()

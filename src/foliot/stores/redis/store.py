@@ -32,12 +32,13 @@ from foliot.stores.redis.inspection import check_schema, connect
 from foliot.stores.redis.notice import Listener
 from foliot.stores.redis.session import RedisSession
 from foliot.stores.redis.wire import Wire
-from foliot.stores.redis.worker import Failpoint, Worker
+from foliot.stores.redis.worker import Worker
 from foliot.stores.sql.codes import micros
 
 Answer = TypeVar("Answer")
 Facts = ParamSpec("Facts")
 _LONGEST_WAIT = timedelta(seconds=5)
+_TIME_TO_OPEN = timedelta(seconds=30)
 _AT_ONCE = 1000  # changes of a source for which a usual deadline is enough
 
 
@@ -71,8 +72,8 @@ class RedisStore:
 
     `url` is the driver's, with options of ours: `?namespace=NAME`, by default `foliot`, and
     `?unsafe=eviction`. Time is the server's; `clock` tells how long something takes. `time` puts another
-    clock in the server's place, for tests. `failpoint` is called before and after each call; tests end the
-    process there.
+    clock in the server's place, for tests. `failpoint` is called before and after each script that writes;
+    tests end the process there.
     """
 
     traits = Traits(tells_changes=True)  # a lost connection proves nothing; only a lease tells
@@ -84,15 +85,15 @@ class RedisStore:
         clock: Clock | None = None,
         lease: timedelta = timedelta(seconds=30),
         time: Clock | None = None,
-        failpoint: Failpoint = lambda _: None,
+        failpoint: Callable[[str], None] = lambda _: None,
     ) -> None:
         self._address = read_address(url)
         self._time = time
         self._deadline = min(_LONGEST_WAIT, lease / 4)
         used = clock or time or SystemClock()
-        self._shared = Shared(self._address.prefix, used, lease, self._told)
+        self._shared = Shared(self._address.prefix, used, lease, self._told, failpoint)
         self._claims = Claims(ClaimCursor(used, has_litter=False))
-        self._workers = {lane: Worker(lane.name.lower(), self._equip, failpoint) for lane in Lane}
+        self._workers = {lane: Worker(lane.name.lower(), self._equip) for lane in Lane}
         self._listener = Listener(f"{self._address.prefix}:hint", self._connect)
         self._is_open = False
 
@@ -121,7 +122,7 @@ class RedisStore:
             raise StoreError("a store is opened once", hint="make a new RedisStore of the same URL")
         self._is_open = True
         try:
-            await self._call(Lane.PULSE, "open", _begin)
+            await self._workers[Lane.PULSE].call("open", _begin, _TIME_TO_OPEN)
         except BaseException:
             await self.close()
             raise

@@ -38,11 +38,14 @@ _LATER: dict[type[Exception] | str, str] = {
 }
 
 
+_SHORTEST_WAIT = 2.0  # seconds for an answer, on a machine that is busy
+
+
 class Wire:
     """A connection, with a deadline for each answer. Whatever goes wrong, it is closed, and made anew."""
 
     def __init__(self, address: Address, deadline: timedelta) -> None:
-        seconds = deadline.total_seconds()
+        seconds = max(_SHORTEST_WAIT, deadline.total_seconds())  # whoever waits gives up sooner, and cuts it
         facts = dict(address.server)
         make = facts.pop("connection_class", Connection)
         self._connection: Any = make(

@@ -18,7 +18,6 @@ from foliot.stores.redis.session import RedisSession
 from foliot.stores.redis.wire import translated
 
 Answer = TypeVar("Answer")
-Failpoint = Callable[[str], None]
 
 _REST = 60.0  # seconds without work, after which a connection is closed
 
@@ -36,10 +35,9 @@ class Call(call_thread.Call):
 class Worker(CallThread[Call]):
     """Does the calls that are put to it, in their order. `equip` makes a session with a connection."""
 
-    def __init__(self, name: str, equip: Callable[[], RedisSession], failpoint: Failpoint) -> None:
+    def __init__(self, name: str, equip: Callable[[], RedisSession]) -> None:
         super().__init__(f"foliot-redis-{name}")
         self._equip = equip
-        self._failpoint = failpoint
         self._session: RedisSession | None = None
 
     # -- on the event loop -------------------------------------------------------------------------
@@ -100,9 +98,8 @@ class Worker(CallThread[Call]):
     def _do(self, call: Call) -> tuple[Any, BaseException | None]:
         try:
             session = self._at_work()
-            self._failpoint(f"{call.verb}:before")
+            session.catch_up(call.verb)
             answer = call.work(session)
-            self._failpoint(f"{call.verb}:after")
         except (RedisError, OSError) as error:
             self._let_go()
             return None, translated(call.verb, error)
@@ -117,5 +114,4 @@ class Worker(CallThread[Call]):
             self._let_go()
         if self._session is None:
             self._session = self._equip()
-        self._session.catch_up()
         return self._session
