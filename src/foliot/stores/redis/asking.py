@@ -159,10 +159,12 @@ class Asking:
             pass
         self.shared.entries.clear()
 
-    def help_apply(self) -> None:
-        """Apply what counts already: questions must not show half of it."""
-        for stage in self.ask("HKEYS", "applying"):
+    def help_apply(self) -> bool:
+        """Apply what counts already: questions must not show half of it. Whether there was something."""
+        stages = self.ask("HKEYS", "applying")
+        for stage in stages:
             self.apply(str(stage, "ascii"))
+        return bool(stages)
 
 
 def went_back(verb: str, how: str) -> StoreUnavailableError:

@@ -46,6 +46,13 @@ class RedisSession(Asking, RevisionSession):
         known = self.shared.entries
         found = {key: known[key] for key in keys if key in known} if remembered else {}
         wanted = [key for key in keys if key not in found]
+        found |= self._read_all(wanted)
+        if len(found) < len(keys) and self.help_apply():
+            found |= self._read_all([key for key in wanted if key not in found])
+        return found
+
+    def _read_all(self, wanted: Sequence[str]) -> dict[str, Entry]:
+        found: dict[str, Entry] = {}
         for start in range(0, len(wanted), _READ_AT_ONCE):
             part = wanted[start : start + _READ_AT_ONCE]
             texts, definitions, damaged = self.ask_all(
