@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from foliot.errors import StoreError
+from foliot.errors import StoreError, StoreUnavailableError
+from foliot.model.attempt import Outcome
+from foliot.model.state import Node
+from foliot.protocols import RunQuery
+from foliot.stores.redis import RedisStore
 from foliot.stores.redis.address import read_address
 from foliot.stores.redis.durability import Server, refuse, tell
+from foliot.testing.clock import ManualClock
+from foliot.testing.contract.sample import end, lose
 from foliot.testing.servers import RedisServer
-from stores.redis.playing import play
+from stores.redis.playing import declare, play, start
 
 
 def a_server(**facts: Any) -> Server:
@@ -79,3 +87,28 @@ def test_a_store_of_a_newer_program_is_refused(url: str, shared: RedisServer) ->
     shared.ask("HSET", f"{read_address(url).prefix}:meta", "schema", "2")
     with pytest.raises(StoreError, match="schema 2"):
         play(url, nothing)
+
+
+def test_the_rights_that_the_documentation_names_are_enough(server: RedisServer) -> None:
+    page = (Path(__file__).parents[3] / "docs/how-to/redis.md").read_text(encoding="utf-8")
+    block = next(part for part in page.split("```text\n") if part.startswith("ACL SETUSER"))
+    assert server.ask(*block.partition("```")[0].split()).startswith(b"+OK")
+
+    async def act(store: RedisStore, clock: ManualClock) -> None:
+        await store.join(Node("a"))
+        heard = asyncio.ensure_future(store.changed())
+        await declare(store, clock, 600)
+        runs = await start(store, clock)
+        endings = [run.ending(Outcome.SUCCEEDED, clock.now(), clock.now()) for run in runs]
+        assert (await store.finish("a", endings, clock.now(), end)).refused == ()
+        await store.recover(10, clock.now(), lose)
+        await store.prune(clock.now(), 100)
+        await store.overview()
+        await store.runs(RunQuery())
+        await store.leave("a")
+        await heard
+
+    address = f"127.0.0.1:{server.port}/0"
+    play(f"redis://shop:secret@{address}", act)
+    with pytest.raises(StoreUnavailableError, match=r"permissions|denied"):
+        play(f"redis://shop:secret@{address}?namespace=other", act)
