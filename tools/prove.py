@@ -22,6 +22,7 @@ from foliot.clock import SystemClock
 
 ROOT = Path(__file__).parent.parent
 CLOCK = SystemClock()
+GRACE = 30  # seconds that an interrupted part has to say where it was
 PATIENCE = 4  # a part may take so many times its budget: other machines are slower, or busy
 PYTEST = ("-m", "pytest", "-q")
 SPREAD = (*PYTEST, "-n", "auto", "--dist", "worksteal")
@@ -80,11 +81,11 @@ def run(part: Part) -> Result:
 
 def end_group(process: subprocess.Popen[bytes]) -> None:
     """End a part that still runs, and its workers. An interrupt comes first: pytest says where it was."""
-    for number, patience in ((signal.SIGINT, 30), (signal.SIGKILL, 30)):
+    for number in (signal.SIGINT, signal.SIGKILL):
         if process.poll() is None:
             os.killpg(process.pid, number)
             try:
-                process.wait(patience)
+                process.wait(GRACE)
             except subprocess.TimeoutExpired:
                 continue
 

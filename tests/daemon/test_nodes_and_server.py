@@ -29,6 +29,8 @@ import asyncio
 from foliot import Foliot
 from foliot.observability import Metrics
 
+pytestmark = pytest.mark.prove
+
 app = Foliot("memory://", name="shop", slots={slots}, lease="3s", metrics=Metrics())
 
 @app.action

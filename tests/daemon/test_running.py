@@ -87,6 +87,7 @@ def test_replace_ends_the_whole_tree_before_the_next_starts(
     eventually(lambda: not sleepers(host))
 
 
+@pytest.mark.prove
 @pytest.mark.req("ROLL-12")
 def test_a_run_that_takes_too_long_is_ended_with_all_its_children(
     daemons: Daemons, repository: Repository, host: Host
@@ -131,6 +132,7 @@ def test_what_a_failing_command_complains_of_is_logged_by_its_name_and_the_rest_
     assert daemon.all("attempt_failed", name="killed", error=re.compile("SIGKILL"))
 
 
+@pytest.mark.prove
 @pytest.mark.req("ROLL-07")
 def test_a_job_runs_through_ten_reloads_undisturbed(
     daemons: Daemons, repository: Repository, host: Host

@@ -6,9 +6,13 @@ import signal
 import socket
 from typing import Any
 
+import pytest
+
 from daemon.harness import Daemon, eventually
 from daemon.repositories import job
 from daemon.site import Site, node_of
+
+pytestmark = pytest.mark.prove
 
 
 def listed(site: Site, daemon: Daemon) -> dict[str, Any]:

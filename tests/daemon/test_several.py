@@ -5,9 +5,13 @@ from __future__ import annotations
 from collections import Counter
 from pathlib import Path
 
+import pytest
+
 from daemon.harness import Daemons, Host, eventually
 from daemon.repositories import Repository, job
 from foliot.model.attempt import Outcome
+
+pytestmark = pytest.mark.prove
 
 
 def test_two_daemons_that_follow_the_same_repository_run_each_occurrence_once(

@@ -146,6 +146,7 @@ def test_a_cached_good_config_is_gone_on_with_while_the_remote_is_away(
         assert host.lines("said")[-1] == "new"
 
 
+@pytest.mark.prove
 @pytest.mark.req("ROLL-21", "ROLL-22")
 def test_a_start_does_not_wait_for_a_remote_that_hangs_if_something_good_is_cached(
     daemons: Daemons, repository: Repository, host: Host

@@ -138,6 +138,7 @@ def test_cells_of_a_notebook_run_one_by_one_and_again(
     assert "succeeded" in told
 
 
+@pytest.mark.prove
 def test_the_watched_application_tells_each_event_and_goes_on_when_killed(tmp_path: Path) -> None:
     with example(tmp_path, "watch.py") as program:
         line = program.read_until("started          watch/crunch@")

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+import pytest
+
 from programs import PATIENCE, Program, eventually
 
 PAGE = Path(__file__).parent.parent.parent / "docs/tutorial.md"
@@ -60,6 +62,7 @@ class Reader:
         assert self._instants.setdefault(shown[0], today[0]) == today[0]
 
 
+@pytest.mark.prove
 def test_its_first_command_needs_nothing_that_is_not_there(tmp_path: Path) -> None:
     """A reader who kills it before the job began has lost nothing either."""
     Reader(tmp_path).write(BLOCK.findall(PAGE.read_text())[0][1])

@@ -63,7 +63,7 @@ def test_a_part_that_fails_fails_the_suite_when_all_have_run(
 def test_a_part_far_over_its_budget_is_ended(
     prove: ModuleType, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
-
+    monkeypatch.setattr(prove, "GRACE", 1)  # a shell's background job does not heed an interrupt
     assert main(prove, monkeypatch, tests="", hangs="import signal; signal.pause()") == 1
     assert "ended: not done after 4 times its budget" in capfd.readouterr().out
 

@@ -14,6 +14,8 @@ from foliot.executors.python import JobRun
 from foliot.model.attempt import Outcome
 from foliot.testing.servers import PostgresServer, postgres_server
 
+pytestmark = pytest.mark.prove
+
 CLOCK = SystemClock()
 A_LITTLE = timedelta(seconds=0.02)
 

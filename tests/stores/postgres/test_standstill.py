@@ -19,6 +19,8 @@ from foliot.protocols import Changes
 from foliot.stores.postgres import PostgresStore
 from foliot.testing.contract.sample import SOURCE, declare_at, some_jobs, start_due, untouched
 
+pytestmark = pytest.mark.prove
+
 PROGRAM = Path(__file__).with_name("standing.py")
 CLOCK = SystemClock()
 LEASE = timedelta(seconds=2)
