@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from foliot import Cron, errors
+from foliot import Cron, errors, errors_access
 from foliot.errors import (
     ConfigProblem,
     FoliotError,
@@ -38,8 +38,9 @@ _SAMPLES: dict[str, Any] = {
 }
 CLASSES = [
     cls
-    for cls in vars(errors).values()
-    if inspect.isclass(cls) and issubclass(cls, FoliotError) and cls.__module__ == errors.__name__
+    for module in (errors, errors_access)
+    for cls in vars(module).values()
+    if inspect.isclass(cls) and issubclass(cls, FoliotError) and cls.__module__ == module.__name__
 ]
 
 

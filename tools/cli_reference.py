@@ -65,6 +65,12 @@ reader wrote, or null |
 `added`, `changed`, `removed` |
 | `source remove` | `source`, `jobs`, `running`: how many of their runs go on, `nodes`: ids of those that \
 serve it all the same |
+| `token create` | `token`: the text, shown this once; `id`, `name`, `scope`, `sources` (null: all), \
+`rights`, `created_at`, `expires_at`, `last_used_at` |
+| `token list` | `tokens`: a list of the same, without `token` |
+| `token revoke` | `id` |
+| `audit list` | `audit`: a list of `id`, `at`, `actor`, `verb`, `object`, `address`, `before`, `after`, \
+`request_id`, `outcome` (`asked`, `done`, `refused`, `unknown`), `detail` |
 | `store check` | `ok`, `schema` (`found`, `newest`), `jobs`, `open_attempts`, `next_wake_at`, `nodes`, \
 `findings`: a list of `code`, `severity`, `message` |
 | `store migrate` | `from`, `to`, `created` |

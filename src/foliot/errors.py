@@ -31,6 +31,8 @@ FoliotError
     ├── RunNotFoundError             ... because there is no such run, or it is forgotten
     └── SourceNotFoundError          ... because no source of that name is known
 
+Those of tokens and pipelines are in `foliot.errors_access`.
+
 The names, sentences and details of the cron errors are those of the declarative scheduler's Error
 Model. An error takes facts and writes its own sentence; `details` holds the facts under snake_case
 keys; `hint` says what would be right, and is attached as a note, so a traceback shows it too.

@@ -1,4 +1,4 @@
-"""The seams of Foliot, with their contracts: open this file first.
+"""The seams of Foliot, with their contracts: open this file first. `protocols_access` has those of the API.
 
     Snapshot ─▶ Engine ──▶ Executor          Clock    what time it is, and waiting
                   └──▶ Store, what is true   Listener what happened

@@ -18,6 +18,7 @@ from foliot.errors import InvalidPolicyError, InvalidStoreError
 from foliot.executors.place import ExecutorPlace, MakeExecutor
 from foliot.model.view import Schema
 from foliot.protocols import AlertStore, Clock, Executor, NodeStore, OutputStore, SourceStore, Store
+from foliot.protocols_access import AccessStore, AuditStore, PipelineStore
 
 # Each store by the scheme of its URL: its package in `foliot.stores`, and an example. The extra that installs
 # a driver has the name of the package.
@@ -45,7 +46,17 @@ _TAKEN = {
 }
 
 
-class FullStore(Store, OutputStore, NodeStore, SourceStore, AlertStore, Protocol):
+class FullStore(
+    Store,
+    OutputStore,
+    NodeStore,
+    SourceStore,
+    AlertStore,
+    AccessStore,
+    AuditStore,
+    PipelineStore,
+    Protocol,
+):
     """What an engine, and whoever looks into it, needs of its store."""
 
 

@@ -88,7 +88,8 @@ def words(command: click.Command, odd: click.Parameter, value: str, store: str) 
         elif param.name == "store":
             given += ["--store", store]
         elif param.required:
-            given += [param.opts[-1], text or "x"]
+            usual = param.type.choices[0] if isinstance(param.type, click.Choice) else "x"
+            given += [param.opts[-1], text or usual]
     return [*given, "--", *positional]
 
 

@@ -7,8 +7,26 @@ from datetime import UTC, datetime, timedelta
 from typing import Any, NamedTuple
 
 from foliot.model.attempt import Outcome, Trigger
-from foliot.model.query import MOST_LOOKED_AT, JobOrder, JobQuery, JobState, RunQuery, SkipQuery
-from foliot.stores.sql import job_queries, outputs, queries, run_queries, source_rows, versions
+from foliot.model.query import (
+    MOST_LOOKED_AT,
+    AuditQuery,
+    JobOrder,
+    JobQuery,
+    JobState,
+    PipelineQuery,
+    RunQuery,
+    SkipQuery,
+)
+from foliot.stores.sql import (
+    audit,
+    job_queries,
+    outputs,
+    pipelines,
+    queries,
+    run_queries,
+    source_rows,
+    versions,
+)
 from foliot.stores.sql.codes import whole
 
 # ruff: noqa: S608 - made of constants only
@@ -44,7 +62,21 @@ FILL = f"""
 SKIPS = f"""
     INSERT INTO skips SELECT job_no, {whole(NOW)} - job_no, {whole(NOW)} - job_no, '' FROM states
 """
+_TENTH = "FROM jobs AS j WHERE j.job_no % 10 = 0"
+AUDIT = f"""
+    INSERT INTO audit (id, at, actor, object, text)
+    SELECT 'e' || CAST(j.job_no AS text), {whole(NOW)} - j.job_no,
+        CASE WHEN j.job_no % 1000 = 0 THEN 'cli:rare' ELSE 'cli:usual' END, 'job:' || j.key, '{{}}' {_TENTH}
+"""
+PIPELINES = f"""
+    INSERT INTO pipelines (id, namespace, layer, name, is_removed, updated_at, text)
+    SELECT CAST(j.job_no AS text), 'sales', 'layer-' || CAST(j.job_no % 100 AS text), j.key,
+        CASE WHEN j.job_no % 20 = 0 THEN 1 ELSE 0 END, {whole(NOW)}, '{{}}' {_TENTH}
+"""
 CHANGE = (
+    AUDIT,
+    PIPELINES,
+    "INSERT INTO pipeline_names SELECT namespace, layer, name, id FROM pipelines WHERE is_removed = 0",
     f"UPDATE states SET newest_at = {whole(NOW)} - {_MINUTE}, opened = {RUNS}",
     "UPDATE states SET failures_in_row = 5 WHERE job_no % 1000 = 7",
     f"UPDATE states SET paused_at = {whole(NOW)} WHERE job_no % 1000 = 8",
@@ -73,6 +105,20 @@ def _runs(most: int = _PAGE, **asked: Any) -> Question:
 def _all_pages_of_a_job(session: Any) -> None:
     query = RunQuery(job=KEY, limit=1)
     while (page := run_queries.runs(session, query)).next:
+        query = query._replace(after=page.next)
+
+
+def _audit(**asked: Any) -> Question:
+    return Question(lambda session: audit.audit(session, AuditQuery(**asked)), _PAGE)
+
+
+def _pipelines(most: int = _PAGE, **asked: Any) -> Question:
+    return Question(lambda session: pipelines.pipelines(session, PipelineQuery(**asked)), most)
+
+
+def _pages_of_the_audit(session: Any) -> None:
+    query = AuditQuery(actor="cli:rare", limit=100)
+    while (page := audit.audit(session, query)).next:
         query = query._replace(after=page.next)
 
 
@@ -118,4 +164,16 @@ QUESTIONS = {
     "sources": Question(lambda session: source_rows.sources(session, {}), _PAGE),
     "revisions of a source": Question(lambda session: versions.revisions(session, "code", 100), _PAGE),
     "versions of a job": Question(lambda session: versions.versions(session, KEY), _PAGE),
+    "audit": _audit(),
+    "audit of an actor": _audit(actor="cli:rare"),
+    "audit of an object": _audit(object=f"job:{KEY}"),
+    "audit of a time": _audit(until=NOW - timedelta(milliseconds=500)),
+    "audit far behind": _audit(after=f"{whole(NOW) - 900_000} e900000"),
+    "all pages of the audit of an actor": Question(_pages_of_the_audit, _PAGE),
+    "pipelines": _pipelines(),
+    "pipelines and those removed": _pipelines(with_removed=True),
+    "pipelines of a layer": _pipelines(namespace="sales", layer="layer-90"),
+    "pipelines far behind": _pipelines(after='["sales", "layer-90", "", ""]'),
+    "pipelines by a part of their names": _pipelines(_LOOK, search="nothing"),
+    "pipelines of a layer without any": _pipelines(_LOOK, layer="nothing"),
 }

@@ -6,8 +6,10 @@ from typing import NamedTuple
 
 from foliot.model.attempt import Outcome
 from foliot.model.job import EARLIEST
-from foliot.model.query import JobState, RunQuery
+from foliot.model.query import AuditQuery, JobState, RunQuery
 from foliot.stores.sql import (
+    access,
+    audit,
     batch,
     cut,
     declare,
@@ -19,6 +21,7 @@ from foliot.stores.sql import (
     look,
     node_rows,
     outbox,
+    pipelines,
     prune,
     queries,
     run_queries,
@@ -47,7 +50,25 @@ VALUES = {
         ),
         9,
     ),
-    **dict.fromkeys(("id", "request", "name", "after", "last", "key", "low", "high", "channel"), "a"),
+    **dict.fromkeys(
+        (
+            "id",
+            "request",
+            "name",
+            "after",
+            "last",
+            "key",
+            "low",
+            "high",
+            "channel",
+            "hash",
+            "actor",
+            "object",
+            "namespace",
+            "layer",
+        ),
+        "a",
+    ),
     "outcome": 2,
     "removed": False,
 }
@@ -142,6 +163,39 @@ SHARED = {
     "channels that alerts wait for": Shared(outbox.OLDEST, [], ["alerts_waiting"]),
     "which of some alerts wait": Shared(outbox.WHICH_WAIT, ["PRIMARY KEY"], ["alerts_"]),
     "old alerts": Shared(outbox.OLD, ["alerts_by_time"], ["alerts_by_time"]),
+    "a token": Shared(access.ONE, ["PRIMARY KEY"], ["tokens_pkey"]),
+    "tokens": Shared(access.TOKENS, ["tokens_by_time"], ["tokens_by_time"]),
+    "sessions of a token": Shared(access.REVOKE[0], ["sessions_by_token"], ["sessions_by_token"]),
+    "codes of a token": Shared(access.REVOKE[1], ["login_codes_by_token"], ["login_codes_by_token"]),
+    "a session": Shared(access.HELD_SESSION, ["PRIMARY KEY"], ["sessions_pkey"]),
+    "a code": Shared(access.HELD_CODE, ["PRIMARY KEY"], ["login_codes_pkey"]),
+    "sessions that have ended": Shared(access.OLD_SESSIONS.find, ["sessions_by_end"], ["sessions_by_end"]),
+    "old codes": Shared(access.OLD_CODES.find, ["login_codes_by_time"], ["login_codes_by_time"]),
+    "an entry of the audit": Shared(audit.HELD, ["PRIMARY KEY"], ["audit_pkey"]),
+    "the newest of the audit": Shared(
+        audit.statement(AuditQuery()), ["audit_by_time (at>? AND at<?)"], ["audit_by_time"]
+    ),
+    "the audit of an actor": Shared(
+        audit.statement(AuditQuery(actor="a")),
+        ["audit_by_actor (actor=? AND at>? AND at<?)"],
+        ["audit_by_actor"],
+    ),
+    "the audit of an object": Shared(
+        audit.statement(AuditQuery(object="a", actor="a")),
+        ["audit_by_object (object=? AND at>? AND at<?)"],
+        ["audit_by_object"],
+    ),
+    "old entries of the audit": Shared(audit.OLD.find, ["audit_by_time"], ["audit_by_time"]),
+    "a pipeline": Shared(pipelines.HELD, ["PRIMARY KEY"], ["pipelines_pkey"]),
+    "some pipelines": Shared(pipelines.THESE, ["PRIMARY KEY"], ["pipelines_pkey"]),
+    "whose name it is": Shared(pipelines.WHOSE_NAME, ["PRIMARY KEY"], ["pipeline_names_pkey"]),
+    "names of pipelines": Shared(
+        pipelines.ACTIVE,
+        ["PRIMARY KEY ((namespace,layer,name)>(?,?,?))"],
+        ["pipeline_names_pkey"],
+    ),
+    "names of all pipelines": Shared(pipelines.ALL, ["pipelines_by_name"], ["pipelines_by_name"]),
+    "pipelines removed long ago": Shared(pipelines.OLD.find, ["pipelines_removed"], ["pipelines_removed"]),
     "instants of a job": Shared(history_links.KNOWN, ["PRIMARY KEY"], ["attempts_pkey"]),
     "the first skips": Shared(look.SKIPS, ["PRIMARY KEY"], ["skips_pkey"]),
     "a history worth a look": Shared(prune.RIPE, ["states_ripe"], ["states_ripe"]),

@@ -17,10 +17,16 @@ from foliot.model.damage import damage_of
 from foliot.protocols import Store
 from foliot.stores.memory import MemoryStore
 from foliot.testing.clock import ManualClock
-from foliot.testing.contract import AlertContract, StoreContract
+from foliot.testing.contract import (
+    AccessContract,
+    AlertContract,
+    AuditContract,
+    PipelineContract,
+    StoreContract,
+)
 from foliot.testing.contract.crowd import Crowd
 from foliot.testing.contract.stage import Stage
-from stores import mistaken, mistaken_alerts, mistaken_time, mistaken_versions
+from stores import mistaken, mistaken_access, mistaken_alerts, mistaken_time, mistaken_versions
 from stores.file_store import FileStore
 
 CASES: list[tuple[type[MemoryStore | FileStore], str]] = [
@@ -93,6 +99,36 @@ CASES: list[tuple[type[MemoryStore | FileStore], str]] = [
     (mistaken_alerts.NewestFirst, "test_the_oldest_come_first_and_no_more_than_were_asked_for"),
     (mistaken_alerts.KeepsForEver, "test_what_is_older_than_ninety_days_is_forgotten"),
     (mistaken_alerts.CountsWhatWasSent, "test_it_is_known_which_channels_something_waits_for_and_since_when"),
+    (mistaken_access.OverwritesTokens, "test_the_id_of_a_token_is_its_own"),
+    (mistaken_access.ForgetsLimits, "test_a_token_comes_back_as_it_was"),
+    (mistaken_access.MovesBack, "test_the_last_use_of_a_token_only_goes_forward"),
+    (mistaken_access.MovesBack, "test_a_session_lasts_while_it_is_seen"),
+    (mistaken_access.LeavesSessions, "test_a_token_that_is_revoked_takes_its_sessions_and_codes_along"),
+    (mistaken_access.RevivesSessions, "test_a_session_lasts_while_it_is_seen"),
+    (mistaken_access.KeepsCodes, "test_a_code_is_used_once"),
+    (mistaken_access.KeepsCodes, "test_of_many_who_use_a_code_at_once_one_gets_it"),
+    (mistaken_access.ForgetsNothing, "test_sessions_and_codes_that_are_not_valid_are_forgotten"),
+    (mistaken_access.ForgetsNothing, "test_entries_are_kept_for_four_hundred_days"),
+    (mistaken_access.ForgetsAllAtOnce, "test_forgetting_is_done_in_portions_and_leaves_tokens_alone"),
+    (mistaken_access.ForgetsWhatIsUsed, "test_removed_pipelines_are_kept_for_four_hundred_days"),
+    (mistaken_access.WritesAgain, "test_the_same_entry_again_changes_nothing"),
+    (mistaken_access.SettlesAgain, "test_an_entry_is_settled_once"),
+    (mistaken_access.ForgetsThePlan, "test_an_entry_is_settled_once"),
+    (mistaken_access.FindsByPrefix, "test_entries_are_found_by_what_they_say_the_newest_first"),
+    (mistaken_access.SharesNames, "test_an_id_and_a_name_are_taken_once"),
+    (mistaken_access.SharesNames, "test_of_many_who_want_a_name_at_once_one_gets_it"),
+    (mistaken_access.SharesNames, "test_a_pipeline_can_be_renamed_to_a_name_that_is_free"),
+    (
+        mistaken_access.KeepsNamesOfTheRemoved,
+        "test_a_pipeline_that_is_removed_is_known_by_its_id_and_its_name_is_free",
+    ),
+    (mistaken_access.IgnoresVersions, "test_a_change_of_another_version_is_refused"),
+    (mistaken_access.IgnoresVersions, "test_of_many_changes_of_one_version_one_counts"),
+    (mistaken_access.CountsRuns, "test_a_change_counts_the_version_and_keeps_what_is_no_part_of_it"),
+    (
+        mistaken_access.RevivesPipelines,
+        "test_a_pipeline_that_is_removed_is_known_by_its_id_and_its_name_is_free",
+    ),
 ]
 EXTRAS: dict[str, dict[str, object]] = {
     "test_an_exit_code_is_kept_if_there_was_one": {"outcome": Outcome.FAILED, "exit_code": 3},
@@ -103,8 +139,8 @@ EXTRAS: dict[str, dict[str, object]] = {
 }
 
 
-class _Contract(StoreContract, AlertContract):
-    """What a store promises, its outbox included."""
+class _Contract(StoreContract, AlertContract, AccessContract, AuditContract, PipelineContract):
+    """What a store promises, its outbox and what the API keeps included."""
 
 
 async def damage(store: Any, key: str) -> None:

@@ -74,7 +74,7 @@ def url(server_url: str) -> Iterator[str]:
     ask(url, COPY_STATES.format(numbers=numbers, **copied([name for (name,) in names])))
     for sql in (FILL.format(runs=f"generate_series(1, {RUNS}) AS r (r)"), SKIPS, *CHANGE):
         ask(url, sql.replace("%", "%%"))
-    for table in ("jobs", "states", "attempts", "skips"):
+    for table in ("jobs", "states", "attempts", "skips", "audit", "pipelines"):
         ask(url, f"ANALYZE {table}")
     yield url
     ask(url, "DROP SCHEMA scale CASCADE")

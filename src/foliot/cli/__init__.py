@@ -14,6 +14,9 @@
     run.py           `foliot run list | show | logs | cancel`
     run_report.py    what they tell of a run
     node.py          `foliot node list`
+    token.py         `foliot token create | list | revoke`
+    audit.py         `foliot audit list`
+    audited.py       what commands change is written into the audit
     store.py         `foliot store check | migrate`
     moment.py        instants and durations, as people tell and give them
     table.py         tables that fit a terminal

@@ -111,7 +111,9 @@ async def unmute(session: Session, *, job: str, as_json: bool) -> None:
 
 async def _change(session: Session, job: str, command: Mute | Unmute, words: str, *, as_json: bool) -> None:
     key = (await session.ops.find(job)).key
-    decision = await session.store.update(key, lambda record: plan_command(record, command, session.now))
+    async with session.auditor.change(type(command).__name__.lower(), f"job:{key}") as change:
+        decision = await session.store.update(key, lambda record: plan_command(record, command, session.now))
+        change.detail = f"{key} {words}"
     watch = decision.state.watch
     if as_json:
         write_json(

@@ -19,6 +19,7 @@ from foliot.errors import (
     SourceNotFoundError,
     StoreUnavailableError,
 )
+from foliot.errors_access import InvalidTokenError, TokenNotFoundError
 from foliot.sources.git.errors import InvalidRepositoryError, RemoteUnavailableError
 
 
@@ -43,12 +44,14 @@ _CODES: dict[type[FoliotError], ExitCode] = {
     InvalidTimezoneError: ExitCode.INVALID,
     InvalidStoreError: ExitCode.INVALID,
     InvalidAppError: ExitCode.INVALID,
+    InvalidTokenError: ExitCode.INVALID,
     InvalidRepositoryError: ExitCode.INVALID,
     ConfigInvalidError: ExitCode.INVALID,
     ConfigNotFoundError: ExitCode.NOT_FOUND,
     JobNotFoundError: ExitCode.NOT_FOUND,
     RunNotFoundError: ExitCode.NOT_FOUND,
     SourceNotFoundError: ExitCode.NOT_FOUND,
+    TokenNotFoundError: ExitCode.NOT_FOUND,
     StoreUnavailableError: ExitCode.UNREACHABLE,
     RemoteUnavailableError: ExitCode.UNREACHABLE,
 }

@@ -12,6 +12,8 @@ from typing import Any, NamedTuple
 
 import click
 
+from foliot.access import Auditor
+from foliot.cli.audited import AuditedOperations, auditor_of
 from foliot.cli.exit_code import ExitCode
 from foliot.clock import SystemClock
 from foliot.daemon.places import default_store
@@ -26,10 +28,11 @@ _MOST_COMPLETED = 200
 
 
 class Session(NamedTuple):
-    """What can be asked of a store that is open, and the time."""
+    """What can be asked of a store that is open, and the time. `auditor` writes down what is changed."""
 
     ops: Operations
     now: datetime
+    auditor: Auditor
 
     @property
     def store(self) -> FullStore:
@@ -70,7 +73,8 @@ async def opened(url: str) -> AsyncIterator[Session]:
         )
     clock = SystemClock()
     async with open_store(url, clock, lease=LEASE) as store:
-        yield Session(Operations(store, clock), await store.now())
+        auditor = auditor_of(store, clock)
+        yield Session(AuditedOperations(store, clock, auditor), await store.now(), auditor)
 
 
 def checked_schema(url: str) -> Schema:

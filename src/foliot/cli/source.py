@@ -127,7 +127,9 @@ async def remove_source(session: Session, *, as_json: bool, name: str, force: bo
     Its jobs are removed as if it had declared none: what waits will not start, what runs may end, and their
     history stays for as long as each job's policy says. Whoever serves the source again declares them anew.
     """
-    removal = await remove(session, name, force=force)
+    async with session.auditor.change("remove_source", f"source:{name}") as change:
+        removal = await remove(session, name, force=force)
+        change.detail = f"{name} is removed, with {removal.jobs} job(s)"
     if as_json:
         nodes = [view.node.id for view in removal.nodes]
         write_json({**removal._asdict(), "nodes": nodes})

@@ -13,10 +13,13 @@ from enum import StrEnum
 from typing import NamedTuple, Self, TypeVar
 
 from foliot.errors import InvalidJobError
+from foliot.model.access import Token
 from foliot.model.alert import AlertKind
 from foliot.model.attempt import Attempt, Outcome, Trigger
+from foliot.model.audit import AuditEntry
 from foliot.model.damage import Damage
 from foliot.model.outbox import AlertState, ChannelAlert
+from foliot.model.pipeline import Pipeline
 from foliot.model.state import Record, Skip
 
 Entry = TypeVar("Entry", covariant=True)  # noqa: PLC0105 - what a page has is read only
@@ -117,6 +120,35 @@ class AlertQuery(NamedTuple):
     limit: int = 100
 
 
+class TokenQuery(NamedTuple):
+    """Which tokens to show: all, the newest first."""
+
+    after: str = ""
+    limit: int = 100
+
+
+class AuditQuery(NamedTuple):
+    """Which entries of the audit to show, the newest first. `until` is not part of the time."""
+
+    actor: str | None = None
+    object: str | None = None
+    since: datetime | None = None
+    until: datetime | None = None
+    after: str = ""
+    limit: int = 100
+
+
+class PipelineQuery(NamedTuple):
+    """Which pipelines to show. `search`: a part of `namespace/layer/name`, in small or capital letters."""
+
+    namespace: str | None = None
+    layer: str | None = None
+    search: str | None = None
+    with_removed: bool = False
+    after: str = ""
+    limit: int = 100
+
+
 class JobView(NamedTuple):
     """A job as it is shown; `damage` says why its definition cannot be used, if it cannot."""
 
@@ -142,6 +174,9 @@ JobPage = Page[JobView]
 RunPage = Page[Attempt]
 SkipPage = Page[Skip]
 AlertPage = Page[ChannelAlert]
+TokenPage = Page[Token]
+AuditPage = Page[AuditEntry]
+PipelinePage = Page[Pipeline]
 
 
 class RunName(NamedTuple):

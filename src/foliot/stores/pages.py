@@ -11,21 +11,30 @@ from collections.abc import Callable, Iterable
 from datetime import UTC, datetime, timedelta
 from typing import Any, TypeVar
 
+from foliot.model.access import Token
 from foliot.model.attempt import Attempt
+from foliot.model.audit import AuditEntry
 from foliot.model.outbox import ChannelAlert
+from foliot.model.pipeline import Pipeline, PipelineStatus
 from foliot.model.query import (
     AlertPage,
     AlertQuery,
+    AuditPage,
+    AuditQuery,
     JobOrder,
     JobPage,
     JobQuery,
     JobState,
     JobView,
     Page,
+    PipelinePage,
+    PipelineQuery,
     RunPage,
     RunQuery,
     SkipPage,
     SkipQuery,
+    TokenPage,
+    TokenQuery,
     bad_place,
 )
 from foliot.model.state import Skip
@@ -63,6 +72,22 @@ def page_of_alerts(alerts: Iterable[ChannelAlert], query: AlertQuery) -> AlertPa
     """Alerts, the newest first."""
     meant = (one for one in alerts if is_alert_meant(one, query))
     return _page(meant, query, _alert_place, is_falling=True)
+
+
+def page_of_tokens(tokens: Iterable[Token], query: TokenQuery) -> TokenPage:
+    """Tokens, the newest first."""
+    return _page(tokens, query, _token_place, is_falling=True)
+
+
+def page_of_audit(entries: Iterable[AuditEntry], query: AuditQuery) -> AuditPage:
+    """Entries, the newest first."""
+    meant = (one for one in entries if is_entry_meant(one, query))
+    return _page(meant, query, _entry_place, is_falling=True)
+
+
+def page_of_pipelines(pipelines: Iterable[Pipeline], query: PipelineQuery) -> PipelinePage:
+    """Pipelines by their names."""
+    return _page((one for one in pipelines if _is_pipeline_meant(one, query)), query, _pipeline_place)
 
 
 # -- what is meant ---------------------------------------------------------------------------------
@@ -124,7 +149,23 @@ def is_alert_meant(one: ChannelAlert, query: AlertQuery) -> bool:
     )
 
 
-def is_within(instant: datetime, query: RunQuery | SkipQuery | AlertQuery) -> bool:
+def is_entry_meant(one: AuditEntry, query: AuditQuery) -> bool:
+    """Whether a query means an entry of the audit."""
+    return (
+        query.actor in (None, one.actor) and query.object in (None, one.object) and is_within(one.at, query)
+    )
+
+
+def _is_pipeline_meant(one: Pipeline, query: PipelineQuery) -> bool:
+    return (
+        query.namespace in (None, one.namespace)
+        and query.layer in (None, one.layer)
+        and (query.with_removed or one.status is PipelineStatus.ACTIVE)
+        and (query.search is None or query.search.casefold() in str(one.full_name).casefold())
+    )
+
+
+def is_within(instant: datetime, query: RunQuery | SkipQuery | AlertQuery | AuditQuery) -> bool:
     """Whether an instant is within the time of a query."""
     return (query.since is None or instant >= query.since) and (query.until is None or instant < query.until)
 
@@ -153,13 +194,25 @@ def _alert_place(one: ChannelAlert) -> _Place:
     return _micros(one.alert.at), one.alert.id, one.channel
 
 
+def _token_place(one: Token) -> _Place:
+    return _micros(one.created_at), one.id
+
+
+def _entry_place(one: AuditEntry) -> _Place:
+    return _micros(one.at), one.id
+
+
+def _pipeline_place(one: Pipeline) -> _Place:
+    return *one.full_name, one.id
+
+
 def _micros(instant: datetime) -> int:
     return (instant - _EPOCH) // _MICROSECOND
 
 
 def _page(
     entries: Iterable[_Entry],
-    query: JobQuery | RunQuery | SkipQuery | AlertQuery,
+    query: JobQuery | RunQuery | SkipQuery | AlertQuery | TokenQuery | AuditQuery | PipelineQuery,
     place_of: Callable[[_Entry], Any],
     *,
     is_falling: bool = False,
@@ -180,6 +233,9 @@ _SHAPES: dict[Any, tuple[type, ...]] = {
     _skip_place: (int, str, int),
     _skip_place_of_job: (int, str, int),
     _alert_place: (int, str, str),
+    _token_place: (int, str),
+    _entry_place: (int, str),
+    _pipeline_place: (str, str, str, str),
 }
 
 

@@ -41,6 +41,14 @@ CREATE TABLE attempts (
     PRIMARY KEY (scheduled_for, job_no, request, number)
 ) WITHOUT ROWID;
 
+CREATE TABLE audit (
+    id TEXT NOT NULL PRIMARY KEY,
+    at INTEGER NOT NULL,
+    actor TEXT NOT NULL,
+    object TEXT NOT NULL,
+    text TEXT NOT NULL
+) WITHOUT ROWID;
+
 CREATE TABLE claims (
     claim_no INTEGER PRIMARY KEY AUTOINCREMENT,
     claim_id TEXT NOT NULL UNIQUE,
@@ -76,6 +84,12 @@ CREATE TABLE lanes (
     kind TEXT NOT NULL,
     UNIQUE (queue, kind)
 );
+
+CREATE TABLE login_codes (
+    hash TEXT NOT NULL PRIMARY KEY,
+    token_id TEXT NOT NULL,
+    created_at INTEGER NOT NULL
+) WITHOUT ROWID;
 
 CREATE TABLE node_names (node_no INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE);
 
@@ -116,9 +130,36 @@ CREATE TABLE outputs (
     PRIMARY KEY (run_key, number)
 ) WITHOUT ROWID;
 
+CREATE TABLE pipeline_names (
+    namespace TEXT NOT NULL,
+    layer TEXT NOT NULL,
+    name TEXT NOT NULL,
+    id TEXT NOT NULL,
+    PRIMARY KEY (namespace, layer, name)
+) WITHOUT ROWID;
+
+CREATE TABLE pipelines (
+    id TEXT NOT NULL PRIMARY KEY,
+    namespace TEXT NOT NULL,
+    layer TEXT NOT NULL,
+    name TEXT NOT NULL,
+    is_removed INTEGER NOT NULL,
+    updated_at INTEGER NOT NULL,
+    last_run TEXT,
+    text TEXT NOT NULL
+) WITHOUT ROWID;
+
 CREATE TABLE policies (policy_no INTEGER PRIMARY KEY, text TEXT NOT NULL UNIQUE);
 
 CREATE TABLE remains (job_no INTEGER PRIMARY KEY, key TEXT NOT NULL, newest_at INTEGER);
+
+CREATE TABLE sessions (
+    hash TEXT NOT NULL PRIMARY KEY,
+    token_id TEXT NOT NULL,
+    created_at INTEGER NOT NULL,
+    seen_at INTEGER NOT NULL,
+    ends_at INTEGER NOT NULL
+) WITHOUT ROWID;
 
 CREATE TABLE skips (
     job_no INTEGER NOT NULL,
@@ -169,6 +210,14 @@ CREATE TABLE states (
     last_run TEXT
 , opened INTEGER NOT NULL DEFAULT 0, skipped INTEGER NOT NULL DEFAULT 0, trim_at INTEGER NOT NULL DEFAULT 200, look_at INTEGER DEFAULT 0, cut_at INTEGER, version INTEGER NOT NULL DEFAULT 1, defined_at INTEGER, paused_reason TEXT, last_problem TEXT, watch TEXT);
 
+CREATE TABLE tokens (
+    id TEXT NOT NULL PRIMARY KEY,
+    hash TEXT NOT NULL,
+    created_at INTEGER NOT NULL,
+    last_used_at INTEGER,
+    text TEXT NOT NULL
+) WITHOUT ROWID;
+
 CREATE INDEX alerts_by_time ON alerts (at, id, channel);
 
 CREATE INDEX alerts_waiting ON alerts (channel, at, id) WHERE state = 0;
@@ -187,6 +236,24 @@ CREATE INDEX attempts_rise ON attempts (job_no, previous_at) WHERE previous_at >
 
 CREATE INDEX attempts_trouble ON attempts (job_no, scheduled_for) WHERE outcome > 1;
 
+CREATE INDEX audit_by_actor ON audit (actor, at, id);
+
+CREATE INDEX audit_by_object ON audit (object, at, id);
+
+CREATE INDEX audit_by_time ON audit (at, id);
+
+CREATE INDEX login_codes_by_time ON login_codes (created_at);
+
+CREATE INDEX login_codes_by_token ON login_codes (token_id);
+
+CREATE INDEX pipelines_by_name ON pipelines (namespace, layer, name, id);
+
+CREATE INDEX pipelines_removed ON pipelines (updated_at) WHERE is_removed = 1;
+
+CREATE INDEX sessions_by_end ON sessions (ends_at);
+
+CREATE INDEX sessions_by_token ON sessions (token_id);
+
 CREATE INDEX skips_by_end ON skips (last_at, job_no, first_at);
 
 CREATE INDEX states_damaged ON states (job_no) WHERE damage IS NOT NULL;
@@ -200,3 +267,5 @@ CREATE INDEX states_old ON states (look_at) WHERE look_at IS NOT NULL;
 CREATE INDEX states_paused ON states (job_no) WHERE paused_at IS NOT NULL;
 
 CREATE INDEX states_ripe ON states (job_no) WHERE trim_at <= opened + skipped;
+
+CREATE INDEX tokens_by_time ON tokens (created_at, id);

@@ -58,6 +58,12 @@ LATER_STEPS = """
     ALTER TABLE states DROP COLUMN last_problem;
     DROP TABLE alerts;
     ALTER TABLE states DROP COLUMN watch;
+    DROP TABLE tokens;
+    DROP TABLE sessions;
+    DROP TABLE login_codes;
+    DROP TABLE audit;
+    DROP TABLE pipelines;
+    DROP TABLE pipeline_names;
 """
 SNAPSHOT = Path(__file__).with_name("schema.sql")
 OPEN_AND_JOIN = """

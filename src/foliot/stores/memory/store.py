@@ -6,7 +6,6 @@ process. `now` of leases is the store's own clock, as with a server.
 
 from __future__ import annotations
 
-import threading
 from collections import OrderedDict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
@@ -59,6 +58,7 @@ from foliot.stores.matching import (
     swap_end,
     swap_loss,
 )
+from foliot.stores.memory.access import AccessRows
 from foliot.stores.memory.claim import DueRecord, DueRecords
 from foliot.stores.memory.due import DueIndex
 from foliot.stores.memory.nodes import Nodes
@@ -71,15 +71,15 @@ from foliot.stores.memory.versions import Versions
 from foliot.stores.pages import page_of_alerts, page_of_jobs, page_of_runs, page_of_skips
 
 
-class MemoryStore:
+class MemoryStore(AccessRows):
     """Keeps jobs for as long as the process lives."""
 
     traits = Traits(proves_deaths=True)  # it is never away, so a lease that has run out tells of its node
 
     def __init__(self, clock: Clock, *, lease: timedelta = timedelta(seconds=30)) -> None:
+        super().__init__()
         self._clock = clock
         self._lease = lease
-        self._lock = threading.RLock()
         self._records: dict[str, Record] = {}
         self._damage: dict[str, Damage] = {}
         self._due = DueIndex(self._sound)
@@ -310,7 +310,8 @@ class MemoryStore:
             keys, skips, more = self._past.prune(now, limit)
             for key in keys:
                 self._outputs.forget(key)
-            return Pruned(len(keys) + skips + self._outbox.forget_old(now, limit), more)
+            old = self._outbox.forget_old(now, limit) + self.forget_old(now, limit)
+            return Pruned(len(keys) + skips + old, more)
 
     async def write_outputs(self, outputs: Sequence[Output]) -> None:
         with self._lock:

@@ -109,8 +109,8 @@ def alerts(session: Session, query: AlertQuery) -> AlertPage:
     return AlertPage(_read(page), following)
 
 
-def forget_old(dialect: Dialect, now: int, limit: int) -> int:
+def forget_old(dialect: Dialect, now: datetime, limit: int) -> int:
     """Forget alerts that are older than what is kept, at most so many; how many."""
-    rows = dialect.run(OLD, since=now - KEPT_DAYS * DAY, most=limit).fetchall()
+    rows = dialect.run(OLD, since=whole(now) - KEPT_DAYS * DAY, most=limit).fetchall()
     dialect.delete("alerts", "id, channel", rows)
     return len(rows)

@@ -21,7 +21,7 @@ from foliot.model.policy import Keep
 from foliot.model.policy_codec import read_policy
 from foliot.protocols import Pruned
 from foliot.stores.retention import NEVER, SLACK, early, next_look, superfluous_skips
-from foliot.stores.sql import cut, history_links, outbox
+from foliot.stores.sql import access, audit, cut, history_links, outbox, pipelines
 from foliot.stores.sql.codes import DAY, UNREADABLE, whole
 from foliot.stores.sql.cut import Cut, Rest
 from foliot.stores.sql.dialect import Dialect
@@ -36,6 +36,7 @@ _NEIGHBOURS = 256
 _TOGETHER = 8  # looks whose answers are awaited together, where they are short
 _SHORT = 1000  # attempts: a look at a job that keeps no more than that is short
 _MOST_READ = 40_000  # attempts that a call reads: others wait for it
+_FORGET_OLD = outbox.forget_old, access.forget_old, audit.forget_old, pipelines.forget_old
 _SOON = 600_000_000  # microseconds: an open attempt may have ended by then, and be superfluous
 
 RIPE = """
@@ -81,6 +82,7 @@ class Pruner:
     def __init__(self, dialect: Dialect, interned: Interned, now: datetime, limit: int) -> None:
         self._dialect = dialect
         self._interned = interned
+        self._at = now
         self._now = whole(now)
         self._limit = limit
         self._to_read = _MOST_READ
@@ -93,8 +95,9 @@ class Pruner:
         removed = history_links.forget_removed(self._dialect, self._limit)
         if removed:
             return Pruned(removed, more=True)
-        if alerts := outbox.forget_old(self._dialect, self._now, self._limit):
-            return Pruned(alerts, more=True)
+        for forget in _FORGET_OLD:
+            if forgotten := forget(self._dialect, self._at, self._limit):
+                return Pruned(forgotten, more=True)
         first = self._first()
         if first is None:
             return Pruned()

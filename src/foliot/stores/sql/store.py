@@ -31,11 +31,14 @@ from foliot.protocols import (
     Wakes,
 )
 from foliot.stores.sql import (
+    access,
+    audit,
     declare,
     job_queries,
     node_rows,
     outbox,
     outputs,
+    pipelines,
     prune,
     queries,
     run_queries,
@@ -134,6 +137,30 @@ class SqlStore(ABC, Generic[SomeSession]):
     waiting_channels = verb(Lane.READER, outbox.waiting_channels)
     settle = verb(Lane.PEOPLE, outbox.settle)
     alerts = verb(Lane.READER, outbox.alerts)
+
+    add_token = verb(Lane.PEOPLE, access.add_token)
+    token = verb(Lane.READER, access.token)
+    tokens = verb(Lane.READER, access.tokens)
+    note_token_used = verb(Lane.PEOPLE, access.note_token_used)
+    revoke_token = verb(Lane.PEOPLE, access.revoke_token)
+    add_session = verb(Lane.PEOPLE, access.add_session)
+    session = verb(Lane.READER, access.session)
+    note_session_seen = verb(Lane.PEOPLE, access.note_session_seen)
+    end_session = verb(Lane.PEOPLE, access.end_session)
+    add_code = verb(Lane.PEOPLE, access.add_code)
+    take_code = verb(Lane.PEOPLE, access.take_code)
+
+    write_audit = verb(Lane.PEOPLE, audit.write_audit)
+    settle_audit = verb(Lane.PEOPLE, audit.settle_audit)
+    audit = verb(Lane.READER, audit.audit)
+
+    add_pipeline = verb(Lane.PEOPLE, pipelines.add_pipeline)
+    change_pipeline = verb(Lane.PEOPLE, pipelines.change_pipeline)
+    remove_pipeline = verb(Lane.PEOPLE, pipelines.remove_pipeline)
+    note_pipeline_run = verb(Lane.PEOPLE, pipelines.note_pipeline_run)
+    pipeline = verb(Lane.READER, pipelines.pipeline)
+    pipeline_named = verb(Lane.READER, pipelines.pipeline_named)
+    pipelines = verb(Lane.READER, pipelines.pipelines)
 
     async def claim(
         self, node: str, now: datetime, room: Mapping[str, int], decide: DecideDue, claim_id: str

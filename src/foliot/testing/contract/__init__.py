@@ -22,7 +22,8 @@ what the clock was moved by. No plugin of pytest is needed.
 The topics are classes of their own, for a store that is still being written: claims, passing over, finishes,
 leases, recovery, reconciling, commands, questions, pages, history, damage, herds, versions. What attempts
 wrote, who works on the store, where its jobs come from, and which alerts wait are seams of their own:
-`class TestMyStore(StoreContract, OutputContract, NodeContract, SourceContract, AlertContract)`.
+`class TestMyStore(StoreContract, OutputContract, NodeContract, SourceContract, AlertContract)`. So are those
+of the API: tokens (AccessContract), the audit (AuditContract) and pipelines (PipelineContract).
 
 Three ways to race are built in: claimers come alone, as four tasks, as four threads and as four processes
 (`crowd`); somebody else writes in the very middle of a decision (`concurrent_writer`); and a process is
@@ -42,14 +43,17 @@ pytest.register_assert_rewrite(
     *(
         f"{__name__}.{module}"
         for module in (
-            "alert", "claim", "command", "concurrent_writer", "crowd_of_one", "damage", "finish",
-            "finish_race", "herd", "history", "lease", "node", "order", "output", "pages", "pass_over",
-            "process", "query", "reconcile", "recovery", "sample", "source", "stage", "version",
+            "access", "alert", "audit", "claim", "command", "concurrent_writer", "crowd_of_one", "damage",
+            "finish", "finish_race", "herd", "history", "lease", "node", "order", "output", "pages",
+            "pass_over", "pipeline", "process", "query", "reconcile", "recovery", "sample", "source", "stage",
+            "version",
         )
     )
 )  # fmt: skip
 
+from foliot.testing.contract.access import AccessContract
 from foliot.testing.contract.alert import AlertContract
+from foliot.testing.contract.audit import AuditContract
 from foliot.testing.contract.claim import ClaimContract
 from foliot.testing.contract.command import CommandContract
 from foliot.testing.contract.crowd_of_one import CrowdOfOneContract
@@ -62,6 +66,7 @@ from foliot.testing.contract.node import NodeContract
 from foliot.testing.contract.output import OutputContract
 from foliot.testing.contract.pages import PageContract
 from foliot.testing.contract.pass_over import PassOverContract
+from foliot.testing.contract.pipeline import PipelineContract
 from foliot.testing.contract.query import QueryContract
 from foliot.testing.contract.reconcile import ReconcileContract
 from foliot.testing.contract.recovery import RecoveryContract
@@ -70,7 +75,9 @@ from foliot.testing.contract.stage import Damage, OpenStore, Sharing
 from foliot.testing.contract.version import VersionContract
 
 __all__ = [
+    "AccessContract",
     "AlertContract",
+    "AuditContract",
     "ClaimContract",
     "CommandContract",
     "CrowdOfOneContract",
@@ -85,6 +92,7 @@ __all__ = [
     "OutputContract",
     "PageContract",
     "PassOverContract",
+    "PipelineContract",
     "QueryContract",
     "ReconcileContract",
     "RecoveryContract",

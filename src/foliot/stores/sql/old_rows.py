@@ -1,0 +1,38 @@
+"""Rows that are forgotten when they are old: which they are, and by which index they are found."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import NamedTuple
+
+from foliot.stores.sql.codes import whole
+from foliot.stores.sql.dialect import Dialect
+
+# ruff: noqa: S608 - made of constants only
+
+
+class OldRows(NamedTuple):
+    """Rows of a table that have a text as their key, and a time. `only`: which of them, if not all."""
+
+    table: str
+    key: str
+    at: str
+    found_by: str
+    only: str = ""
+
+    @property
+    def find(self) -> str:
+        """The keys of rows that are too old, the oldest first."""
+        only = f" AND {self.only}" if self.only else ""
+        return (
+            f"SELECT o.{self.key} FROM {self.table} AS o INDEXED BY {self.found_by}"
+            f" WHERE o.{self.at} <= :until{only} ORDER BY o.{self.at} LIMIT :most FOR UPDATE OF o SKIP LOCKED"
+        )
+
+
+def forget_rows(dialect: Dialect, rows: OldRows, until: datetime, limit: int) -> int:
+    """Forget what is as old as that, or older, at most so many; how many."""
+    keys = [key for (key,) in dialect.run(rows.find, until=whole(until), most=limit).fetchall()]
+    if keys:
+        dialect.among(f"DELETE FROM {rows.table} WHERE {rows.key} IN :texts", keys)
+    return len(keys)
