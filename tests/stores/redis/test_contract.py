@@ -12,11 +12,14 @@ from foliot.protocols import Store
 from foliot.stores.redis.address import Address, read_address
 from foliot.stores.redis.wire import Wire
 from foliot.testing.contract import (
+    AccessContract,
     AlertContract,
+    AuditContract,
     Damage,
     DamageContract,
     NodeContract,
     OutputContract,
+    PipelineContract,
     Sharing,
     SourceContract,
     StoreContract,
@@ -58,7 +61,16 @@ async def damage_by(way: str, url: str, _: Store, key: str) -> None:
     wire.close()
 
 
-class TestRedisStore(StoreContract, OutputContract, NodeContract, SourceContract, AlertContract):
+class TestRedisStore(
+    StoreContract,
+    OutputContract,
+    NodeContract,
+    SourceContract,
+    AlertContract,
+    AccessContract,
+    AuditContract,
+    PipelineContract,
+):
     @pytest.fixture
     def sharing(self, redis_url: str) -> Sharing:
         return Sharing(open_redis, fresh(redis_url))

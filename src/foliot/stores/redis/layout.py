@@ -18,6 +18,9 @@
 | `v:JOB` | hash | definitions that a job has had |
 | `rev`, `rev_at`, `status`, `revs:SOURCE` | hash, hash, hash, list | of sources |
 | `alerts`, `ax`, `aw:CHANNEL`, `channels` | hash, sorted, sorted, set | the outbox |
+| `tokens`, `tokens_used`, `tokens_x`, `opened:TOKEN` | hash, hash, sorted, set | and what each opened |
+| `sessions`, `codes`, `audit`, `pipes`, each with `…_x` | hash, sorted | by their ends, or their times |
+| `pipe_names`, `pipe_runs` | hash, hash | of pipelines: active names; last runs |
 | `frozen`, `applying`, `stage:ID:N` | hash, hash, list | large revisions under way |
 | `c:CLAIM` | text | who asks under a claim id; expires with the lease |
 

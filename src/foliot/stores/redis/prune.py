@@ -8,7 +8,7 @@ from foliot.model.attempt import Attempt, Outcome
 from foliot.protocols import Pruned
 from foliot.stores.optimistic.change import Change, Past
 from foliot.stores.optimistic.entry import Entry, Tally
-from foliot.stores.redis import outbox
+from foliot.stores.redis import access, audit, outbox, pipeline
 from foliot.stores.redis.asking import text_of
 from foliot.stores.redis.encode import Operation, forget_past
 from foliot.stores.redis.session import RedisSession
@@ -25,15 +25,18 @@ def prune(session: RedisSession, now: datetime, limit: int) -> Pruned:
     """Forget so much of what is worth a look."""
     session.help_apply()
     at, forgotten, has_more = whole(now), 0, False
-    old_alerts = outbox.forget_old(session, at, limit) if limit > 0 else 0
+    old = 0
+    if limit > 0:
+        old = outbox.forget_old(session, at, limit)
+        old += sum(one.forget_old(session, now, limit) for one in (access, audit, pipeline))
     ripe = session.ask("ZRANGE", "ripe", "-inf", at, "BYSCORE", "LIMIT", 0, _AT_ONCE)
     for entry in session.entries([text_of(key) for key in ripe]).values():
         if (room := limit - forgotten) <= 0:
-            return Pruned(forgotten + old_alerts, more=True)
+            return Pruned(forgotten + old, more=True)
         count, is_all = _forget(session, entry, at, room)
         forgotten += count
         has_more = has_more or not is_all
-    return Pruned(forgotten + old_alerts, has_more or forgotten > 0 or len(ripe) == _AT_ONCE)
+    return Pruned(forgotten + old, has_more or forgotten > 0 or len(ripe) == _AT_ONCE)
 
 
 def _forget(session: RedisSession, entry: Entry, now: int, room: int) -> tuple[int, bool]:

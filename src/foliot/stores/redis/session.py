@@ -21,8 +21,9 @@ from foliot.stores.optimistic.entry import Entry, Name, name_of
 from foliot.stores.optimistic.revision import AT_ONCE, Effect, RevisionSession, StaleBaseError, Step
 from foliot.stores.optimistic.session import ClaimedElsewhereError, Guard, Losses
 from foliot.stores.redis import codec, layout
-from foliot.stores.redis.asking import Asking, Shared, pairs, text_of
+from foliot.stores.redis.asking import Shared, pairs, text_of
 from foliot.stores.redis.encode import Encoder, Operation, operation_words
+from foliot.stores.redis.record import Records
 from foliot.stores.redis.script import Call
 from foliot.stores.redis.stage import RedisStage, revision_operations
 from foliot.stores.redis.wire import Wire
@@ -33,7 +34,7 @@ _READ_AT_ONCE = 500
 _DEAD_ARE_REMEMBERED = timedelta(days=30)
 
 
-class RedisSession(Asking, RevisionSession):
+class RedisSession(Records, RevisionSession):
     """Reads entries and writes changes, over one connection."""
 
     def __init__(self, wire: Wire, shared: Shared) -> None:

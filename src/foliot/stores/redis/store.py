@@ -23,7 +23,18 @@ from foliot.protocols import (
 from foliot.stores.claim_cursor import ClaimCursor
 from foliot.stores.optimistic import revision, verbs
 from foliot.stores.optimistic.revision import Step
-from foliot.stores.redis import history, node, outbox, output, prune, question, source
+from foliot.stores.redis import (
+    access,
+    audit,
+    history,
+    node,
+    outbox,
+    output,
+    pipeline,
+    prune,
+    question,
+    source,
+)
 from foliot.stores.redis.address import read_address
 from foliot.stores.redis.asking import Shared
 from foliot.stores.redis.claim import Claims, claim
@@ -205,6 +216,30 @@ class RedisStore:
     waiting_channels = verb(Lane.READER, outbox.waiting_channels)
     settle = verb(Lane.PEOPLE, outbox.settle)
     alerts = verb(Lane.READER, outbox.alerts)
+
+    add_token = verb(Lane.PEOPLE, access.add_token)
+    token = verb(Lane.READER, access.token)
+    tokens = verb(Lane.READER, access.tokens)
+    note_token_used = verb(Lane.PEOPLE, access.note_token_used)
+    revoke_token = verb(Lane.PEOPLE, access.revoke_token)
+    add_session = verb(Lane.PEOPLE, access.add_session)
+    session = verb(Lane.READER, access.session)
+    note_session_seen = verb(Lane.PEOPLE, access.note_session_seen)
+    end_session = verb(Lane.PEOPLE, access.end_session)
+    add_code = verb(Lane.PEOPLE, access.add_code)
+    take_code = verb(Lane.PEOPLE, access.take_code)
+
+    write_audit = verb(Lane.PEOPLE, audit.write_audit)
+    settle_audit = verb(Lane.PEOPLE, audit.settle_audit)
+    audit = verb(Lane.READER, audit.audit)
+
+    add_pipeline = verb(Lane.PEOPLE, pipeline.add_pipeline)
+    change_pipeline = verb(Lane.PEOPLE, pipeline.change_pipeline)
+    remove_pipeline = verb(Lane.PEOPLE, pipeline.remove_pipeline)
+    note_pipeline_run = verb(Lane.PEOPLE, pipeline.note_pipeline_run)
+    pipeline_named = verb(Lane.READER, pipeline.pipeline_named)
+    pipelines = verb(Lane.READER, pipeline.pipelines)
+    pipeline = verb(Lane.READER, pipeline.pipeline)
 
 
 _reconcile = revision.reconcile

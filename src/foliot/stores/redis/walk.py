@@ -45,3 +45,8 @@ def parts(walk: Iterable[T], size: int = PART) -> Iterator[list[T]]:
     rest = iter(walk)
     while part := list(islice(rest, size)):
         yield part
+
+
+def first_of(walk: Iterable[T], count: int) -> list[T]:
+    """The first so many."""
+    return list(islice(walk, max(0, count)))
