@@ -32,8 +32,9 @@ name no instant. Output carries no colours if it is not a terminal or if `NO_COL
 | `cron explain` | `expression`, `dialect`, `timezone`, `explanation`, `canonical` |
 | `cron check` | as `cron explain`, and `ok`, `findings`: a list of `code`, `severity`, `message`, `times` |
 | `job list` | `jobs`: a list of `job`, `state` (a list of words), `damage`, `schedule`, `timezone`, \
-`queue`, `action`, `next_at`, `last_attempt_at`, `last_outcome`, `last_success_at`, `failures_in_row`, \
-`open_runs`, `paused_at`, `paused_reason`, `version`; `next`: the key for `--after`, or null |
+`queue`, `group`, `action`, `next_at`, `last_attempt_at`, `last_outcome`, `last_success_at`, \
+`failures_in_row`, `open_runs`, `paused_at`, `paused_reason`, `version`; \
+`next`: the key for `--after`, or null |
 | `job show` | as one of `job list`, and `definition`, `explanation`, `stored_state`, `attempts`, \
 `skips`: a list of `first`, `last`, `code`, `reason`; `source`, as one of `source list` |
 | `job next` | `job`, `schedule`, `occurrences` as `cron next` has them, `notes`: what is in the way |
@@ -53,10 +54,14 @@ of the one that ended its process |
 | `run logs` | `run`, `attempt`, `text`, `dropped`: how many characters are missing in the middle |
 | `run cancel` | `run`, `attempt`, `state` |
 | `alert list` | `alerts`: a list of `channel`, `state` (`waiting`, `sent`, `refused`, `expired`), \
-`settled_at`, `answer` of the channel, and what the alert tells |
-| `alert mute`, `unmute` | `job`, `muted_until`, `reason` |
+`settled_at`, `answer` of the channel, and what the alert tells; \
+`muted`: a list of `job` or `channel`, `until`, `reason` |
+| `alert test` | `tests`: a list of `channel`, `state` (`sent`, `refused`, `expired`; \
+null: no living node has it), `answer` |
+| `alert mute`, `unmute` | `job` or `channel`, `muted_until`, `reason` |
 | `node list` | `nodes`: a list of `node`, `name`, `host`, `process`, `alive`, `state` (`alive`, \
-`draining`, `silent`), `lease_until`, `open_attempts`, `queues`, `actions` (null: all), `revision` of its \
+`draining`, `silent`), `lease_until`, `open_attempts`, `queues`, `groups`: the limits that it knows, \
+`actions` (null: all), `revision` of its \
 program's code, `version`, `clock_skew`: seconds that its host's clock is ahead of the server's; \
 `unserved`: what is due and no node can start, a list of `queue`, `action`, `jobs`, `since` |
 | `source list` | `sources`: a list of `source`, `revision`, `jobs`, `reconciled_at`, `status`: what its \

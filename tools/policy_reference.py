@@ -71,6 +71,7 @@ MEANINGS = {
     "remembers": "whether a job that was removed and comes back knows what it has served",
     "notify": "which channels are [told of trouble](../how-to/when-to-be-told.md), and of what",
     "expect": "when a run is to start and to end, and how often one is to succeed",
+    "ping": "the channel of a watch service that is [told of each start and end](../how-to/be-told.md#pings)",
 }
 NOTHING = {
     "overlap.limit": "no bound",
@@ -79,6 +80,7 @@ NOTHING = {
     "splay": "none",
     "notify": "none",
     "expect": "none",
+    "ping": "none",
     "keep.last": "all",
     "keep.days": "for ever",
 }
@@ -94,6 +96,7 @@ VALUES = {
     "splay": "a duration",
     "notify": "`Notify(…)`",
     "expect": "`Expect(…)`",
+    "ping": "the name of a channel",
 }
 # By enum: members of different ones are equal if their words are.
 WORDS: dict[type[StrEnum], dict[Any, str]] = {

@@ -19,11 +19,13 @@ from datetime import datetime, timedelta
 from typing import NamedTuple, Protocol, runtime_checkable
 
 from foliot.errors import StoreError
+from foliot.model.answer import NO_LIMITS as NO_LIMITS
 from foliot.model.answer import Claimed as Claimed
 from foliot.model.answer import Finished as Finished
 from foliot.model.answer import Pruned as Pruned
 from foliot.model.answer import Recovered as Recovered
-from foliot.model.attempt import Attempt, Ending, Outcome
+from foliot.model.answer import Wakes as Wakes
+from foliot.model.attempt import Attempt, Ending
 from foliot.model.deciding import DecideCommand as DecideCommand
 from foliot.model.deciding import DecideDeclared as DecideDeclared
 from foliot.model.deciding import DecideDue as DecideDue
@@ -46,31 +48,13 @@ from foliot.model.query import RunPage as RunPage
 from foliot.model.query import RunQuery as RunQuery
 from foliot.model.query import SkipPage as SkipPage
 from foliot.model.query import SkipQuery as SkipQuery
+from foliot.model.run import Result as Result
 from foliot.model.run import Run as Run
 from foliot.model.state import Lease, Node
+from foliot.model.version import Changes as Changes
 from foliot.model.version import Revision, Version
-from foliot.model.view import NodeView, Overview, Pulse, SourceView
-
-
-class Changes(NamedTuple):
-    """What a source declares: jobs that are there (new, changed or the same), and names that are gone."""
-
-    declared: tuple[Job, ...] = ()
-    removed: tuple[str, ...] = ()
-
-
-class Wakes(NamedTuple):
-    """When the first job is to be looked at, and how many are due, if they were counted."""
-
-    first: datetime | None = None
-    due: int = 0
-
-
-class Traits(NamedTuple):
-    """What a store promises beyond its verbs."""
-
-    proves_deaths: bool = False  # a node that it would bury is dead for certain
-    tells_changes: bool = False  # it is a `Notifier`
+from foliot.model.view import NodeView, Outage, Overview, Pulse, SourceView
+from foliot.model.view import Traits as Traits
 
 
 class Store(Protocol):
@@ -105,8 +89,14 @@ class Store(Protocol):
         """The open attempts of a node, as the store knows them."""
         ...
 
-    async def claim(
-        self, node: str, now: datetime, room: Mapping[str, int], decide: DecideDue, claim_id: str
+    async def claim(  # noqa: PLR0913, PLR0917 - the facts of a claim
+        self,
+        node: str,
+        now: datetime,
+        room: Mapping[str, int],
+        decide: DecideDue,
+        claim_id: str,
+        limits: Mapping[str, int] = NO_LIMITS,
     ) -> Claimed:
         """Start what is due in these queues and of the node's kinds, at most so many each, longest due first.
 
@@ -117,6 +107,10 @@ class Store(Protocol):
         occurrence that has run does not run again, if the clock was set back: `stores.matching.decide_once`.
         A job about which nothing is to be written (`Decision.is_nothing`) is passed over: it stays due for
         others and does not set `more`. Repeated claims make progress past such jobs, however many they are.
+
+        `limits`: how many attempts of each group may run, over all nodes. An attempt counts in the group in
+        which it was started until it has ended. A job of a full group, or of one without a limit, is asked
+        about with room for 0 attempts; its place is for the job of the group that is due for longest.
         """
         ...
 
@@ -162,11 +156,16 @@ class Store(Protocol):
         ...
 
     async def wakes(
-        self, queues: Iterable[str], kinds: Collection[str] | None = None, due_by: datetime | None = None
+        self,
+        queues: Iterable[str],
+        kinds: Collection[str] | None = None,
+        due_by: datetime | None = None,
+        *,
+        after: datetime | None = None,
     ) -> Wakes:
         """When the next job of these queues, and of these kinds of action, must be looked at.
 
-        With `due_by`, also how many are due by then, and not claimed.
+        With `due_by`, also how many are due by then, and not claimed. With `after`: the next one after it.
         """
         ...
 
@@ -220,6 +219,14 @@ class NodeStore(Protocol):
 
     async def nodes(self) -> tuple[NodeView, ...]:
         """The nodes that are not buried, in the order of their ids; a lease among them may have run out."""
+        ...
+
+    async def running(self, group: str) -> int:
+        """How many attempts run that were started in a group."""
+        ...
+
+    async def outages(self) -> tuple[Outage, ...]:
+        """The times in which no node lived, the newest first; 1,000 are kept."""
         ...
 
 
@@ -283,16 +290,6 @@ class Notifier(Protocol):
     async def changed(self) -> None:
         """Return when something may have changed since the last call."""
         ...
-
-
-class Result(NamedTuple):
-    """How an attempt ended, as its executor saw it; `exit_code` is negative if a signal ended the process."""
-
-    outcome: Outcome
-    error: str | None = None
-    output: str = ""
-    dropped: int = 0
-    exit_code: int | None = None
 
 
 OnEnd = Callable[[Run, Result], None]

@@ -13,7 +13,8 @@ from app.scene import NEVER, play
 from foliot import Every, Expect, Foliot, Notify
 from foliot.alerts.channel import SENT, Sent
 from foliot.alerts.rate import Rate
-from foliot.app.alerts import AlertsPart, Delivery, delivery_job, key_of
+from foliot.app.alerts import AlertsPart
+from foliot.app.delivery import Delivery, delivery_job, key_of
 from foliot.app.part import Workplace
 from foliot.clock import SystemClock
 from foliot.engine.plan_definition import PlanDeclared, plan_removed

@@ -86,7 +86,7 @@ WRONG_OPTIONS: list[tuple[str, Any, str]] = [
     ("overlaps", "skip", "did you mean overlap?"),
     ("tz", "UTC", "did you mean timezone?"),
     ("max_instances", 3, "did you mean overlap=parallel"),
-    ("colour", "red", "one of: queue, timeout"),
+    ("colour", "red", "one of: queue, group"),
 ]
 
 

@@ -37,7 +37,7 @@ def test_all_commands_are_there() -> None:
             "backfill",
         },
         "run": {"list", "show", "logs", "cancel", "rerun"},
-        "alert": {"list", "mute", "unmute"},
+        "alert": {"list", "test", "mute", "unmute"},
         "node": {"list"},
         "store": {"check", "migrate"},
     }

@@ -44,6 +44,7 @@ def test_the_list_in_json(shop: Shop) -> None:
         "schedule": "0 8 * * *",
         "timezone": "UTC",
         "queue": "default",
+        "group": None,
         "action": "python:slow",
         "next_at": "2026-03-03T08:00:00+00:00",
         "last_attempt_at": "2026-03-02T08:00:00+00:00",

@@ -33,6 +33,7 @@ def test_nodes_are_listed_with_where_they_run_and_what_they_hold(shop: Shop) -> 
                 "lease_until": "2026-03-02T08:00:35+00:00",
                 "open_attempts": 1,
                 "queues": ["default"],
+                "groups": {},
                 "actions": ["python:refresh", "python:report", "python:slow"],
                 "revision": "r1",
                 "version": "0.1",

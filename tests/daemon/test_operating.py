@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
+
 from daemon.harness import Daemons, Host, eventually
 from daemon.repositories import Repository, job
+from foliot.clock import SystemClock
 from foliot.model.attempt import Outcome
+
+CLOCK = SystemClock()
 
 
 def test_a_run_that_is_cancelled_ends_with_its_whole_tree(
@@ -63,3 +68,24 @@ def test_a_run_that_fails_is_tried_again_and_knows_it(
     assert len(set(keys)) == 1
     assert numbers == ("1", "2", "3")
     assert triggers == ("manual", "retry", "retry")
+
+
+def test_after_an_outage_it_is_told_from_when_to_when_no_node_was_running(
+    daemons: Daemons, repository: Repository, host: Host
+) -> None:
+    repository.push(one=job("true", "1s"))
+    daemon = daemons.rollcron(repository.remote)
+    daemon.wait_for("run_succeeded")
+    daemon.stop()
+    stopped_at = CLOCK.now()
+    eventually(lambda: CLOCK.now() >= stopped_at + timedelta(seconds=3))
+    daemons.rollcron(repository.remote).wait_for("run_succeeded")
+
+    (outage,) = host.ask(lambda store: store.outages())
+    assert outage.last - outage.first >= timedelta(seconds=3)
+    missed = outage.first.replace(microsecond=0) + timedelta(seconds=2)
+    why = host.foliot("job", "why", "one", "--at", missed.isoformat())
+    words = f"no node was running from {outage.first:%Y-%m-%dT%H:%M:%S}Z to {outage.last:%Y-%m-%dT%H:%M:%S}Z"
+    assert words in why["text"], why
+    beside = (outage.first - timedelta(seconds=1)).replace(microsecond=0)
+    assert "no node" not in host.foliot("job", "why", "one", "--at", beside.isoformat())["text"]

@@ -43,3 +43,31 @@ def test_a_plain_file_is_followed_alone(daemons: Daemons, host: Host) -> None:
     daemon.stop()
 
     assert host.wait_for_lines("ls", 1) == ["my-jobs.yaml"]
+
+
+def test_a_store_inside_of_the_directory_is_no_part_of_it(daemons: Daemons, host: Host) -> None:
+    folder = host.folder / "plain"
+    folder.mkdir()
+    (folder / "jobs.db.txt").touch()
+    (folder / CONFIG).write_text(config({"one": job(f"ls -A >> {host.witness}/ls")}))
+
+    daemon = daemons.serve("-i", "1", "--store", "sqlite:///jobs.db", folder=folder)
+    for _ in range(3):  # each of them writes to the store
+        daemon.wait_for("run_succeeded", name="one")
+    daemon.stop()
+
+    assert (folder / "jobs.db").exists()
+    assert not daemon.all("source_moved")
+    assert not daemon.all("source_failed")
+    assert set(host.lines("ls")) == {"jobs.db.txt", CONFIG}
+
+
+def test_an_empty_directory_is_told_what_it_lacks(daemons: Daemons, host: Host) -> None:
+    folder = host.folder / "empty"
+    folder.mkdir()
+
+    daemon = daemons.start("foliot serve .", folder=folder)
+
+    assert daemon.wait() != 0
+    for word in ("git repository", CONFIG, "foliot init"):
+        assert word in daemon.told

@@ -28,6 +28,7 @@ from foliot.operations.ledger import tell_fates
 from foliot.protocols import JobView
 from foliot.schedules import Cron
 from foliot.why import explain
+from foliot.why.past import Traces
 
 MINUTE, HOUR, ZERO = timedelta(minutes=1), timedelta(hours=1), timedelta(0)
 DAILY = Cron("0 2 * * *")
@@ -204,7 +205,7 @@ def test_an_occurrence_is_planned_until_its_start_and_missed_after_its_grace() -
     start = two + offset_of(job)
 
     def fate(now: datetime) -> str:
-        (occurrence,) = tell_fates(record, (), (), [two], now)
+        (occurrence,) = tell_fates(record, Traces(), [two], now)
         return occurrence.fate
 
     times = (two + MINUTE, start, start + MINUTE, start + 2 * MINUTE)

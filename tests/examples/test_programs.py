@@ -52,6 +52,17 @@ def test_a_run_survives_its_killed_program(tmp_path: Path) -> None:
     ]
 
 
+def test_trouble_is_told_once_and_its_end_once(tmp_path: Path) -> None:
+    with example(tmp_path, "told.py") as program:
+        assert program.process.wait(PATIENCE) == 0
+        program.read_until("recovered")
+    told = [line for line in program.lines if not line.startswith("attempt_failed")]
+    assert told == [
+        "told/backup failed: failed: OSError: the disk is full",
+        "told/backup recovered: a run has succeeded",
+    ]
+
+
 def test_an_executor_of_ones_own_checks_ports(tmp_path: Path) -> None:
     with example(tmp_path, "own_executor.py") as program:
         assert program.process.wait(PATIENCE) == 0

@@ -138,6 +138,7 @@ jobs = st.builds(
     enabled=st.booleans(),
     repeat_until=st.none() | anywhere,
     auto_remove=st.booleans(),
+    group=st.none() | names,
     revision=words,
     extra=unknown_to(JOB),
 )

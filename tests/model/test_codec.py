@@ -212,3 +212,12 @@ def test_fields_that_an_older_version_did_not_write_have_their_defaults() -> Non
     data["policy"] = {"retry": {"max": 3}}
 
     assert decode_job(json.dumps(data)) == replace(BACKUP, policy=Policy(retry=Retry(max=3)))
+
+
+def test_a_job_without_a_group_has_the_text_that_older_versions_write() -> None:
+    assert "group" not in json.loads(encode_job(BACKUP))
+    assert "group" not in json.loads(encode_job_apart(BACKUP)[0])
+    grouped = replace(BACKUP, group="db")
+    assert json.loads(encode_job(grouped))["group"] == "db"
+    assert decode_job(*encode_job_apart(grouped)) == grouped
+    assert not grouped.says_the_same(BACKUP)

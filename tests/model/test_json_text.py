@@ -16,6 +16,7 @@ from foliot.model.json_text import (
     check_json,
     is_flat,
     read_object,
+    read_objects,
     write_flat,
     write_json,
 )
@@ -63,6 +64,37 @@ def test_the_quick_way_reads_as_the_other_does(text: str) -> None:
 @pytest.mark.parametrize("text", ['{"user":12345}', '{"a":"b","c":true,"d":null,"e":-5}', "{}"])
 def test_the_usual_goes_the_quick_way(text: str) -> None:
     assert json_text._read_flat(text) == json.loads(text)
+
+
+def readable(some: list[Any]) -> list[Any]:
+    """What is read one by one, up to the first that cannot be read."""
+    found: list[Any] = []
+    for text in some:
+        try:
+            found.append(read_object(text))
+        except MisfitError:
+            break
+    return found
+
+
+@given(st.lists(texts | st.sampled_from(["", "{}", "[1]", '{"a":1', '"b":2}', '{"a":1},{"b":2}'])))
+@example(['{"a":1},{"b":2', '"c":3}'])
+@example(['{"a":1},{"b":2}', '{"a":[1', "2]}"])
+@example(['{"a":1}', '{"a":"}"}', '{"a":"{"}'])
+@example(['{"a":1,"a":2}', '{"b":":"}'])
+@example(["{}", '{"a":1}x', "{}"])
+def test_many_objects_are_read_as_one_by_one(some: list[str]) -> None:
+    assert repr(read_objects(some)) == repr(readable(some))
+
+
+def test_what_is_no_text_ends_the_reading_of_many() -> None:
+    damaged: Any = ["{}", b"{}", "{}"]
+    assert read_objects(damaged) == [{}]
+
+
+def test_many_usual_ones_are_read_at_once() -> None:
+    some = ['{"user":1}', "{}", '{"a":"b","c":null}']
+    assert json_text._read_flat_ones(some) == [json.loads(text) for text in some]
 
 
 values = (

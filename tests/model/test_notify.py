@@ -33,6 +33,7 @@ def test_what_is_usual() -> None:
 
 def test_a_job_is_watched_if_a_channel_is_to_be_told() -> None:
     assert Policy(notify=Notify("ops")).is_watched
+    assert Policy(ping="hc").is_watched
     assert not Policy(notify=Notify(())).is_watched
     assert not Policy(expect=Expect(success_every=timedelta(hours=1))).is_watched
     assert not Policy().is_watched
@@ -48,6 +49,7 @@ WRONG: dict[str, Callable[[], object]] = {
     "expect.start_within": lambda: Expect(start_within="soon"),  # type: ignore[arg-type]
     "expect.success_every": lambda: Expect(success_every=timedelta(0)),
     "notify": lambda: Policy(notify="ops"),  # type: ignore[arg-type]
+    "ping": lambda: Policy(ping="two words"),
     "expect": lambda: Policy(expect=5),  # type: ignore[arg-type]
 }
 
@@ -81,3 +83,12 @@ def test_a_text_that_cannot_be_right_is_damage() -> None:
 
 def test_a_watch_that_remembers_too_much_is_cut() -> None:
     assert Watch.from_json('{"outcomes":"+-x' + "+" * 40 + '"}').outcomes == "+" * MOST_OUTCOMES
+
+
+def test_a_ping_is_kept_and_a_policy_without_one_has_the_text_of_before() -> None:
+    assert decode_policy(encode_policy(Policy(ping="hc"))) == Policy(ping="hc")
+    assert "ping" not in encode_policy(Policy())
+
+
+def test_the_kinds_that_pings_are_made_of_are_nobodys_choice() -> None:
+    assert not {AlertKind.ENDED, AlertKind.TRIED} & set(Notify("ops", on=AlertKind).on)

@@ -262,6 +262,8 @@ def test_the_names_and_levels_are_pinned() -> None:
         "clock_corrected": "WARNING",
         "clock_skewed": "WARNING",
         "channel_unusable": "WARNING",
+        "alert_refused": "WARNING",
+        "ping_failed": "WARNING",
         "executor_failed": "ERROR",
         "ends_untold": "ERROR",
         "listener_failed": "ERROR",

@@ -13,14 +13,16 @@ from prometheus_client import CollectorRegistry, Counter, Histogram
 from prometheus_client.parser import text_string_to_metric_families
 
 from foliot.errors import StoreUnavailableError
+from foliot.model.alert import Alert, AlertKind
 from foliot.model.attempt import Outcome, Trigger
 from foliot.model.decision import Event, Happening
+from foliot.model.outbox import AlertState, ChannelAlert
 from foliot.model.query import JobView
 from foliot.model.state import Node
-from foliot.model.view import NodeView, SourceHealth
+from foliot.model.view import AlertHealth, NodeView, SourceHealth
 from foliot.observability import Metrics
 from foliot.observability.tally import MOST_JOBS
-from observability.moments import ended, pulse, started, told
+from observability.moments import NOON, ended, pulse, started, told
 
 NAMES = {
     "foliot_attempts_started_total": ("counter", "trigger"),
@@ -44,6 +46,8 @@ NAMES = {
     "foliot_source_failures": ("gauge", "source"),
     "foliot_source_pulled_timestamp_seconds": ("gauge", "source"),
     "foliot_source_jobs_dropped_total": ("counter", "source"),
+    "foliot_alerts_total": ("counter", "channel,kind,outcome"),
+    "foliot_alerts_waiting": ("gauge", "channel"),
 }
 HOUR = timedelta(hours=1)
 
@@ -61,6 +65,8 @@ def with_everything(**settings: object) -> Metrics:
     metrics.on_lease_lost("n1")
     metrics.on_burial("n1", NodeView(Node("n2"), datetime(2026, 1, 1, tzinfo=UTC), 4))
     metrics.on_source(SourceHealth("ops", 2, datetime(2026, 1, 1, tzinfo=UTC), 7, 9))
+    sent = ChannelAlert("ops", Alert("a", NOON, AlertKind.LATE, "app/a"), AlertState.SENT)
+    metrics.on_alerts(AlertHealth(settled=[sent], waiting={"ops": 1}))
     return metrics
 
 
@@ -71,6 +77,18 @@ def test_how_a_source_fares() -> None:
     assert value(metrics, "foliot_source_jobs", source="ops") == 7
     assert value(metrics, "foliot_source_jobs_dropped_total", source="ops") == 10
     assert value(metrics, "foliot_source_pulled_timestamp_seconds", source="ops") is None
+
+
+def test_alerts_are_counted_by_kind_channel_and_outcome_and_those_that_wait_are_told() -> None:
+    metrics = Metrics()
+    late = ChannelAlert("ops", Alert("a", NOON, AlertKind.LATE, "app/a"), AlertState.SENT)
+    metrics.on_alerts(AlertHealth(settled=[late, late]))
+    metrics.on_alerts(AlertHealth(settled=[late._replace(state=AlertState.REFUSED)], waiting={"ops": 3}))
+    assert value(metrics, "foliot_alerts_total", kind="late", channel="ops", outcome="sent") == 2
+    assert value(metrics, "foliot_alerts_total", kind="late", channel="ops", outcome="refused") == 1
+    assert value(metrics, "foliot_alerts_waiting", channel="ops") == 3
+    metrics.on_alerts(AlertHealth(waiting={"ops": 0}))
+    assert value(metrics, "foliot_alerts_waiting", channel="ops") == 0
 
 
 @pytest.mark.parametrize("by_job", [False, True])

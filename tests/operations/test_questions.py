@@ -8,6 +8,7 @@ from datetime import timedelta
 
 import pytest
 
+from foliot.engine.planner import plan_due
 from foliot.errors import (
     AmbiguousNameError,
     InvalidJobError,
@@ -16,8 +17,9 @@ from foliot.errors import (
     RunNotFoundError,
     WaitTimeoutError,
 )
-from foliot.model.attempt import Outcome
+from foliot.model.attempt import Outcome, Trigger
 from foliot.model.policy import Policy, Retry
+from foliot.model.state import Node
 from foliot.operations import Operations
 from foliot.protocols import Output
 from foliot.why import Verdict
@@ -223,3 +225,34 @@ async def test_nodes_that_can_start_a_job(desk: Desk) -> None:
     assert [view.node.id for view in await desk.ops.servants(HOURLY)] == ["n1"]
     assert await desk.ops.servants(replace(HOURLY, queue="night")) == []
     assert desk.clock.now() == START
+
+
+@scenario
+async def test_why_and_the_ledger_tell_of_a_time_without_nodes(desk: Desk) -> None:
+    """The only node leaves at 6:30, and the next one comes at 9:10."""
+    await desk.store.leave("n1")
+    await desk.advance(at(9, 10))
+    await desk.store.join(Node("n2"))
+    claimed = await desk.store.claim("n2", desk.clock.now(), {"default": 9}, plan_due, "c")
+    (run,) = claimed.runs
+    assert run.attempt.trigger is Trigger.CATCH_UP
+
+    words = "no node was running from 2026-03-02T06:30:00Z to 2026-03-02T09:10:00Z"
+    for hour in (7, 8, 9):
+        assert words in str(await desk.ops.why("hourly", at(hour)))
+    view = await desk.ops.find("hourly")
+    ledger = await desk.ops.occurrences(view, at(7), at(9))
+    assert [words in line.reason for line in ledger.occurrences] == [True] * 3
+
+
+@scenario
+async def test_why_tells_which_group_a_job_waits_for_by_what_living_nodes_know(desk: Desk) -> None:
+    other = replace(HOURLY, name="second", group="db")
+    await desk.declare(replace(HOURLY, group="db"), other)
+    await desk.advance(at(7))
+    assert "group db, to which no node that lives gives a limit" in str(await desk.ops.why("second"))
+    await desk.store.join(Node("n1", limits=(("db", 1),)))
+    await desk.store.claim("n1", desk.clock.now(), {"default": 9}, plan_due, "c", {"db": 1})
+    assert (await desk.ops.why("hourly")).verdict is Verdict.RUNS
+    why = await desk.ops.why("second")
+    assert (why.verdict, "waits for group db (1 of 1 running)" in str(why)) == (Verdict.WAITS, True)

@@ -19,7 +19,9 @@ from foliot.model.query import (
 )
 from foliot.stores.sql import (
     audit,
+    group_rows,
     job_queries,
+    outages,
     outputs,
     pipelines,
     queries,
@@ -28,6 +30,7 @@ from foliot.stores.sql import (
     versions,
 )
 from foliot.stores.sql.codes import whole
+from foliot.stores.sql.queries import WakeQuery
 
 # ruff: noqa: S608 - made of constants only
 
@@ -158,7 +161,14 @@ QUESTIONS = {
     ),
     "skips of a job": Question(lambda session: run_queries.skips(session, SkipQuery(KEY)), _PAGE),
     "an output": Question(lambda session: outputs.output(session, f"{KEY}!nothing", 1), _PAGE),
-    "the next wake": Question(lambda session: queries.wakes(session, {"default"}, None, None), _PAGE),
+    "the next wake": Question(
+        lambda session: queries.wakes(session, WakeQuery({"default"}, None, None, None)), _PAGE
+    ),
+    "the next wake after now": Question(
+        lambda session: queries.wakes(session, WakeQuery({"default"}, None, None, NOW)), _PAGE
+    ),
+    "what runs of a group": Question(lambda session: group_rows.running(session, "db"), _PAGE),
+    "outages": Question(outages.outages, _PAGE),
     "the store at a glance": Question(lambda session: queries.overview(session, 0), _PAGE),
     "a revision": Question(lambda session: source_rows.revision(session, "code"), _PAGE),
     "sources": Question(lambda session: source_rows.sources(session, {}), _PAGE),

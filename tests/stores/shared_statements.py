@@ -14,6 +14,7 @@ from foliot.stores.sql import (
     cut,
     declare,
     entry,
+    group_rows,
     history_links,
     history_queries,
     interned,
@@ -61,6 +62,7 @@ VALUES = {
             "low",
             "high",
             "channel",
+            "group",
             "hash",
             "actor",
             "object",
@@ -101,6 +103,17 @@ SHARED = {
     "an attempt": Shared(batch.ATTEMPT, ["PRIMARY KEY"], ["attempts_"]),  # of a request: that index
     "a page of jobs": Shared(job_queries.PAGE, [_KEY], ["jobs_key_key", "states_pkey"]),
     "the next wake": Shared(queries.WAKES_OF_QUEUES, ["states_due"], ["states_due", "states_pkey"]),
+    "the next wake after a time": Shared(
+        queries.LATER_WAKES_OF_QUEUES, ["states_due"], ["states_due", "states_pkey"]
+    ),
+    "what runs of a group": Shared(
+        group_rows.COUNT, ["g USING PRIMARY KEY", "a USING PRIMARY KEY"], ["group_runs_pkey", "attempts_pkey"]
+    ),
+    "what ran of a group": Shared(
+        group_rows.FORGET_ENDED,
+        ["g USING PRIMARY KEY", "a USING PRIMARY KEY"],
+        ["group_runs_pkey", "attempts_pkey"],
+    ),
     "the backlog": Shared(queries.BACKLOG, ["states_due"], ["states_due"]),
     "sources of jobs": Shared(job_queries.SOURCES, [_KEY], ["jobs_key_key"]),
     "jobs to be searched": Shared(job_queries.SCAN, [_KEY, _STATES], ["jobs_key_key", "states_pkey"]),

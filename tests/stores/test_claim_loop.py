@@ -15,7 +15,8 @@ from foliot.model.decision import Decision, Happening
 from foliot.model.state import Record, State
 from foliot.protocols import Claimed
 from foliot.stores.claim_cursor import ClaimCursor
-from foliot.stores.claim_loop import LONGEST, MOST_LOOKS, ClaimLoop, DueJobs
+from foliot.stores.claim_loop import LONGEST, MOST_LOOKS, ClaimLoop, DueJobs, Page
+from foliot.stores.group_places import GroupPlaces
 from foliot.testing.clock import ManualClock
 from foliot.testing.contract.sample import a_job, pass_over, start_due
 
@@ -46,9 +47,9 @@ class Optimistic(DueJobs[Found]):
     pages: list[list[str]] = field(default_factory=list)
     unknown: frozenset[str] = frozenset()
 
-    def add(self, *names: str) -> None:
+    def add(self, *names: str, **facts: Any) -> None:
         for late, name in enumerate(names):
-            job, wake_at = a_job(name), NOW - timedelta(seconds=len(names) - late)
+            job, wake_at = a_job(name, **facts), NOW - timedelta(seconds=len(names) - late)
             self.records[job.key] = Record(job, State(0, NOW, wake_at=wake_at, next_at=wake_at))
             self.versions[job.key] = 0
 
@@ -58,7 +59,7 @@ class Optimistic(DueJobs[Found]):
         self.records[key] = record._replace(state=record.state._replace(**facts))
         self.versions[key] += 1
 
-    def due(self, queue: str, count: int, after: Any | None) -> list[Found]:
+    def due(self, queue: str, count: int, after: Any | None) -> Page[Found]:
         assert queue == "default"
         found = [
             Found(key, record, self.versions[key], (record.state.wake_at, key))
@@ -68,14 +69,13 @@ class Optimistic(DueJobs[Found]):
         found.sort(key=lambda one: one.place)
         page = [one for one in found if after is None or one.place > after][:count]
         self.pages.append([one.key.partition("/")[2] for one in page])
-        return page
+        for one in page:
+            if one.key in self.unknown:
+                one.is_unknown_here, one.damage = True, Damage("a newer word", Flaw.UNKNOWN_HERE)
+        return Page(page)
 
     def sign(self, queue: str) -> Hashable:
         return queue
-
-    def read(self, job: Found) -> None:
-        if job.key in self.unknown:
-            job.is_unknown_here, job.damage = True, Damage("a newer word", Flaw.UNKNOWN_HERE)
 
     def has_run(self, job: Found, attempt: Attempt) -> bool:
         del job, attempt
@@ -101,9 +101,21 @@ class Optimistic(DueJobs[Found]):
         return refused
 
 
-def claim(store: Optimistic, room: int, decide: Any = start_due, told: set[str] | None = None) -> Claimed:
+def claim(
+    store: Optimistic,
+    room: int,
+    decide: Any = start_due,
+    told: set[str] | None = None,
+    groups: GroupPlaces | None = None,
+) -> Claimed:
     cursor = ClaimCursor(CLOCK, has_litter=False)
-    facts = {"node": "a", "now": NOW, "decide": decide, "told": set() if told is None else told}
+    facts: dict[str, Any] = {
+        "node": "a",
+        "now": NOW,
+        "decide": decide,
+        "told": set() if told is None else told,
+    }
+    facts["groups"] = groups or GroupPlaces({}, lambda _: 0)
     return ClaimLoop(store, cursor, CLOCK, **facts).claim({"default": room}, 0)
 
 
@@ -128,6 +140,21 @@ def test_what_another_writer_has_taken_does_not_count_and_leaves_its_room_to_oth
     assert names(claimed) == ["a", "c", "d"]
     assert [event.job for event in claimed.events] == [run.job.key for run in claimed.runs]
     assert store.pages == [["a", "b", "c"], ["d"]]
+
+
+def test_a_group_is_counted_once_and_only_if_a_job_of_it_is_due() -> None:
+    store, counted = Optimistic(), list[str]()
+
+    def hold(group: str) -> int | None:
+        counted.append(group)
+        return None if group == "held by another claim" else 0
+
+    groups = GroupPlaces({"db": 2, "disk": 2, "held by another claim": 2}, hold)
+    store.add("a", "b", "c", group="db")
+    store.add("x", group="held by another claim")
+    store.add("y", group="without a limit")
+    assert sorted(names(claim(store, 9, groups=groups))) == ["a", "b"]
+    assert sorted(counted) == ["db", "held by another claim"]
 
 
 def test_what_another_writer_has_changed_is_looked_at_again_as_it_is_now() -> None:

@@ -21,28 +21,37 @@ from foliot.testing.contract import (
     AccessContract,
     AlertContract,
     AuditContract,
+    NodeContract,
     PipelineContract,
     StoreContract,
 )
 from foliot.testing.contract.crowd import Crowd
 from foliot.testing.contract.stage import Stage
-from stores import mistaken, mistaken_access, mistaken_alerts, mistaken_time, mistaken_versions
+from stores import (
+    mistaken,
+    mistaken_access,
+    mistaken_alerts,
+    mistaken_claims,
+    mistaken_groups,
+    mistaken_time,
+    mistaken_versions,
+)
 from stores.file_store import FileStore
 
 CASES: list[tuple[type[MemoryStore | FileStore], str]] = [
-    (mistaken.ForgetsAnswers, "test_the_same_claim_id_gives_the_same_answer"),
-    (mistaken.ForgetsAnswers, "test_one_claim_id_asked_at_once_claims_once"),
-    (mistaken.CountsRoomTogether, "test_room_is_counted_for_each_queue"),
-    (mistaken.ClaimsEarly, "test_nothing_is_claimed_before_its_time"),
-    (mistaken.ClaimsAfterTheLease, "test_a_lease_that_ran_out_claims_nothing_until_it_is_renewed"),
-    (mistaken.IgnoresKinds, "test_a_node_claims_only_kinds_that_it_can_run"),
-    (mistaken.SpendsATokenOnNothing, "test_a_job_that_is_passed_over_is_left_as_it_is"),
-    (mistaken.StopsAtWhatDoesNotFit, "test_those_behind_are_claimed_in_their_order"),
-    (mistaken.ForgetsWhatDoesNotFit, "test_another_node_gets_them_at_once"),
-    (mistaken.ForgetsWhatDoesNotFit, "test_they_are_claimed_when_they_fit"),
-    (mistaken.LooksAtTheFrontOnly, "test_thousands_of_them_hide_nothing_behind_them"),
-    (mistaken.LooksAtTheFrontOnly, "test_thousands_in_one_queue_do_not_hide_another_queue"),
-    (mistaken.AsksAgainAndAgain, "test_a_claim_asks_about_each_of_them_once"),
+    (mistaken_claims.ForgetsAnswers, "test_the_same_claim_id_gives_the_same_answer"),
+    (mistaken_claims.ForgetsAnswers, "test_one_claim_id_asked_at_once_claims_once"),
+    (mistaken_claims.CountsRoomTogether, "test_room_is_counted_for_each_queue"),
+    (mistaken_claims.ClaimsEarly, "test_nothing_is_claimed_before_its_time"),
+    (mistaken_claims.ClaimsAfterTheLease, "test_a_lease_that_ran_out_claims_nothing_until_it_is_renewed"),
+    (mistaken_claims.IgnoresKinds, "test_a_node_claims_only_kinds_that_it_can_run"),
+    (mistaken_claims.SpendsATokenOnNothing, "test_a_job_that_is_passed_over_is_left_as_it_is"),
+    (mistaken_claims.StopsAtWhatDoesNotFit, "test_those_behind_are_claimed_in_their_order"),
+    (mistaken_claims.ForgetsWhatDoesNotFit, "test_another_node_gets_them_at_once"),
+    (mistaken_claims.ForgetsWhatDoesNotFit, "test_they_are_claimed_when_they_fit"),
+    (mistaken_claims.LooksAtTheFrontOnly, "test_thousands_of_them_hide_nothing_behind_them"),
+    (mistaken_claims.LooksAtTheFrontOnly, "test_thousands_in_one_queue_do_not_hide_another_queue"),
+    (mistaken_claims.AsksAgainAndAgain, "test_a_claim_asks_about_each_of_them_once"),
     (mistaken.IgnoresTheToken, "test_the_token_must_be_the_attempts_own_not_the_jobs"),
     (mistaken.ComparesTheJobsToken, "test_parallel_attempts_end_in_one_report"),
     (mistaken.StopsAtTheFirstStale, "test_one_stale_ending_does_not_stop_the_others"),
@@ -87,6 +96,24 @@ CASES: list[tuple[type[MemoryStore | FileStore], str]] = [
     (mistaken.WritesHistoryFirst, "test_a_node_buried_in_the_middle_of_its_finish_has_finished_or_lost"),
     (mistaken.ComparesTokensOnly, "test_a_success_in_the_middle_of_a_claim_that_found_the_job_busy_is_seen"),
     (mistaken.ComparesTokensOnly, "test_the_last_of_two_that_end_at_once_knows_that_it_is_the_last"),
+    (mistaken_groups.IgnoresLimits, "test_a_group_starts_as_many_as_it_may_and_the_longest_due_first"),
+    (mistaken_groups.IgnoresLimits, "test_claimers_at_once_never_exceed_the_limit"),
+    (mistaken_groups.CountsEachNode, "test_a_group_holds_over_all_nodes"),
+    (mistaken_groups.CountsEachNode, "test_claimers_at_once_never_exceed_the_limit"),
+    (mistaken_groups.NeverFrees, "test_a_buried_node_frees_its_places"),
+    (mistaken_groups.NeverFrees, "test_claimers_that_finish_serve_the_whole_group"),
+    (mistaken_groups.StopsAtAFullGroup, "test_a_full_group_is_in_no_other_jobs_way"),
+    (mistaken_groups.WakesForWhatWaits, "test_what_waits_does_not_hide_what_comes_next"),
+    (mistaken_groups.GivesRetriesAWay, "test_a_retry_takes_a_place_like_any_other_attempt"),
+    (mistaken_groups.KeepsTheFirstLimit, "test_the_limit_may_change"),
+    (mistaken_groups.GoesOnBehindWhatWaits, "test_thousands_that_wait_hide_nothing_and_keep_their_order"),
+    (mistaken_groups.LetsUnknownGroupsRun, "test_a_group_without_a_limit_waits_for_a_node_that_knows_it"),
+    (mistaken_groups.DoesNotTell, "test_what_waits_is_left_as_it_is_and_told"),
+    (mistaken_groups.CountsByDefinition, "test_an_attempt_counts_in_the_group_it_was_started_in"),
+    (mistaken_groups.SeesNoOutage, "test_an_outage_lasts_from_a_leave_to_the_next_join"),
+    (mistaken_groups.TrustsTheLease, "test_an_outage_lasts_from_the_last_heartbeat_of_one_that_died"),
+    (mistaken_groups.ForgetsWhoSlept, "test_an_outage_ends_with_a_heartbeat_that_comes_too_late"),
+    (mistaken_groups.CountsEachAbsence, "test_while_one_node_lives_there_is_no_outage"),
     (mistaken_alerts.DropsAlerts, "test_an_alert_waits_as_it_was_decided"),
     (mistaken_alerts.DropsAlertsOfTheForgotten, "test_a_job_that_is_forgotten_leaves_its_alerts"),
     (mistaken_alerts.ForgetsTheWatch, "test_a_watch_comes_back_as_it_was_written"),
@@ -139,8 +166,8 @@ EXTRAS: dict[str, dict[str, object]] = {
 }
 
 
-class _Contract(StoreContract, AlertContract, AccessContract, AuditContract, PipelineContract):
-    """What a store promises, its outbox and what the API keeps included."""
+class _Contract(StoreContract, AlertContract, NodeContract, AccessContract, AuditContract, PipelineContract):
+    """What a store promises, with its outbox, its nodes, and what the API keeps."""
 
 
 async def damage(store: Any, key: str) -> None:
@@ -158,7 +185,12 @@ def play(made: type[MemoryStore | FileStore], case: str, path: Path) -> None:
     stage = Stage(opened, clock)
     stage.head_start = 10 if issubclass(made, FileStore) else Stage.head_start
     test = getattr(_Contract(), case)
-    known = {"stage": stage, "crowd": Crowd(stage, "alone"), "damage": damage} | EXTRAS.get(case, {})
+    known = {
+        "stage": stage,
+        "crowd": Crowd(stage, "alone"),
+        "group_crowd": Crowd(stage, "tasks"),
+        "damage": damage,
+    } | EXTRAS.get(case, {})
     test(**{name: known[name] for name in inspect.signature(test).parameters})
 
 

@@ -9,8 +9,10 @@ import pytest
 
 from foliot.engine.planner import plan_due, plan_ended
 from foliot.model.attempt import Outcome
+from foliot.model.job import Action
+from foliot.model.policy import Overlap, OverlapMode, Policy
 from foliot.stores.sql.batch import WriteBatch
-from foliot.testing.contract.sample import some_jobs
+from foliot.testing.contract.sample import a_job, some_jobs
 from foliot.testing.contract.stage import OpenStore, Stage, scenario
 from stores.test_sharing import CLOCK, open_store
 
@@ -56,3 +58,49 @@ class TestHerds:
         finished = await stage.store.finish("a", endings, stage.now, plan_ended)
         assert (len(runs), len(finished.events), finished.refused) == (30, 30, ())
         assert looks == []
+
+    @scenario
+    async def test_the_first_claim_of_a_store_starts_a_herd_as_well(
+        self, stage: Stage, looks: list[str]
+    ) -> None:
+        await stage.join("a")
+        await stage.plan(*some_jobs(30))
+        await stage.advance(timedelta(hours=1))
+        looks.clear()
+        assert len((await stage.claim_whole("a", decide=plan_due)).runs) == 30
+        assert looks == []
+
+    @scenario
+    async def test_jobs_that_are_not_alike_are_started_in_their_places(
+        self, stage: Stage, looks: list[str]
+    ) -> None:
+        """A job whose last run has not ended is one of no herd."""
+        await stage.join("a")
+        await stage.plan(*some_jobs(30, policy=Policy(overlap=Overlap(mode=OverlapMode.PARALLEL))))
+        await stage.advance(timedelta(hours=1))
+        first = (await stage.claim_whole("a", decide=plan_due)).runs
+        busy = [first[9], first[20]]
+        endings = [run.ending(Outcome.SUCCEEDED, stage.now, stage.now) for run in first if run not in busy]
+        assert (await stage.store.finish("a", endings, stage.now, plan_ended)).refused == ()
+        await stage.advance(timedelta(hours=1))
+        looks.clear()
+        runs = (await stage.claim_whole("a", decide=plan_due)).runs
+        names = [run.job.name for run in runs]
+        assert (len(names), names) == (30, sorted(names))
+        assert looks.count("read") == 2
+        endings = [run.ending(Outcome.SUCCEEDED, stage.now, stage.now) for run in (*runs, *busy)]
+        assert (await stage.store.finish("a", endings, stage.now, plan_ended)).refused == ()
+
+    @scenario
+    async def test_a_function_gets_data_of_its_own(self, stage: Stage) -> None:
+        await stage.join("a")
+        data = [{"n": 1}, {"n": [1, {"m": 2}]}]
+        await stage.plan(*(a_job(f"n{n}", action=Action(kind="test", data=of)) for n, of in enumerate(data)))
+        await stage.advance(timedelta(hours=1))
+        runs = (await stage.claim_whole("a", decide=plan_due)).runs
+        for run, own in zip(runs, data, strict=True):
+            assert run.arguments == own
+            run.arguments.clear()
+            if isinstance(inner := run.arguments["n"], list):
+                inner[1].clear()
+            assert run.arguments == own

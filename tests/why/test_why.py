@@ -13,9 +13,10 @@ from foliot.model.damage import Damage
 from foliot.model.job import Action, Job
 from foliot.model.state import Record, Skip, State
 from foliot.model.version import Version
+from foliot.model.view import Outage
 from foliot.protocols import JobView
 from foliot.schedules import Cron, Every
-from foliot.why import Verdict, Why, explain, rule_text
+from foliot.why import GroupCount, Verdict, Why, explain, rule_text, told_last
 
 NOW = datetime(2026, 11, 15, 12, tzinfo=UTC)
 HOUR = timedelta(hours=1)
@@ -311,3 +312,82 @@ def test_a_record_that_cannot_be_read() -> None:
         Verdict.WILL_NOT,
         "its record cannot be read: not JSON; declare it anew",
     )
+
+
+FULL = GroupCount("db", 1, 1)
+IN_A_GROUP = replace(JOB, group="db")
+DUE: dict[str, Any] = {"next_at": NOW, "wake_at": NOW, "served_until": NOW - 24 * HOUR}
+
+
+@pytest.mark.parametrize(
+    ("group", "attempts", "verdict", "text"),
+    [
+        (FULL, (), Verdict.WAITS, "is due, by 0 12 * * *, and waits for group db (1 of 1 running)"),
+        (FULL._replace(running=7, limit=5), (), Verdict.WAITS, "waits for group db (7 of 5 running)"),
+        (FULL._replace(limit=None), (), Verdict.WAITS, "group db, to which no node that lives gives a limit"),
+        (FULL._replace(running=0), (), Verdict.WILL_RUN, "2026-11-15T12:00:00Z is due, by 0 12 * * *"),
+        (FULL, (RUNNING,), Verdict.RUNS, "runs since"),
+        (FULL, (PENDING,), Verdict.WAITS, "waits until 2026-11-15T13:00:00Z: retry 1"),
+        (
+            FULL,
+            (PENDING._replace(wake_at=NOW),),
+            Verdict.WAITS,
+            "waits for group db (1 of 1 running): retry 1",
+        ),
+    ],
+)
+def test_a_job_that_waits_for_its_group_says_so(
+    group: GroupCount, attempts: Any, verdict: Verdict, text: str
+) -> None:
+    view = JobView(IN_A_GROUP.key, Record(IN_A_GROUP, STATE._replace(**DUE), tuple(attempts)))
+    why = explain(view, [], [], kinds={"k"}, now=NOW, group=group)
+    assert (why.verdict, text in why.text) == (verdict, True), why.text
+
+
+def test_an_occurrence_that_waits_for_its_group_says_so() -> None:
+    view = JobView(IN_A_GROUP.key, Record(IN_A_GROUP, STATE._replace(**DUE)))
+    why = explain(view, [], [], kinds={"k"}, now=NOW + HOUR, at=NOW, group=FULL)
+    assert why.text == "it has come, and waits for group db (1 of 1 running)"
+
+
+def test_a_job_that_is_not_due_does_not_speak_of_its_group() -> None:
+    view = JobView(IN_A_GROUP.key, Record(IN_A_GROUP, STATE))
+    assert "group" not in explain(view, [], [], kinds={"k"}, now=NOW, group=FULL).text
+
+
+OUTAGE = Outage(NOW - 30 * HOUR, NOW - 20 * HOUR)
+OUT = "; as far as the store knows, no node was running from 2026-11-14T06:00:00Z to 2026-11-14T16:00:00Z"
+
+
+def fate(skips: Any = (), runs: Any = (), job: Job = JOB, outage: Outage = OUTAGE) -> str:
+    view = JobView(job.key, Record(job, STATE))
+    at = NOW - 24 * HOUR
+    return explain(view, runs, skips, kinds={"k"}, now=NOW, at=at, outages=[outage]).text
+
+
+def test_what_was_missed_in_an_outage_says_from_when_to_when_it_lasted() -> None:
+    missed = Skip("s/n", NOW - 24 * HOUR, NOW - 24 * HOUR, "missed by more than its grace")
+    assert fate([missed]) == f"skipped: missed by more than its grace{OUT}"
+    assert fate([missed._replace(reason="the job was paused")]) == "skipped: the job was paused"
+    before = Outage(NOW - 60 * HOUR, NOW - 50 * HOUR)
+    assert fate([missed], outage=before) == "skipped: missed by more than its grace"
+
+
+def test_a_run_that_had_to_wait_for_the_end_of_an_outage_says_so() -> None:
+    late = RAN._replace(claimed_at=NOW - 20 * HOUR)
+    assert fate(runs=[late]).endswith(OUT)
+    assert OUT not in fate(runs=[RAN._replace(claimed_at=NOW - 24 * HOUR)])  # the last before it broke off
+    as_it_ended = Outage(OUTAGE.first, NOW - 24 * HOUR)  # a node was there again when its time came
+    assert "no node" not in fate(runs=[RAN._replace(claimed_at=NOW - 24 * HOUR)], outage=as_it_ended)
+    tried_again = RAN._replace(number=2, claimed_at=NOW - 20 * HOUR)
+    in_time = RAN._replace(claimed_at=NOW - 24 * HOUR)
+    assert OUT not in fate(runs=[tried_again, in_time])
+
+
+def test_what_happened_last_tells_of_an_outage() -> None:
+    missed = Skip("s/n", NOW - 24 * HOUR, NOW - 24 * HOUR, "missed by more than its grace")
+    assert (told_last(None, missed, UTC, [OUTAGE]) or "").endswith(OUT)
+    late = RAN._replace(claimed_at=NOW - 20 * HOUR)
+    assert (told_last(late, None, UTC, [OUTAGE]) or "").endswith(OUT)
+    assert OUT not in (told_last(late._replace(request="r"), None, UTC, [OUTAGE]) or "")
+    assert OUT not in (told_last(None, missed, UTC, [OUTAGE], 9 * HOUR) or "")  # its splay ends after it

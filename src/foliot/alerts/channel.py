@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import timedelta
 from enum import StrEnum
-from typing import NamedTuple, Protocol
+from typing import NamedTuple, Protocol, runtime_checkable
 
 from foliot.alerts.message import Alert
 from foliot.alerts.rate import Rate
@@ -64,4 +64,20 @@ class Channel(Protocol):
 
         It ends within `DEADLINE`, and raises nothing for what a server answers.
         """
+        ...
+
+
+@runtime_checkable
+class ShowsOutput(Protocol):
+    """A channel that shows the end of what an attempt wrote: `Alert.output` is there, if the store has it."""
+
+    shows_output: bool
+
+
+@runtime_checkable
+class Pinged(Protocol):
+    """A channel that is told of starts, too, and of each at once."""
+
+    async def ping_start(self, run: str, attempt: int) -> Sent:
+        """Tell that an attempt has started."""
         ...

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import timedelta
 from pathlib import Path
 
@@ -14,6 +14,7 @@ from foliot.alerts.rate import Rate
 from foliot.alerts.text import clean, text_of, title_of
 from foliot.errors import InvalidChannelError
 
+Folder = Path | Callable[[Alert], Path]
 _SHELL = ("/bin/sh", "-c")
 _LONGEST = 10_000
 # What a shell and the conventions of sysexits.h say of a command that can never succeed as it stands.
@@ -28,14 +29,14 @@ _HOPELESS = {
 class Command:
     """A channel that runs a command in a shell. Exit code 0 means sent; another one means again.
 
-    `folder` is where it starts: the job's snapshot, if the command is a file of a repository.
+    `folder` is where it starts, or tells that of an alert: the job's snapshot, if it is a repository's.
     """
 
     def __init__(
         self,
         command: str,
         *,
-        folder: Path | None = None,
+        folder: Folder | None = None,
         rate: Rate | None = None,
         deadline: timedelta = DEADLINE,
     ) -> None:
@@ -54,16 +55,17 @@ class Command:
         return f"command {clean(self._command, 80)}"
 
     def missing(self) -> str | None:
-        if self._folder is not None and not self._folder.is_dir():
+        if isinstance(self._folder, Path) and not self._folder.is_dir():
             return f"the folder {self._folder} is not there"
         return None
 
     async def send(self, messages: Sequence[Alert]) -> Sent:
         message = as_message(messages)
         command = (*_SHELL, self._command)
+        folder = self._folder(messages[0]) if callable(self._folder) else self._folder
         try:
             ended = await run_process(
-                command, as_json(message), self._deadline, environment_of(message), self._folder
+                command, as_json(message), self._deadline, environment_of(message), folder
             )
         except OSError as error:
             return Sent.again(f"the command cannot be started ({error.strerror})")

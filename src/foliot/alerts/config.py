@@ -12,12 +12,11 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from difflib import get_close_matches
-from pathlib import Path
 from typing import Any, NamedTuple
 
 from foliot.alerts.apprise import Apprise
 from foliot.alerts.channel import Channel
-from foliot.alerts.command import Command
+from foliot.alerts.command import Command, Folder
 from foliot.alerts.mail import Mail
 from foliot.alerts.ping import Ping
 from foliot.alerts.rate import Rate
@@ -25,31 +24,42 @@ from foliot.alerts.webhook import Webhook
 from foliot.errors import InvalidChannelError, InvalidDurationError
 from foliot.schedules.duration import parse_duration
 
-_NAME = re.compile(r"[A-Za-z0-9_-]{1,64}", re.ASCII)
+_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_-]{0,63}", re.ASCII)
 _MOST_CHANNELS = 100
 _RATE_HINT = "such as {messages: 20, within: 10m}"
 
 
 def read_channels(
-    channels: object, *, trusted: bool, folder: Path | None = None, field: str = "channels"
+    channels: object,
+    *,
+    trusted: bool,
+    folder: Folder | None = None,
+    smtp: str | None = None,
+    field: str = "channels",
 ) -> dict[str, Channel]:
     """All channels of a mapping. InvalidChannelError for the first that cannot be right.
 
     `trusted`: the operator of the node wrote it, not the author of a repository. `folder` is where commands
-    start.
+    start, `smtp` the mail server of channels that name none.
     """
     if not isinstance(channels, Mapping):
         raise InvalidChannelError(field, channels, "must be a mapping of names", hint=_EXAMPLE)
     if len(channels) > _MOST_CHANNELS:
         raise InvalidChannelError(field, len(channels), f"are too many channels: at most {_MOST_CHANNELS}")
     return {
-        name: read_channel(name, entry, trusted=trusted, folder=folder, field=field)
+        name: read_channel(name, entry, trusted=trusted, folder=folder, smtp=smtp, field=field)
         for name, entry in channels.items()
     }
 
 
-def read_channel(
-    name: object, entry: object, *, trusted: bool, folder: Path | None = None, field: str = "channels"
+def read_channel(  # noqa: PLR0913 - who wrote it, and what the node gives to it
+    name: object,
+    entry: object,
+    *,
+    trusted: bool,
+    folder: Folder | None = None,
+    smtp: str | None = None,
+    field: str = "channels",
 ) -> Channel:
     """One channel. InvalidChannelError says what is wrong with it."""
     if not isinstance(name, str) or not _NAME.fullmatch(name):
@@ -65,7 +75,7 @@ def read_channel(
             place, ", ".join(map(str, entry)), fault, hint=f"one of: {', '.join(_KINDS)}"
         )
     kind = _KINDS[kinds[0]]
-    reading = _Reading(trusted, folder)
+    reading = _Reading(trusted, folder, smtp)
     fields = {str(key): value for key, value in entry.items()}
     try:
         kind.check(fields)
@@ -80,10 +90,11 @@ _EXAMPLE = "such as ops: {webhook: env:OPS_WEBHOOK, format: slack}"
 
 
 class _Reading(NamedTuple):
-    """Whose channel is read, and where its commands start."""
+    """Whose channel is read, where its commands start, and which mail server is the node's."""
 
     trusted: bool
-    folder: Path | None
+    folder: Folder | None
+    smtp: str | None
 
 
 def _webhook(reading: _Reading, webhook: object, rate: object = None, **fields: Any) -> Webhook:
@@ -96,6 +107,8 @@ def _mail(reading: _Reading, mail: object, rate: object = None, **fields: Any) -
         hint = "set FOLIOT_SMTP_URL on the node"
         raise InvalidChannelError("server", "***", "may only be set by the operator of the node", hint=hint)
     addresses = mail if isinstance(mail, list | tuple) else [mail]
+    if reading.smtp is not None:
+        fields = {"server": reading.smtp, **fields}
     texts = {_MAIL_WORDS.get(name, name): _text(value, name) for name, value in fields.items()}
     return Mail(*addresses, rate=_rate(rate), **texts)  # type: ignore[arg-type]
 

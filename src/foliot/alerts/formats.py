@@ -19,6 +19,7 @@ _LONGEST_IN_DIGEST = 300
 _STAYS = timedelta(hours=25)
 _ENDED_BY_RECOVERY = (
     AlertKind.FAILURE, AlertKind.LATE, AlertKind.MISSED, AlertKind.SLOW, AlertKind.SILENT, AlertKind.FLAPPING,
+    AlertKind.SOURCE,
 )  # fmt: skip
 
 

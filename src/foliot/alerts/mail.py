@@ -11,6 +11,7 @@ import ssl
 from collections.abc import Sequence
 from datetime import timedelta
 from email.message import EmailMessage
+from typing import NamedTuple
 
 from foliot.alerts.channel import DEADLINE, SENT, Sent
 from foliot.alerts.mail_message import mail_of
@@ -37,8 +38,11 @@ class Mail:
     """A channel that sends mail.
 
     `server` is where the server's URL is, such as `env:SMTP_URL`; smtp://user:password@mail.example.org is
-    one. Without it, `FOLIOT_SMTP_URL` of the environment counts; without that, the sendmail of this host.
+    one. A URL without a password may stand there itself. Without it, `FOLIOT_SMTP_URL` of the environment
+    counts; without that, the sendmail of this host.
     """
+
+    shows_output = True
 
     def __init__(  # noqa: PLR0913 - the fields of a configuration
         self,
@@ -55,7 +59,7 @@ class Mail:
             raise InvalidChannelError("mail", to, f"must be 1 to {_MOST_RECIPIENTS} addresses", hint=_HINT)
         self._to = tuple(check_address(address, "mail") for address in to)
         self._sender = None if sender is None else check_address(sender, "from")
-        self._server = None if server is None else Secret.read(server, "server")
+        self._server = None if server is None else _read_server(server)
         self._text = None if text is None else check_template(text, "text")
         self._sendmail = sendmail
         self._tls = tls
@@ -113,7 +117,7 @@ class Mail:
         reason = f"sendmail ended with exit code {ended.code} ({clean(ended.output, 200)})"
         return Sent.refused(reason) if ended.code in _NEVER else Sent.again(reason)
 
-    def _secret(self) -> Secret | None:
+    def _secret(self) -> Secret | _PlainServer | None:
         return self._server or (Secret(f"env:{DEFAULT_SERVER}") if os.environ.get(DEFAULT_SERVER) else None)
 
     def _program(self) -> str | None:
@@ -121,6 +125,25 @@ class Mail:
 
 
 _HINT = "such as ops@example.org"
+
+
+class _PlainServer(NamedTuple):
+    """A server whose URL is no secret."""
+
+    reference: str
+
+    def value(self) -> str:
+        return self.reference
+
+    def missing(self) -> None:
+        return None
+
+
+def _read_server(text: str) -> Secret | _PlainServer:
+    is_url = str(text).startswith(("smtp://", "smtps://"))
+    if is_url and MailServer.read(text, "***").user is None and "@" not in text:
+        return _PlainServer(text)
+    return Secret.read(text, "server")
 
 
 def check_address(text: object, field: str) -> str:

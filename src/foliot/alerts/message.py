@@ -23,6 +23,8 @@ _SAID = {
     AlertKind.FLAPPING: "is flapping",
     AlertKind.OUTPUT: "wrote output",
     AlertKind.SOURCE: "has a problem",
+    AlertKind.ENDED: "ended",
+    AlertKind.TRIED: "will be tried again",
 }
 
 

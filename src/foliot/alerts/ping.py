@@ -71,6 +71,7 @@ class Ping:
     """A channel that pings a URL of a watch service. Each alert is one ping: there is no digest."""
 
     rate = None
+    shows_output = True
 
     def __init__(  # noqa: PLR0913 - the fields of a configuration
         self,
@@ -104,6 +105,9 @@ class Ping:
             if said.fate is not Fate.SENT:
                 return said
         return SENT
+
+    async def ping_start(self, run: str, attempt: int) -> Sent:
+        return await self.ping(Signal(PingKind.START, run, attempt))
 
     async def ping(self, signal: Signal) -> Sent:
         """Tell one signal. It is sent, too, if the style has no word for it."""
@@ -143,9 +147,15 @@ class Ping:
 
 
 def signal_of(alert: Alert) -> Signal:
-    """An alert as a ping: only the end of a run is good or bad; all else is a line of the service's log."""
+    """An alert as a ping: only the end of a run is good or bad; all else is a line of the service's log.
+
+    A run that was cancelled is neither, and a test is a line of the log.
+    """
+    if alert.is_test:
+        return Signal(PingKind.LOG, alert.run or alert.job, text=text_of(alert))
     is_good = alert.kind is AlertKind.RECOVERY or alert.outcome is Outcome.SUCCEEDED
-    is_bad = alert.kind is AlertKind.FAILURE
+    is_over = alert.kind is AlertKind.ENDED and alert.outcome is not Outcome.CANCELLED
+    is_bad = alert.kind is AlertKind.FAILURE or is_over
     kind = PingKind.SUCCESS if is_good else PingKind.FAILURE if is_bad else PingKind.LOG
     text = "\n".join(filter(None, (text_of(alert), alert.output)))
     return Signal(kind, alert.run or alert.job, alert.attempt or 1, alert.exit_code, text)

@@ -1,69 +1,41 @@
-"""The delivery of alerts: each channel has a job that empties its part of the outbox.
+"""What an application does for alerts: it delivers for its channels, and looks where no node looks.
 
-    outbox has alerts for `ops` ──▶ a run of foliot.alerts/ops ──▶ Channel.send ──▶ settled in the outbox
+    AlertsPart ── a Delivery for each channel (delivery.py) ── runs of foliot.alerts/<channel>
 
-Only nodes that have a channel claim the runs of its job, and one run of it is open at a time. A run that
-cannot send is tried again for as long as alerts wait. A node that dies after a message was sent and before
-that was noted sends it again, under the same ids.
+Only nodes that have a channel claim the runs of its job. A node without the secret leaves it to others until
+the secret is there. The start of a run is pinged from here, at once: what is late is worth nothing.
 """
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from itertools import count
 from uuid import uuid4
 
-from foliot.alerts.channel import Channel, Fate
-from foliot.alerts.rate import Rate, plan_sends
+from foliot.alerts.channel import Channel, Pinged
+from foliot.app.delivery import Delivery, declare_deliveries, delivery_job, key_of, kind_of
 from foliot.app.part import Part, Workplace
 from foliot.engine.plan_command import Look, RunNow, plan_command
-from foliot.engine.plan_definition import PlanDeclared, plan_removed
-from foliot.errors import (
-    CommandRefusedError,
-    InvalidPolicyError,
-    JobNotFoundError,
-    StaleRevisionError,
-    StoreError,
-)
-from foliot.executors.task import TaskExecutor
-from foliot.model.attempt import Outcome
-from foliot.model.decision import Decision
-from foliot.model.job import Action, Job
-from foliot.model.policy import Keep, Notify, Policy, Retry
+from foliot.errors import CommandRefusedError, InvalidPolicyError, JobNotFoundError, StoreError
+from foliot.model.decision import Decision, Event
+from foliot.model.events import HERDS, parts_of
+from foliot.model.policy import Notify
 from foliot.model.query import JobOrder
 from foliot.model.state import Record
+from foliot.model.view import AlertHealth
 from foliot.observability.log import tell
-from foliot.protocols import (
-    AlertQuery,
-    AlertState,
-    Changes,
-    ChannelAlert,
-    Executor,
-    JobQuery,
-    JobView,
-    Result,
-    Run,
-)
-from foliot.schedules import Once
-from foliot.wiring import FullStore
+from foliot.protocols import Executor, JobQuery, JobView
 
-SOURCE = "foliot.alerts"
 _POLL = timedelta(seconds=2)
 _TURNS_OF_A_LOOK = 5
 _OVERDUE = timedelta(seconds=30)
-_EXPIRES = timedelta(hours=24)
-_AT_ONCE = 100  # alerts of one message at most
-_MOST_REMEMBERED = 500  # alerts among which the messages of the last minutes are looked for
 _PAGE, _MOST_PAGES = 500, 20
-_NEVER = Once(datetime(1970, 1, 1, tzinfo=UTC))
-# A message may take 30 seconds, and a run sends five at most.
-_POLICY = Policy(
-    retry=Retry(max=None, delay="5s", backoff=2, longest="10m", jitter=0.2),
-    timeout=timedelta(minutes=3),
-    keep=Keep(last=20, days=7),
-)
+_MOST_COUNTED = 1000  # alerts that wait
+_PINGS_AT_ONCE = 20
+_PING_WAITS = 10.0  # seconds until the ping of a start is worth nothing
 
 
 def check_channels(given: object) -> None:
@@ -80,34 +52,80 @@ def check_channels(given: object) -> None:
 
 
 class AlertsPart:
-    """Brings the delivery jobs of an application's channels to its engine, and asks for their runs."""
+    """Brings the delivery jobs of channels to an engine, and asks for their runs."""
 
     def __init__(self, channels: Mapping[str, Channel]) -> None:
         self._channels = dict(channels)
         self._deliveries: dict[str, Delivery] = {}
+        self._unusable: dict[str, Channel] = {}
         self._host: Workplace | None = None
+        self._pings: set[asyncio.Task[None]] = set()
+        self._place = asyncio.Semaphore(_PINGS_AT_ONCE)
 
     async def begin(self, host: Workplace) -> Mapping[str, Executor]:
         """Declare a job for each channel. One whose secret is not here is left to nodes that have it."""
-        self._host = host
-        await _declare(host.store, [delivery_job(name) for name in self._channels])
-        for name, channel in self._channels.items():
-            if (missing := channel.missing()) is None:
-                self._deliveries[name] = Delivery(name, channel, host.store)
-            else:
-                tell("channel_unusable", channel=name, missing=missing)
+        self._host, self._deliveries = host, {}
+        await self._take(self._channels)
         return {kind_of(name): delivery for name, delivery in self._deliveries.items()}
+
+    async def offer(self, channels: Mapping[str, Channel]) -> None:
+        """Deliver for these channels, too. One that is known is replaced."""
+        await self._take(channels)
+        self._learn()
+
+    async def _take(self, channels: Mapping[str, Channel]) -> None:
+        await declare_deliveries(self._there.store, [delivery_job(name) for name in channels])
+        self._channels.update(channels)
+        for name, channel in channels.items():
+            if name in self._deliveries:
+                self._deliveries[name].channel = channel
+            elif (missing := channel.missing()) is not None:
+                self._unusable[name] = channel
+                tell("channel_unusable", channel=name, missing=missing)
+            else:
+                self._add(name, channel)
+
+    def _add(self, name: str, channel: Channel) -> None:
+        host = self._there
+        self._unusable.pop(name, None)
+        self._deliveries[name] = Delivery(
+            name, channel, host.store, lambda settled: host.watch(AlertHealth(settled=settled))
+        )
+
+    def _learn(self) -> None:
+        self._there.learn({kind_of(name): delivery for name, delivery in self._deliveries.items()})
+
+    @property
+    def _there(self) -> Workplace:
+        assert self._host is not None  # noqa: S101 - `begin` was called
+        return self._host
+
+    # -- while the engine works --------------------------------------------------------------------
 
     async def live(self) -> None:
         """Ask for a run where alerts wait, and look at jobs that no node looks at."""
-        host = self._host
-        assert host is not None  # noqa: S101 - `begin` was called
+        host = self._there
         for turn in count():
             with suppress(StoreError):  # the engine tells of a store that is away
-                await self._ask_for_runs(host)
-                if turn % _TURNS_OF_A_LOOK == 0:
-                    await self._look_at_overdue(host)
+                await self._turn(host, is_long=turn % _TURNS_OF_A_LOOK == 0)
             await host.clock.wait(_POLL)
+
+    async def _turn(self, host: Workplace, *, is_long: bool) -> None:
+        if is_long:
+            self._use_what_is_there_now()
+        if self._deliveries:
+            await self._ask_for_runs(host)
+            if is_long:
+                await self._look_at_overdue(host)
+                await self._count_waiting(host)
+
+    def _use_what_is_there_now(self) -> None:
+        """A secret may come later than the program that needs it."""
+        found = {name: channel for name, channel in self._unusable.items() if channel.missing() is None}
+        for name, channel in found.items():
+            self._add(name, channel)
+        if found:
+            self._learn()
 
     async def _ask_for_runs(self, host: Workplace) -> None:
         for channel in set(await host.store.waiting_channels()) & self._deliveries.keys():
@@ -117,8 +135,11 @@ class AlertsPart:
             request = RunNow(uuid4().hex, "alerts wait to be sent")
 
             def ask(record: Record, request: RunNow = request, now: datetime = now) -> Decision:
-                is_asked_for = bool(record.attempts) or record.state.removed_at is not None
-                return Decision(record.state) if is_asked_for else plan_command(record, request, now)
+                state, watch = record.state, record.state.watch
+                is_muted = watch is not None and watch.is_muted(now)
+                if record.attempts or state.removed_at is not None or is_muted:
+                    return Decision(state)
+                return plan_command(record, request, now)
 
             with suppress(JobNotFoundError):
                 host.handle_events((await host.store.update(key_of(channel), ask)).events)
@@ -138,8 +159,47 @@ class AlertsPart:
                 return
             query = query._replace(after=page.next)
 
+    async def _count_waiting(self, host: Workplace) -> None:
+        channels = set(await host.store.waiting_channels())
+        waiting = {
+            name: len(await host.store.waiting(name, _MOST_COUNTED)) if name in channels else 0
+            for name in self._deliveries
+        }
+        host.watch(AlertHealth(waiting=waiting))
+
+    # -- starts are pinged -------------------------------------------------------------------------
+
+    def on_events(self, events: Sequence[Event]) -> None:
+        """Ping the starts of runs, without waiting for it."""
+        for part in parts_of(events):
+            if isinstance(part, HERDS):  # whose jobs tell nothing
+                continue
+            for event in part:
+                if event.ping in self._deliveries and event.run_key is not None:
+                    self._ping(self._deliveries[event.ping].channel, event.run_key, event.number)
+
+    def on_trouble(self, error: StoreError) -> None:
+        """The engine tells of it."""
+
+    def _ping(self, channel: Channel, run: str, number: int) -> None:
+        if isinstance(channel, Pinged):
+            task = asyncio.ensure_future(self._ping_start(channel, run, number))
+            self._pings.add(task)
+            task.add_done_callback(self._pings.discard)
+
+    async def _ping_start(self, channel: Pinged, run: str, number: int) -> None:
+        with suppress(TimeoutError):
+            async with asyncio.timeout(_PING_WAITS):
+                await self._place.acquire()
+            try:
+                await channel.ping_start(run, number)
+            finally:
+                self._place.release()
+
     async def close(self) -> None:
-        """There is nothing to let go of."""
+        """Starts that are not told by now are not told."""
+        for task in self._pings:
+            task.cancel()
 
     def title(self, job: str) -> None:
         """Their runs are not told of in the log one by one."""
@@ -153,91 +213,3 @@ def _wakes_before(view: JobView, at: datetime) -> bool:
 def alert_parts(channels: Mapping[str, Channel]) -> list[Part]:
     """What an application with these channels has attached to it from the beginning."""
     return [AlertsPart(channels)] if channels else []
-
-
-class Delivery(TaskExecutor):
-    """Sends what waits for one channel, at its rate. `not_before`: until then no run is worth asking for."""
-
-    def __init__(self, name: str, channel: Channel, store: FullStore) -> None:
-        super().__init__()
-        self._name, self._channel, self._store = name, channel, store
-        self._sent_at: set[datetime] = set()
-        self.not_before = datetime.min.replace(tzinfo=UTC)
-
-    async def execute(self, run: Run) -> Result:
-        """Send the oldest alerts; the next run sends what is left."""
-        del run
-        rows = await self._store.waiting(self._name, _AT_ONCE)
-        now = await self._store.now()
-        old = [one for one in rows if one.alert.at < now - _EXPIRES]
-        await self._settle(old, AlertState.EXPIRED, "it has waited for a day")
-        fresh = {one.alert.id: one for one in rows if one.alert.at >= now - _EXPIRES}
-        rate = self._channel.rate
-        sent_at = await self._recently_sent(rate, now)
-        plan = plan_sends(rate, sent_at, [one.alert for one in fresh.values()], now)
-        self.not_before = plan.wait_until or self.not_before
-        for part in plan.parts:
-            sent = await self._channel.send(part)
-            if sent.fate is Fate.AGAIN and sent.after is not None:
-                self.not_before = now + sent.after
-                return Result(Outcome.SUCCEEDED, output=f"the channel asks to wait: {sent.reason}")
-            if sent.fate is Fate.AGAIN:
-                return Result(Outcome.FAILED, sent.reason or "the channel could not be reached")
-            state = AlertState.REFUSED if sent.fate is Fate.REFUSED else AlertState.SENT
-            await self._settle([fresh[alert.id] for alert in part], state, sent.reason or None)
-        return Result(Outcome.SUCCEEDED)
-
-    async def _recently_sent(self, rate: Rate | None, now: datetime) -> list[datetime]:
-        """When the last messages were sent, by any node: what is sent together is settled together."""
-        if rate is None:
-            return []
-        query = AlertQuery(channel=self._name, state=AlertState.SENT, limit=_MOST_REMEMBERED)
-        known = {one.settled_at for one in await self._store.alerts(query) if one.settled_at is not None}
-        self._sent_at = {at for at in self._sent_at | known if at > now - rate.within}
-        return list(self._sent_at)
-
-    async def _settle(self, rows: Sequence[ChannelAlert], state: AlertState, answer: str | None) -> None:
-        if rows:
-            ids = [one.alert.id for one in rows]
-            now = await self._store.now()
-            await self._store.settle(self._name, ids, state, now, answer)
-            if state is AlertState.SENT:
-                self._sent_at.add(now)
-
-
-def kind_of(channel: str) -> str:
-    """The kind of action that only nodes with the channel serve."""
-    return f"alert:{channel}"
-
-
-def key_of(channel: str) -> str:
-    """The key of the job that delivers for a channel."""
-    return f"{SOURCE}/{channel}"
-
-
-def delivery_job(channel: str) -> Job:
-    """The job that delivers for a channel: it has no time of its own."""
-    action = Action(kind=kind_of(channel))
-    return Job(source=SOURCE, name=channel, schedule=_NEVER, action=action, policy=_POLICY)
-
-
-async def _declare(store: FullStore, jobs: Sequence[Job]) -> None:
-    """Add those that are not there as they are here; other programs may have other channels."""
-    views = await store.jobs(JobQuery(keys=frozenset(job.key for job in jobs), limit=len(jobs)))
-    known = {view.key: view.record.job for view in views if view.record is not None and not view.damage}
-    new = tuple(job for job in jobs if job.key not in known or not job.says_the_same(known[job.key]))
-    base, now = await store.revision(SOURCE), await store.now()
-    while new:
-        try:
-            await store.reconcile(
-                SOURCE,
-                base,
-                f"channels-{uuid4().hex}",
-                Changes(declared=new),
-                declared=PlanDeclared(now),
-                removed=lambda record: plan_removed(record, now),
-            )
-        except StaleRevisionError as stale:  # another node was quicker with its own
-            base = stale.details["found"]
-        else:
-            return

@@ -9,12 +9,12 @@ from dataclasses import dataclass, field, fields
 from datetime import timedelta
 from difflib import get_close_matches
 from functools import partial
-from typing import Any, Protocol, TypeVar
+from typing import Any, Protocol, TypeVar, runtime_checkable
 from uuid import uuid4
 
 from foliot.alerts.channel import Channel
 from foliot.app.alerts import check_channels
-from foliot.app.options import as_duration, as_notify
+from foliot.app.options import JobOptions, Template, as_duration, as_notify
 from foliot.engine.plan_definition import PlanDeclared, plan_removed
 from foliot.errors import (
     AppStateError,
@@ -30,7 +30,7 @@ from foliot.model.attempt import Attempt
 from foliot.model.decision import Event, Happening
 from foliot.model.job import Job, is_name
 from foliot.model.policy import Notify, Policy
-from foliot.model.view import SourceHealth
+from foliot.model.view import AlertHealth, SourceHealth
 from foliot.operations import Operations
 from foliot.protocols import Changes, Clock, Executor, JobView, Listener, Monitor
 from foliot.schedules.duration import format_duration
@@ -56,11 +56,21 @@ class Watcher(Listener, Monitor, Protocol):
         ...
 
 
+@runtime_checkable
+class AlertWatcher(Protocol):
+    """Metrics that want to know what became of alerts."""
+
+    def on_alerts(self, health: AlertHealth) -> None:
+        """Some were settled, or those that wait were counted."""
+        ...
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AppSettings:
     """How an application behaves.
 
-    `slots`: how many attempts may run at once, by queue. `lease`: for how long a node that is silent counts
+    `slots`: how many attempts may run at once, by queue. `groups`: how many attempts of each group may run,
+    over all nodes. `lease`: for how long a node that is silent counts
     as living. `drain`: for how long what runs may go on when the program is stopped. `poll`: how often to
     look for what another process has scheduled. `metrics`: what counts and measures, if anything does.
     `executors`: what carries out actions of the program's own kinds, or makes it, by the prefix of the kinds.
@@ -68,6 +78,7 @@ class AppSettings:
     """
 
     slots: int | Mapping[str, int] = 1000
+    groups: Mapping[str, int] = field(default_factory=dict)
     lease: timedelta | str = timedelta(seconds=30)
     drain: timedelta | str = timedelta(seconds=30)
     poll: timedelta | str = timedelta(seconds=1)
@@ -90,6 +101,12 @@ class AppSettings:
             reason = f"must be a number from 1 to {_MOST_SLOTS}"
             raise InvalidPolicyError("slots", self.slots, reason, hint=hint)
         object.__setattr__(self, "slots", dict(slots))
+        groups: object = self.groups
+        if not isinstance(groups, Mapping) or not all(map(_is_slot, groups.items())):
+            hint = 'how many runs of each group at once: {"db": 1, "mail": 5}'
+            reason = f"must give each group a number from 1 to {_MOST_SLOTS}"
+            raise InvalidPolicyError("groups", groups, reason, hint=hint)
+        object.__setattr__(self, "groups", dict(groups))
         if self.metrics is not None and not hasattr(self.metrics, "on_pulse"):
             hint = "Metrics() of foliot.observability"
             raise InvalidPolicyError("metrics", self.metrics, "cannot be told anything", hint=hint)
@@ -149,6 +166,10 @@ class Core:
         self._writing: asyncio.Task[None] | None = None
         self._awaited: dict[str, asyncio.Event] = {}  # runs, by their keys
         self._closings = 0
+
+    def template(self, source: str, options: JobOptions) -> Template:
+        """What many jobs of a source have in common."""
+        return Template(source, options, self.settings.notify, self.settings.groups)
 
     async def store(self) -> FullStore:
         """The store, open."""

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import concurrent.futures
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from datetime import timedelta
 from importlib.metadata import version
 from typing import cast
@@ -19,7 +19,7 @@ from foliot.engine.settings import Settings
 from foliot.executors.live_output import LiveOutput
 from foliot.model.decision import Event
 from foliot.model.kinds import ByKind
-from foliot.model.view import SourceHealth
+from foliot.model.view import AlertHealth, SourceHealth
 from foliot.observability.log import LogListener, tell
 from foliot.protocols import Clock, Executor, JobQuery, JobWatcher, Listener, Monitor, Notifier
 from foliot.wiring import FullStore
@@ -37,14 +37,14 @@ class EngineRun:
         lease: timedelta,
         listeners: Sequence[Listener] = (),
         monitors: Sequence[Monitor] = (),
-        watch: Callable[[SourceHealth], None] = lambda _: None,
+        watch: Callable[[SourceHealth | AlertHealth], None] = lambda _: None,
     ) -> None:
         self._name = name
         self._clock = clock
         self._parts = tuple(parts)
         self._lease = lease
         self._log = LogListener(self._title) if parts else LogListener()
-        self._listeners = (self._log, *listeners)
+        self._listeners = (self._log, *listeners, *(part for part in parts if isinstance(part, Listener)))
         self._monitors = (self._log, *monitors)
         self._watch = watch
         self._executors = ByKind[Executor]()
@@ -60,7 +60,15 @@ class EngineRun:
         """Declare what the parts declare, and make an engine that has not begun yet."""
         live = LiveOutput()
         self._write_outputs = lambda: live.write_on(store, self._clock)
-        place = Workplace(store, self._clock, self._lease, self._handle_events, self._watch, live.follow)
+        place = Workplace(
+            store,
+            self._clock,
+            self._lease,
+            self._handle_events,
+            self._watch,
+            live.follow,
+            self._add_executors,
+        )
         try:
             for part in self._parts:
                 self._executors |= await part.begin(place)
@@ -81,6 +89,13 @@ class EngineRun:
             hints=cast("Notifier", store) if store.traits.tells_changes else None,
             version=version("foliot"),
         )
+
+    def _add_executors(self, executors: Mapping[str, Executor]) -> None:
+        if executors.items() <= self._executors.items():
+            return
+        self._executors.update(executors)
+        if self._engine is not None:
+            self._engine.learn()
 
     async def _tell_jobs(self, store: FullStore) -> None:
         """Let monitors know which jobs there are: so many as they tell apart."""

@@ -98,7 +98,7 @@ class Foliot:
 
     def _template(self, job: str, options: JobOptions) -> Template:
         with naming(job):
-            return Template(self.name, options, self._core.settings.notify)
+            return self._core.template(self.name, options)
 
     def action(self, function: F | None = None, *, name: str | None = None) -> Any:
         """Make a function something that jobs can be scheduled for: `@app.action`, or with a name."""
@@ -151,7 +151,7 @@ class Foliot:
         self, jobs: Iterable[Scheduled] | AsyncIterable[Scheduled], **options: Unpack[JobOptions]
     ) -> int:
         """Add or change many jobs, in batches; how many. A batch is taken whole or not at all."""
-        template = Template(self._core.added, options, self._core.settings.notify)
+        template = self._core.template(self._core.added, options)
         count, batch, rules = 0, list[Job](), Rules()
         async for name, schedule, action, payload in each(jobs):
             try:  # in this loop, `naming` would cost a million jobs a second

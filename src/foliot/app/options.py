@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterable, Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterable, Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import datetime, timedelta
@@ -34,6 +34,7 @@ class JobOptions(TypedDict, total=False):
     """How a job behaves; docs/reference/policies.md says what holds where nothing is said."""
 
     queue: str
+    group: str | None
     timeout: timedelta | str | None
     splay: timedelta | str | None
     retry: Retry
@@ -50,11 +51,12 @@ class JobOptions(TypedDict, total=False):
     auto_remove: bool
     notify: Notify | str | Sequence[str] | None
     expect: Expect | None
+    ping: str | None
 
 
 Scheduled = tuple[str, Schedule | str, Callable[..., Any] | str | Action, Mapping[str, Any] | None]
 
-_OF_THE_JOB = ("queue", "enabled", "repeat_until", "auto_remove")
+_OF_THE_JOB = ("queue", "group", "enabled", "repeat_until", "auto_remove")
 _EXAMPLE = Every("1h")
 _COMPARABLE = frozenset((str, Cron, Every, Once))
 _MOST_RULES = 4096
@@ -62,6 +64,7 @@ _FOUR = "(name, schedule, action, payload)"
 _WORDS_OF_OTHERS = {
     "tz": "timezone",
     "concurrency": "overlap",
+    "pool": "group",
     "max_instances": "overlap=parallel(…)",
     "coalesce": "misfire",
     "catchup": "misfire",
@@ -107,10 +110,12 @@ class Rules:
 class Template:
     """What many jobs have in common: their source and options, read and checked once.
 
-    `notify`: who is told of jobs whose options do not say.
+    `notify`: who is told of jobs whose options do not say. `groups`: those that have a limit.
     """
 
-    def __init__(self, source: str, options: JobOptions, notify: object = None) -> None:
+    def __init__(
+        self, source: str, options: JobOptions, notify: object = None, groups: Collection[str] = ()
+    ) -> None:
         given: dict[str, Any] = {"notify": notify, **options}
         _refuse_unknown(given)
         self._own = {field: given.pop(field) for field in _OF_THE_JOB if field in given}
@@ -120,7 +125,10 @@ class Template:
         # What a person schedules for a time that has just passed is meant to run, not to be forgotten.
         self._at_once = self.policy if "first_seen" in given else make_policy({**given, "first_seen": "now"})
         # Of the job's own options, now: the first of a million jobs may come much later.
-        self._make("check", _EXAMPLE, Action(kind="check"), self.policy)
+        job = self._make("check", _EXAMPLE, Action(kind="check"), self.policy)
+        if job.group is not None and job.group not in groups:
+            hint = f'say how many of it may run at once: Foliot(groups={{"{job.group}": 1}})'
+            raise InvalidJobError("group", job.group, "has no limit", hint=hint)
 
     def declared(self, name: str, schedule: Schedule, action: Action) -> Job:
         """A job of the code."""

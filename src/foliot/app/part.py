@@ -13,7 +13,7 @@ from typing import NamedTuple, Protocol
 from foliot.errors import InvalidPolicyError
 from foliot.executors.live_output import FollowLog
 from foliot.model.decision import Event
-from foliot.model.view import SourceHealth
+from foliot.model.view import AlertHealth, SourceHealth
 from foliot.protocols import Clock, Executor
 from foliot.wiring import FullStore
 
@@ -22,20 +22,22 @@ class Workplace(NamedTuple):
     """What an application gives to its parts.
 
     `handle_events`: tell all listeners, and have the engine look again.
-    `watch`: tell the metrics how a source fares.
+    `watch`: tell the metrics how a source fares, or what became of alerts.
     `follow_log`: bring what a run writes to the store while it runs.
+    `learn`: have the engine serve more kinds of actions than `begin` has named.
     """
 
     store: FullStore
     clock: Clock
     lease: timedelta
     handle_events: Callable[[Sequence[Event]], None]
-    watch: Callable[[SourceHealth], None]
+    watch: Callable[[SourceHealth | AlertHealth], None]
     follow_log: FollowLog
+    learn: Callable[[Mapping[str, Executor]], None] = lambda _: None
 
 
 class Part(Protocol):
-    """Something that is attached to an application."""
+    """Something that is attached to an application. One that is a `Listener`, too, is told of events."""
 
     async def begin(self, host: Workplace) -> Mapping[str, Executor]:
         """Declare what there is; the executors for it, by the kind of their actions. May raise."""

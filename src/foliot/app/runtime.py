@@ -12,7 +12,7 @@ from functools import partial
 from typing import cast
 from uuid import uuid4
 
-from foliot.app.core import Core
+from foliot.app.core import AlertWatcher, Core
 from foliot.app.declaration import Declaration
 from foliot.app.engine_run import EngineRun
 from foliot.app.executors import ExecutorsPart
@@ -24,7 +24,7 @@ from foliot.engine.settings import RECOVER, Settings
 from foliot.errors import StoreError, StoreUnavailableError
 from foliot.executors.place import MakeExecutor
 from foliot.model.decision import Event
-from foliot.model.view import SourceHealth
+from foliot.model.view import AlertHealth, SourceHealth
 from foliot.observability.log import tell
 from foliot.protocols import Executor
 
@@ -85,9 +85,13 @@ class Runtime(EngineRun):
         """Those of the program, by the prefixes of their kinds."""
         return self._core.settings.executors
 
-    def _tell_health(self, health: SourceHealth) -> None:
+    def _tell_health(self, health: SourceHealth | AlertHealth) -> None:
         metrics = self._core.settings.metrics
-        if metrics is not None:
+        watcher: object = metrics
+        if isinstance(health, AlertHealth):
+            if isinstance(watcher, AlertWatcher):
+                tell_listener(watcher, lambda: watcher.on_alerts(health))
+        elif metrics is not None:
             tell_listener(metrics, lambda: metrics.on_source(health))
 
     def _settings(self) -> Settings:
@@ -95,6 +99,7 @@ class Runtime(EngineRun):
         lease, drain, poll = (cast("timedelta", v) for v in (settings.lease, settings.drain, settings.poll))
         return Settings(
             slots=cast("Mapping[str, int]", settings.slots),
+            groups=settings.groups,
             beat=lease / 3,
             recover=min(RECOVER, lease / 3),
             drain=drain,

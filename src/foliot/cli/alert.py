@@ -1,35 +1,45 @@
-"""`foliot alert list | mute | unmute`: what channels are told of jobs."""
+"""`foliot alert list | test | mute | unmute`: what channels are told of jobs."""
 
 from __future__ import annotations
 
 import sys
-from datetime import timedelta
+from contextlib import suppress
+from datetime import datetime, timedelta
 from typing import Any
 
 import click
 
+from foliot.app.channel_commands import Muted, find_channel, make_test, mute_channel, muted, send_test
+from foliot.app.delivery import SOURCE
+from foliot.cli.exit_code import ExitCode
 from foliot.cli.group import epilog, make_group
 from foliot.cli.moment import read_duration, relative
 from foliot.cli.output import write, write_json
-from foliot.cli.session import Session, job_argument, takes_store
+from foliot.cli.session import Session, complete_job, takes_store
 from foliot.cli.table import Cell, Column, write_rows
+from foliot.clock import SystemClock
 from foliot.engine.plan_command import Mute, Unmute, plan_command
+from foliot.errors import CommandRefusedError, JobNotFoundError
+from foliot.model.alert import AlertKind
 from foliot.model.attempt import format_instant
+from foliot.model.policy import TOLD_KINDS
 from foliot.protocols import AlertQuery, AlertState, ChannelAlert
 
 alert = make_group(
     "alert",
     "See what channels are told of jobs.",
-    """See what channels are told of jobs, and have them told less.
+    """See what channels are told of jobs, test them, and have them told less.
 
     An alert waits in the store until its channel has taken it.""",
-    "foliot alert list --store sqlite:///jobs.db\nfoliot alert mute backup --for 2h",
+    "foliot alert list --store sqlite:///jobs.db\nfoliot alert test ops\nfoliot alert mute backup --for 2h",
 )
 COLUMNS = (
     Column("WHEN"), Column("KIND"), Column("JOB", 1, 12), Column("CHANNEL"), Column("STATE"),
     Column("WHY", 2, 20),
 )  # fmt: skip
 _LONGEST = timedelta(days=36_525)
+_PAGE, _MOST_PAGES = 1000, 20
+_job_or_channel = click.argument("name", metavar="NAME", shell_complete=complete_job)
 _COLOURS = {AlertState.WAITING: "yellow", AlertState.REFUSED: "red", AlertState.EXPIRED: "red"}
 
 
@@ -52,12 +62,14 @@ async def list_alerts(
     """List alerts, the newest first. The store keeps them for 90 days.
 
     One that waits has not been taken by its channel yet. One that is refused will never be; one that has
-    waited for a day is expired.
+    waited for a day is expired. The pings of jobs are listed with their --channel only. Below stand the
+    channels, and the jobs of the list, that are muted.
     """
     wanted = None if state is None else AlertState(state)
-    found = await session.store.alerts(AlertQuery(channel=channel, state=wanted, limit=limit))
+    found = await _alerts(session, AlertQuery(channel=channel, state=wanted, limit=_PAGE), limit)
+    quiet = await muted(session.store, {one.alert.job for one in found}, session.now)
     if as_json:
-        write_json({"alerts": [_facts(one) for one in found]})
+        write_json({"alerts": [_facts(one) for one in found], "muted": [_mute_facts(one) for one in quiet]})
     elif found:
         rows = [
             (
@@ -69,6 +81,21 @@ async def list_alerts(
         write_rows(COLUMNS, rows)
     else:
         write("No alerts.", sys.stdout)
+    for one in () if as_json else quiet:
+        reason = f": {one.reason}" if one.reason else ""
+        write(f"{one.name} is muted until {format_instant(one.until)}{reason}", sys.stdout)
+
+
+async def _alerts(session: Session, query: AlertQuery, limit: int) -> list[ChannelAlert]:
+    """So many of them. Pings come with every run and would hide all else: they need their channel's name."""
+    found: list[ChannelAlert] = []
+    for _ in range(_MOST_PAGES):
+        page = await session.store.alerts(query)
+        found += [one for one in page if query.channel is not None or one.alert.kind in TOLD_KINDS]
+        if page.next is None or len(found) >= limit:
+            break
+        query = query._replace(after=page.next)
+    return found[:limit]
 
 
 def _facts(one: ChannelAlert) -> dict[str, Any]:
@@ -76,48 +103,130 @@ def _facts(one: ChannelAlert) -> dict[str, Any]:
     return {"channel": one.channel, **settled, **one.alert.as_data()}
 
 
+def _mute_facts(one: Muted) -> dict[str, Any]:
+    return {"channel" if one.is_channel else "job": one.name, "until": one.until, "reason": one.reason}
+
+
+@alert.command(
+    name="test",
+    short_help="Send a test to a channel, or to those of a job.",
+    epilog=epilog("foliot alert test ops\nfoliot alert test --job billing/refresh --kind failure"),
+)
+@click.argument("channel", metavar="[CHANNEL]", required=False)
+@click.option("--job", metavar="JOB", help="Test the channels that this job tells.")
+@click.option(
+    "--kind",
+    type=click.Choice([kind.value for kind in TOLD_KINDS]),
+    metavar="KIND",
+    default="failure",
+    show_default=True,
+    help="What to tell.",
+)
+@click.option(
+    "--wait", "patience", callback=read_duration, default="30s", show_default=True, metavar="DURATION",
+    help="How long to wait for the answer.",
+)  # fmt: skip
+@takes_store
+async def test(  # noqa: PLR0913 - one for each option
+    session: Session, *, channel: str | None, job: str | None, kind: str, patience: timedelta, as_json: bool
+) -> ExitCode:
+    """Have a node send a test to CHANNEL, or to the channels of a job, and show the answer.
+
+    The message is marked TEST. A node that has the channel sends it, as it sends every alert. Exit code 8: a
+    channel did not take it; 4: there is no such channel, or no living node has it.
+    """
+    if (channel is None) is (job is None):
+        raise click.UsageError("give a CHANNEL, or --job")
+    if job is None:
+        channels, about, run = [await find_channel(session.store, channel or "")], "foliot/test", None
+    else:
+        view = await session.ops.find(job)
+        record = view.record
+        notify = record.job.policy.notify if record is not None else None
+        channels, about = list(notify.to if notify is not None else ()), view.key
+        run = record.state.last_run if record is not None else None
+        if not channels:
+            raise CommandRefusedError(about, "the job tells no channel", hint="give it a notify")
+    made = make_test(AlertKind(kind), about, session.now, run)
+    tested = await send_test(session.store, channels, made, SystemClock(), patience)
+    if as_json:
+        write_json({"tests": [{"channel": t.channel, "state": t.state, "answer": t.answer} for t in tested]})
+    else:
+        for one in tested:
+            said = f": {one.answer}" if one.answer else ""
+            write(f"{one.channel} {_BECAME[one.state]}{said}", sys.stdout)
+    return max((_EXIT[one.state] for one in tested), key=_GRAVITY.index)
+
+
+_BECAME = {
+    AlertState.SENT: "was sent", AlertState.REFUSED: "was refused", AlertState.EXPIRED: "was not sent",
+    None: "was not sent",
+}  # fmt: skip
+_EXIT = {
+    AlertState.SENT: ExitCode.OK, AlertState.REFUSED: ExitCode.RUN_FAILED,
+    AlertState.EXPIRED: ExitCode.RUN_FAILED, None: ExitCode.NOT_FOUND,
+}  # fmt: skip
+_GRAVITY = (ExitCode.OK, ExitCode.NOT_FOUND, ExitCode.RUN_FAILED)
+
+
 @alert.command(
     name="mute",
-    short_help="Tell no channel about a job for a while.",
+    short_help="Tell no channel about a job, or hold back a channel, for a while.",
     epilog=epilog(
-        "foliot alert mute billing/refresh --for 2h\nfoliot alert mute backup --for 1d --reason 'we know'"
+        "foliot alert mute billing/refresh --for 2h\nfoliot alert mute ops --for 1d --reason 'we know'"
     ),
 )
-@job_argument
+@_job_or_channel
 @click.option(
     "--for", "span", required=True, callback=read_duration, metavar="DURATION", help="For how long."
 )
 @click.option("--reason", default="", metavar="TEXT", help="Why. It is kept until then.")
 @takes_store
-async def mute(session: Session, *, job: str, span: timedelta, reason: str, as_json: bool) -> None:
-    """Tell no channel about JOB for a while. What still goes on then is told."""
-    until = session.now + min(span, _LONGEST)
-    await _change(
-        session, job, Mute(until, reason), f"is muted until {format_instant(until)}", as_json=as_json
-    )
+async def mute(session: Session, *, name: str, span: timedelta, reason: str, as_json: bool) -> None:
+    """Tell no channel about a job for a while. What still goes on then is told.
+
+    NAME may also be a channel: what is to be told there waits, and is sent then. What has waited for a day is
+    not sent any more.
+    """
+    await _change(session, name, session.now + min(span, _LONGEST), reason, as_json=as_json)
 
 
 @alert.command(
     name="unmute",
-    short_help="Tell channels about a job again.",
-    epilog=epilog("foliot alert unmute billing/refresh"),
+    short_help="Tell channels about a job again, or send what a channel held back.",
+    epilog=epilog("foliot alert unmute billing/refresh\nfoliot alert unmute ops"),
 )
-@job_argument
+@_job_or_channel
 @takes_store
-async def unmute(session: Session, *, job: str, as_json: bool) -> None:
-    """Tell channels about JOB again, at once what goes on."""
-    await _change(session, job, Unmute(), "is no longer muted", as_json=as_json)
+async def unmute(session: Session, *, name: str, as_json: bool) -> None:
+    """Tell channels about a job again, at once what goes on; or send what a channel held back."""
+    await _change(session, name, None, "", as_json=as_json)
 
 
-async def _change(session: Session, job: str, command: Mute | Unmute, words: str, *, as_json: bool) -> None:
-    key = (await session.ops.find(job)).key
-    async with session.auditor.change(type(command).__name__.lower(), f"job:{key}") as change:
-        decision = await session.store.update(key, lambda record: plan_command(record, command, session.now))
+async def _change(session: Session, name: str, until: datetime | None, reason: str, *, as_json: bool) -> None:
+    key, is_channel = await _find(session, name)
+    of, verb = "channel" if is_channel else "job", "unmute" if until is None else "mute"
+    words = "is no longer muted" if until is None else f"is muted until {format_instant(until)}"
+    async with session.auditor.change(verb, f"{of}:{key}") as change:
+        if is_channel:
+            await mute_channel(session.store, key, until, reason)
+        else:
+            command = Unmute() if until is None else Mute(until, reason)
+            await session.store.update(key, lambda record: plan_command(record, command, session.now))
         change.detail = f"{key} {words}"
-    watch = decision.state.watch
     if as_json:
-        write_json(
-            {"job": key, "muted_until": watch and watch.muted_until, "reason": watch and watch.muted_reason}
-        )
+        write_json({of: key, "muted_until": until, "reason": reason or None})
     else:
         write(f"{key} {words}", sys.stdout)
+
+
+async def _find(session: Session, name: str) -> tuple[str, bool]:
+    """The key of a job, or the name of a channel and that it is one."""
+    try:
+        key = (await session.ops.find(name)).key
+    except JobNotFoundError as error:
+        with suppress(JobNotFoundError):
+            return await find_channel(session.store, name), True
+        raise error from None
+    channel = key.removeprefix(f"{SOURCE}/")
+    return channel, channel != key

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import click
 
-from foliot.cli.check_report import look_at, look_beside, problem_lines, report_facts, told
+from foliot.cli.check_report import look_at, look_beside, problem_lines, report_facts, told, without_secrets
 from foliot.cli.cron_options import output_option, takes_start
 from foliot.cli.exit_code import ExitCode, exit_code_of
 from foliot.cli.output import labelled, write, write_error, write_json
@@ -22,6 +22,7 @@ from foliot.errors import ConfigInvalidError, ConfigNotFoundError, FoliotError
 from foliot.schedules.phrase import counted
 
 _MOST_OCCURRENCES = 100
+_SOURCE = "rollcron"
 _NO_JOBS = "the file declares no job: whoever follows this repository will run nothing"
 
 
@@ -65,7 +66,7 @@ def check(path: Path, *, count: int, strict: bool, start: datetime | None, outpu
     file = path / FILE if path.is_dir() else path
     data = _read(file)
     try:
-        jobs, untimed = read_file(data, source="rollcron", file=str(file))
+        jobs, untimed, _ = read_file(data, source=_SOURCE, file=str(file))
     except ConfigInvalidError as error:
         # Handled before it reaches `main`: only here is the text of the file known.
         _write_problems(error, data, as_json=output == "json")
@@ -108,6 +109,7 @@ def _write_problems(error: ConfigInvalidError, data: bytes, *, as_json: bool) ->
         write_error(error, None, as_json=True)
         return
     lines = split_lines(data.decode(errors="replace").removeprefix("\ufeff"))
+    lines = without_secrets(lines, error.problems)
     shown = [problem_lines(problem, lines) for problem in error.problems]
     write("\n\n".join("\n".join(each) for each in shown), sys.stderr)
     write(f"\n{error.problems[0].file} has {counted(len(shown), 'error')}", sys.stderr)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 import sys
 from collections.abc import Collection, Sequence
-from datetime import datetime
+from datetime import UTC, datetime
 from itertools import chain, repeat
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -27,6 +27,10 @@ from foliot.schedules.lint import Finding, lint
 _DEFAULT_TIMEOUT = (
     "no timeout is said, so a run is ended after 10s: write timeout: 10m, or timeout: none for no limit"
 )
+_PINGED_OFTEN = "it starts and ends more than 5 times a minute: watch services drop pings beyond that"
+_A_DAY = datetime(2026, 11, 16, tzinfo=UTC), datetime(2026, 11, 16, 23, 59, 59, tzinfo=UTC)
+_MOST_PINGS = 5 * 24 * 60  # a day
+_MAY_HOLD_SECRETS = ("channels", "ping")
 Fact = tuple[str, Cell | str | None]
 
 
@@ -37,6 +41,8 @@ def look_beside(jobs: Sequence[Job], folder: Path, untimed: Collection[str]) -> 
         if job.name in untimed:
             timeout = Finding(code="default-timeout", severity="warning", message=_DEFAULT_TIMEOUT)
             found.setdefault(job.name, []).append(timeout)
+        if alerts := _look_at_alerts(job):
+            found.setdefault(job.name, []).extend(alerts)
         for field, is_there in (("env_file", Path.is_file), ("working_dir", Path.is_dir)):
             name = job.action.data.get(field)
             if name is not None and not is_there(folder / name):
@@ -44,6 +50,19 @@ def look_beside(jobs: Sequence[Job], folder: Path, untimed: Collection[str]) -> 
                 found.setdefault(job.name, []).append(
                     Finding(code="missing", severity="warning", message=message)
                 )
+    return found
+
+
+def _look_at_alerts(job: Job) -> list[Finding]:
+    """Channels that the file does not define, and a ping that is told of too much."""
+    found, to = [], () if job.policy.notify is None else job.policy.notify.to
+    for name in to:
+        if not name.startswith(f"{job.source}."):
+            message = f"notify names {name}, which the file does not define: serve it with --channels"
+            found.append(Finding(code="unknown-channel", severity="warning", message=message))
+    is_often = 2 * job.schedule.count(*_A_DAY) > _MOST_PINGS
+    if job.policy.ping is not None and is_often:
+        found.append(Finding(code="ping-often", severity="warning", message=_PINGED_OFTEN))
     return found
 
 
@@ -72,6 +91,13 @@ def look_at(jobs: Sequence[Job], start: datetime, count: int) -> list[Report]:
             seen[job.schedule] = Report(job, begin, occurrences, lint(job.schedule, begin))
         reports.append(seen[job.schedule]._replace(job=job))
     return reports
+
+
+def without_secrets(lines: Sequence[str], problems: Sequence[ConfigProblem]) -> list[str]:
+    """The lines of a file, but for those with a wrong value that may be a secret: logs of CI are read."""
+    fields = ((problem.line, (problem.field or "").partition(".")[0]) for problem in problems)
+    hidden = {line for line, field in fields if field in _MAY_HOLD_SECRETS}
+    return ["" if number in hidden else line for number, line in enumerate(lines, 1)]
 
 
 def problem_lines(problem: ConfigProblem, lines: Sequence[str]) -> list[str]:
@@ -133,6 +159,8 @@ def policy_words(policy: Policy) -> list[str]:
     if policy.misfire.mode is not MisfireMode.SKIP:
         most = f" up to {policy.misfire.limit}" if policy.misfire.mode is MisfireMode.ALL else ""
         words.append(f"misfire {policy.misfire.mode}{most}")
+    if policy.notify is not None and policy.notify.to:
+        words.append(f"notify {', '.join(name.rpartition('.')[2] for name in policy.notify.to)}")
     return words
 
 

@@ -112,6 +112,7 @@ def node_facts(view: NodeView, now: datetime) -> dict[str, Any]:
         "lease_until": view.until,
         "open_attempts": view.open_count,
         "queues": node.queues,
+        "groups": dict(node.limits),
         "actions": None if node.kinds is None else _actions(node),
         "revision": next((kind.rpartition("/")[2] for kind in node.kinds or () if is_marker(kind)), None),
         "version": node.version,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import sys
 from collections.abc import Callable
 from datetime import timedelta
@@ -10,12 +11,14 @@ from pathlib import Path
 
 import click
 
+from foliot.alerts.mail import Mail
+from foliot.alerts.ping import Ping
 from foliot.cli.check_report import problem_lines
 from foliot.cli.exit_code import ExitCode, exit_code_of
 from foliot.cli.output import write
 from foliot.daemon.serve import USUAL_DRAIN, Serving
 from foliot.daemon.serve import serve as serve_until_stopped
-from foliot.errors import ConfigInvalidError, InvalidDurationError, shorten
+from foliot.errors import ConfigInvalidError, InvalidChannelError, InvalidDurationError, shorten
 from foliot.model.job import is_name
 from foliot.observability.log_format import FORMATS, configure_logging
 from foliot.schedules.duration import parse_duration
@@ -26,6 +29,9 @@ _MOST_SLOTS = 1_000_000_000
 _SHORTEST_LEASE = timedelta(seconds=1)
 _LONGEST = timedelta(days=36_525)
 Command = Callable[..., ExitCode]
+_OWN = "Foliot(…, drain=…, lease=…, slots=…)"
+_PING_URL = "FOLIOT_PING_URL"
+_FILE = click.Path(path_type=Path, exists=True, dir_okay=False)
 _FOLDER = click.Path(path_type=Path, exists=True, file_okay=False)
 _USUAL_SLOTS = 1000
 _LEVELS = ("debug", "info", "warning", "error")
@@ -60,6 +66,10 @@ Examples:
   foliot serve --app billing.jobs:app         run an application of yours
 
 \b
+Variables, beside those of the options:
+  FOLIOT_SMTP_URL   the mail server of channels    FOLIOT_PING_URL   as --ping
+
+\b
 Exit codes:
   0  stopped in order    3  no good rollcron.yaml; invalid REPO, store or app
   1  an error            4  no rollcron.yaml in the repository
@@ -84,6 +94,9 @@ Exit codes:
 @click.option(
     "--pass-env", metavar="NAME", multiple=True, help="A variable that jobs may ask for; repeatable."
 )
+@click.option("--channels", type=_FILE, metavar="FILE", help="Channels of the operator, as in rollcron.yaml.")
+@click.option("--smtp", metavar="URL", help="Mail server: a URL, or where it is: env:NAME, file:/path.")
+@click.option("--ping", metavar="URL", help="Ping this each minute; a URL, or where it is: env:NAME.")
 @click.option("--metrics", metavar="[HOST:]PORT", help="Serve metrics for Prometheus there.")
 @click.option("--log-format", type=click.Choice(FORMATS), default="auto", show_default=True)
 @click.option("--log-level", type=click.Choice(_LEVELS), default="info", show_default=True)
@@ -101,6 +114,9 @@ def serve(  # noqa: PLR0913 - one for each option
     slots: str | None,
     secrets: Path | None,
     pass_env: tuple[str, ...],
+    channels: Path | None,
+    smtp: str | None,
+    ping: str | None,
     metrics: str | None,
     log_format: str,
     log_level: str,
@@ -114,8 +130,7 @@ def serve(  # noqa: PLR0913 - one for each option
     SIGTERM or Ctrl-C lets runs end, twice ends them at once.
     """
     if app is not None and {drain, lease, slots, queues} != {None}:
-        own = "Foliot(…, drain=…, lease=…, slots=…)"
-        raise click.UsageError(f"--drain, --lease, --slots and --queues of an app are its own: {own}")
+        raise click.UsageError(f"--drain, --lease, --slots and --queues of an app are its own: {_OWN}")
     configure_logging(log_format, level=log_level)
     serving = Serving(
         repository=repository or (None if app else "."),
@@ -130,6 +145,9 @@ def serve(  # noqa: PLR0913 - one for each option
         secrets=secrets.absolute() if secrets else None,
         pass_env=tuple(name for names in pass_env for name in names.split(",")),
         metrics=None if metrics is None else _address(metrics),
+        channels=channels,
+        smtp=_smtp(smtp),
+        ping=_ping(ping),
     )
     return run_daemon(serving)
 
@@ -143,6 +161,25 @@ def run_daemon(serving: Serving) -> ExitCode:
             write("\n".join(problem_lines(problem, ())), sys.stderr)
         return exit_code_of(error)
     return ExitCode.OK
+
+
+def _smtp(text: str | None) -> str | None:
+    return None if text is None else _endpoint(text, "--smtp", lambda: Mail("root", server=text))
+
+
+def _ping(text: str | None) -> str | None:
+    """Where to ping. The URL is a secret, so that it may also be in the environment."""
+    text = text or (f"env:{_PING_URL}" if os.environ.get(_PING_URL) else None)
+    return None if text is None else _endpoint(text, "--ping", lambda: Ping(text))
+
+
+def _endpoint(text: str, option: str, check: Callable[[], object]) -> str:
+    """What others read in a list of processes must be no secret."""
+    try:
+        check()
+    except InvalidChannelError as error:
+        raise click.BadParameter(f"it {error.details['reason']}; {error.hint}", param_hint=option) from None
+    return text
 
 
 def _lease(text: str) -> timedelta:

@@ -19,10 +19,15 @@ from typing import Any
 
 from prometheus_client import start_http_server
 
+from foliot.alerts.channel import Channel
+from foliot.alerts.config import read_channels
 from foliot.app import Foliot
+from foliot.app.alerts import AlertsPart
+from foliot.daemon.heartbeat import Heartbeat
 from foliot.daemon.load import load_app
 from foliot.daemon.places import cache_directory, default_store, state_directory
 from foliot.daemon.systemd import Systemd
+from foliot.doors.rollcron.config import read_operator_channels
 from foliot.doors.rollcron.door import Rollcron
 from foliot.errors import FoliotError, InvalidAppError, shorten, without_password
 from foliot.executors.shell.secrets import HostSecrets
@@ -53,16 +58,23 @@ class Serving:
     secrets: Path | None = None
     pass_env: tuple[str, ...] = ()
     metrics: tuple[str, int] | None = None  # where to serve them
+    channels: Path | None = None  # the operator's file
+    smtp: str | None = None  # the mail server of channels that name none: a URL, or where it is
+    ping: str | None = None  # where to give a sign of life: a URL, or where it is
     environment: Mapping[str, str] = field(default_factory=lambda: dict(os.environ))
 
 
 async def serve(serving: Serving) -> None:
     """Serve until told to stop; when this returns, nothing runs any more."""
-    app, door = _application(serving), None
+    app, door, channels = _application(serving), None, _operator_channels(serving)
     if serving.repository is not None:
-        door = _follow(serving, serving.repository)
+        door = _follow(serving, serving.repository, channels)
         app.attach(door)
+    elif channels:
+        app.attach(AlertsPart(channels))
     app.attach(Systemd(serving.environment, os.getpid()))
+    if serving.ping is not None:
+        app.attach(Heartbeat(serving.ping))
     tell("serving", version=version("foliot"), store=without_password(app.store), process=os.getpid())
     with _pulling_at_hangup(door), _serving_metrics(serving, app):
         try:
@@ -88,7 +100,20 @@ def _application(serving: Serving) -> Foliot:
     return Foliot(store, name=serving.program, drain=serving.drain, metrics=metrics, **chosen)
 
 
-def _follow(serving: Serving, repository: str) -> Rollcron:
+def _operator_channels(serving: Serving) -> dict[str, Channel]:
+    """Those of the file that the operator names; their commands start where it lies."""
+    file = serving.channels
+    if file is None:
+        return {}
+    try:
+        data = file.read_bytes()
+    except OSError as error:
+        raise FoliotError(f"{file} cannot be read: {error.strerror}") from error
+    entries = read_operator_channels(data, str(file))
+    return read_channels(entries, trusted=True, folder=file.absolute().parent, smtp=serving.smtp)
+
+
+def _follow(serving: Serving, repository: str, channels: Mapping[str, Channel]) -> Rollcron:
     return Rollcron(
         repository,
         cache=serving.cache or cache_directory(serving.environment, serving.program),
@@ -98,6 +123,8 @@ def _follow(serving: Serving, repository: str) -> Rollcron:
         secrets=HostSecrets(
             serving.secrets, {name: serving.environment.get(name) for name in serving.pass_env}
         ),
+        channels=channels,
+        smtp=serving.smtp,
     )
 
 

@@ -10,13 +10,14 @@ from foliot.model.alert import AlertKind
 from foliot.model.attempt import Attempt, AttemptState, Outcome, Trigger, check_transition
 from foliot.model.decision import Decision, Event, Happening
 from foliot.model.outbox import ChannelAlert
-from foliot.model.policy import OverlapMode
+from foliot.model.policy import Notify, OverlapMode
 from foliot.model.splay import offset_of
 from foliot.model.state import Problem, Record, Skip
 
 _AGAIN = (Trigger.RETRY, Trigger.LOST)
 _FAILURES = (Problem.FAILED, Problem.TIMED_OUT)
 _QUEUED = (Trigger.SCHEDULE, Trigger.CATCH_UP)
+_TELLS_NONE = Notify(())  # of a job that has a ping, and no channels beside
 
 # Names an attempt within its job, as its key does in the whole store, and costs no text.
 Name = tuple[datetime, str | None, int]
@@ -193,7 +194,8 @@ class Draft:
         key, number = attempt.key if attempt else (None, 0)
         is_splayed = self.offset and what is Happening.STARTED and attempt and attempt.request is None
         offset = self.offset if is_splayed else None
-        self.events.append(Event(what, self.job.key, self.now, reason, key, number, attempt, offset))
+        ping = self.policy.ping if what is Happening.STARTED else None
+        self.events.append(Event(what, self.job.key, self.now, reason, key, number, attempt, offset, ping))
 
     # -- the end -----------------------------------------------------------------------------------
 
@@ -218,12 +220,11 @@ class Draft:
 
     def _watch(self) -> datetime | None:
         """See what is to be told, and when there may be more; of a job that was removed, nothing."""
-        notify = self.policy.notify
-        if notify is None or not notify.to or self.state.removed_at is not None:
-            if self.state.watch is not None:
-                self.state = self.state._replace(watch=None)
+        if not self.policy.is_watched or self.state.removed_at is not None:
+            if (watch := self.state.watch) is not None:
+                self.state = self.state._replace(watch=watch.left(self.now))
             return None
-        watching = Watching(self, notify)
+        watching = Watching(self, self.policy.notify or _TELLS_NONE)
         watching.look()
         self.alerts = tuple(watching.alerts)
         self.state = self.state._replace(watch=watching.watch)

@@ -14,7 +14,7 @@ import asyncio
 import os
 import socket
 from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
-from datetime import timedelta
+from datetime import datetime, timedelta
 from itertools import chain
 from typing import Any
 
@@ -149,7 +149,7 @@ class Engine:
             await self._join_again()
         if self._is_full:
             await self._clock.wait(_GATHER)  # others end, too: one claim then fills all their places
-        began = self._clock.monotonic()
+        began, looked_at = self._clock.monotonic(), self.now()
         claimed = await self._claim()
         for runs in self._runner.portions(claimed.runs):
             self._failpoint("before_start")
@@ -159,7 +159,8 @@ class Engine:
         self._passed = self._fitness.tell()
         self._tell_turn("claim", began)
         if not claimed.runs and not claimed.more:
-            await self._clock.wait(await self._time_to_next(), self._woken)
+            duration = await self._time_to_next(looked_at if claimed.waits else None)
+            await self._clock.wait(duration, self._woken)
         else:
             self._in_vain = 0
         return _AT_ONCE
@@ -187,7 +188,7 @@ class Engine:
         while self._store_clock.is_sure:
             try:
                 return await self._store.claim(
-                    node, self.now(), room, self._fitness.guard(plan_due), claim_id
+                    node, self.now(), room, self._fitness.guard(plan_due), claim_id, self._settings.groups
                 )
             except StoreUnavailableError as error:
                 self._listeners.tell_trouble(error)
@@ -204,13 +205,16 @@ class Engine:
         free = {queue: slots - self._runner.busy(queue) for queue, slots in self._settings.slots.items()}
         return {queue: min(count, most) for queue, count in free.items() if count > 0}
 
-    async def _time_to_next(self) -> timedelta:
-        """What is due and was passed over is asked for after a pause; what others have, less and less."""
+    async def _time_to_next(self, after: datetime | None = None) -> timedelta:
+        """What is due and was passed over is asked for after a pause; what others have, less and less.
+
+        `after`: what was due by then waits for its group, and must not hide what comes next.
+        """
         if not self._store_clock.is_sure:
             return self._settings.poll  # the next lease wakes it
         room, kinds = self._room(), tuple(kind for kind in self._kinds if kind not in self._passed)
-        longest = self._settings.pause if self._passed else self._settings.poll
-        next_at = (await self._store.wakes(room, kinds)).first if room and kinds else None
+        longest = self._settings.pause if self._passed or after else self._settings.poll
+        next_at = (await self._store.wakes(room, kinds, after=after)).first if room and kinds else None
         if next_at is None:
             return longest
         if next_at > self.now():
@@ -287,7 +291,8 @@ class Engine:
     def _introduce(self) -> Node:
         queues, skew = tuple(sorted(self._settings.slots)), self._store_clock.skew
         place = socket.gethostname(), os.getpid(), self._stopping.is_set()
-        return Node(self.node, self._name, queues, self._kinds, self._version, skew, *place)
+        limits = tuple(sorted(self._settings.groups.items()))
+        return Node(self.node, self._name, queues, self._kinds, self._version, skew, *place, limits)
 
     async def _heed_hint(self) -> timedelta:
         """Something may have changed in the store: look now, for work and for what is to be cancelled."""

@@ -38,8 +38,8 @@ def is_plain(record: Record) -> bool:
 
 def plan_alike(job: Job, first: datetime) -> Alike | None:
     """What happens to the plain records of jobs like this one when an occurrence has come in time."""
-    if not job.enabled or job.policy.is_watched or job.policy.splay is not None:
-        return None  # members of a herd start at one time, and end in peace
+    if not job.enabled or job.policy.is_watched or job.policy.splay is not None or job.group is not None:
+        return None  # members of a herd start at one time, end in peace, and wait for nothing
     policy, following = job.policy, next_occurrence(job, first)
     until = first + min(policy.misfire.grace, _LAST - first)
     if following is not None:

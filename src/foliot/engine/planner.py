@@ -46,9 +46,9 @@ class PlanDue:
     """A claim looks at jobs whose time to wake has come: at one, or at all that are alike."""
 
     def __call__(self, record: Record, now: datetime, node: str, most: int = 1) -> Decision:
-        """What happens to one job; the node has room for so many attempts."""
+        """What happens to one job; so many attempts may start, and none if its group is full."""
         first = record.state.next_at
-        if first is not None and first <= now and is_plain(record):
+        if first is not None and first <= now and most > 0 and is_plain(record):
             alike = plan_alike(record.job, first)
             if alike is not None and now <= alike.until:
                 return start_alike(record, alike, now, node)
@@ -66,6 +66,9 @@ def plan_any_due(record: Record, now: datetime, node: str, most: int = 1) -> Dec
     """The same, whatever the record: what has come is met, and what may start is started."""
     draft = Draft(record, now)
     first = draft.state.next_at
+    # What waits for its group alone stays due: it is met when it may start, as one occurrence or as many.
+    if most <= 0 and not draft.is_busy:
+        return draft.decide(looks_at_once=True)
     if draft.is_live and first is not None and first <= draft.come_until:
         due = due_window(draft.job, first, draft.come_until)
         if (window := without(draft.job, due, draft.ran)) is not None:

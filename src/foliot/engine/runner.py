@@ -21,7 +21,8 @@ from foliot.model.attempt import Attempt, Ending, Outcome
 from foliot.protocols import AskToEnd, Clock, Executor, Output, Result, Run, StartsMany
 from foliot.schedules.duration import format_duration
 
-_Held = tuple[Run, datetime, AskToEnd | None]  # a run, when it started, and how it is asked to end
+# A run, when it started, and its place among those that started with it, which are asked to end so.
+_Held = tuple[Run, datetime, int, list[AskToEnd]]
 _PORTION = 100  # runs that are handed over at once; before each portion the lease is looked at
 _SHARED = 0.005  # seconds
 _EARLIEST = datetime.min.replace(tzinfo=UTC)
@@ -113,22 +114,18 @@ class Runner:
     def start(self, runs: Sequence[Run]) -> None:
         """Let a portion of runs begin that the store has given to this node."""
         at = self._shared_now(runs[0].claimed_at or _EARLIEST)
-        self._lives.update({run.key: (run, at, None) for run in runs})
-        self._busy.update(run.queue for run in runs)
+        asks: list[AskToEnd] = []
+        self._lives.update({run.key: (run, at, place, asks) for place, run in enumerate(runs)})
+        self._busy.update([run.queue for run in runs])
         self.idle.clear()
         try:
-            for run, ask in zip(runs, self._hand_over(runs), strict=True):
-                if run.key in self._lives:
-                    self._lives[run.key] = run, at, ask
+            asks += self._hand_over(runs)
         except BaseException as error:  # noqa: BLE001 - an executor's own fault fails the run, not the node
             fault = Result(Outcome.FAILED, f"{type(error).__name__}: {error}")
             asyncio.get_running_loop().call_soon(self._note_ends, [(run, fault) for run in runs])
-        by_timeout: dict[timedelta, list[Key]] = {}
-        for run in runs:
-            if run.timeout is not None and run.key in self._lives:
-                by_timeout.setdefault(run.timeout, []).append(run.key)
-        for timeout, keys in by_timeout.items():
-            self.deadlines.add(timeout, keys)
+        for timeout in {timeout for run in runs if (timeout := run.timeout) is not None}:
+            if keys := [run.key for run in runs if run.timeout == timeout and run.key in self._lives]:
+                self.deadlines.add(timeout, keys)
 
     def _executor_of(self, run: Run) -> Executor | None:
         try:
@@ -139,7 +136,10 @@ class Runner:
     def _hand_over(self, runs: Sequence[Run]) -> Sequence[AskToEnd]:
         executor = self._executors[runs[0].kind]
         if isinstance(executor, StartsMany):
-            return executor.start_many(runs, self._note_ends)
+            asks = executor.start_many(runs, self._note_ends)
+            if len(asks) != len(runs):
+                raise ValueError(f"its executor was given {len(runs)} runs, and gave {len(asks)} answers")
+            return asks
         return [executor.start(run, partial(self._note_only, run)) for run in runs]
 
     def end(self, key: Key, verdict: Outcome) -> None:
@@ -148,10 +148,10 @@ class Runner:
         if held is None or key in self._verdicts:
             return
         self._verdicts[key] = verdict
-        run, _, ask = held
+        run, _, place, asks = held
         try:
-            if ask is not None:
-                ask()
+            if asks:
+                asks[place]()
         except BaseException as error:  # noqa: BLE001 - an executor's own fault must not end the node
             self._complaints.add(run.kind, error)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import timedelta
 
 _LONGEST_CALL = timedelta(seconds=5)
@@ -21,6 +21,7 @@ class Settings:
     """
 
     slots: Mapping[str, int]
+    groups: Mapping[str, int] = field(default_factory=dict)  # how many of each may run, over all nodes
     beat: timedelta = timedelta(seconds=10)
     poll: timedelta = timedelta(seconds=30)
     recover: timedelta = RECOVER

@@ -74,6 +74,7 @@ class Watching:
         self._see_ends(ended)
         self._see_silence()
         self._tell_what_goes_on()
+        self._ping(ended)
         episodes = tuple(self._episodes.values())
         self.watch = self.watch._replace(episodes=episodes, alert_at=min(self._wakes, default=None))
 
@@ -268,7 +269,7 @@ class Watching:
 
     @property
     def _is_muted(self) -> bool:
-        return self.watch.muted_until is not None and self._now < self.watch.muted_until
+        return self.watch.is_muted(self._now)
 
     def _is_held_back(self, kind: AlertKind) -> bool:
         return self._is_muted or (kind is AlertKind.FAILURE and AlertKind.FLAPPING in self._episodes)
@@ -330,6 +331,20 @@ class Watching:
             reminder=episode.reminders,
         )  # fmt: skip
         self.alerts += [ChannelAlert(channel, alert) for channel in self._notify.to]
+
+    def _ping(self, ended: list[tuple[Attempt | None, Attempt]]) -> None:
+        """Tell the job's ping how attempts that ran have ended. Outside, a mute would look like a death."""
+        ping = self._draft.policy.ping
+        for before, attempt in ended:
+            if ping is None or before is None or not before.is_running:
+                continue
+            kind = AlertKind.TRIED if self._goes_on(attempt) else AlertKind.ENDED
+            alert = Alert(
+                alert_id(self._job.key, kind, _name(attempt), 0), self._now, kind, self._job.key,
+                run=attempt.run_key, attempt=attempt.number, outcome=attempt.outcome,
+                exit_code=attempt.exit_code, error=attempt.error, node=attempt.node,
+            )  # fmt: skip
+            self.alerts.append(ChannelAlert(ping, alert))
 
 
 def _name(attempt: Attempt) -> str:

@@ -23,7 +23,6 @@ from foliot.executors.place import ExecutorPlace
 from foliot.executors.run_log import RunLog
 from foliot.executors.threads import ThreadCrew
 from foliot.model.attempt import Outcome, Trigger
-from foliot.model.frozen import thaw
 from foliot.model.payload import read_payload
 from foliot.protocols import AskToEnd, OnEnd, OnEnds, Result, Run
 
@@ -141,9 +140,9 @@ class _Act(JobRun):
         return self._run
 
     @property
-    def has_log(self) -> bool:
-        """Whether something was told to its log."""
-        return self._log is not None
+    def is_silent(self) -> bool:
+        """Whether nothing was told to its log, and its function has seen no wish to end."""
+        return self._log is None and not self._is_heeded
 
     @property
     def is_asked(self) -> bool:
@@ -269,7 +268,14 @@ class PythonExecutor:
         while ready and not has_waited:
             act = ready.popleft()
             act.task = task
-            await self._act(act)
+            try:
+                if act.is_asked:
+                    raise asyncio.CancelledError  # noqa: TRY301 - it was asked to end before it began
+                await _invoke(act)
+            except BaseException as error:  # noqa: BLE001 - a job's SystemExit is the job's, not the program's
+                self._ended(act, _told(act, error))
+            else:
+                self._ended(act, _told(act, None))
             act.task = None
             if (task is not None and task.cancelling()) or copy_context() != self._clean:
                 break
@@ -280,16 +286,6 @@ class PythonExecutor:
     def _cancel(self, act: _Act) -> None:
         if act.task is not None:
             act.task.cancel()
-
-    async def _act(self, act: _Act) -> None:
-        try:
-            if act.is_asked:
-                raise asyncio.CancelledError  # noqa: TRY301 - it was asked to end before it began
-            await _invoke(act)
-        except BaseException as error:  # noqa: BLE001 - a job's SystemExit is the job's, not the program's
-            self._ended(act, _told(act, error))
-        else:
-            self._ended(act, _told(act, None))
 
     # -- in a thread -------------------------------------------------------------------------------
 
@@ -341,13 +337,10 @@ def describe(function: Callable[..., Any]) -> Function:
 
 def _invoke(act: _Act) -> Any:
     call, _, takes_run, _ = act.function
-    payload = thaw(act.run.data)
-    return call(act, **payload) if takes_run else call(**payload)
+    return call(act, **act.run.arguments) if takes_run else call(**act.run.arguments)
 
 
 def _result(act: _Act, outcome: Outcome, error: str | None = None) -> Result:
-    if outcome is Outcome.SUCCEEDED and not act.has_log:
-        return _DONE
     return Result(outcome, error, *act.written)
 
 
@@ -363,7 +356,7 @@ def _told(act: _Act, error: BaseException | None) -> Result:
     """How it ended. Whatever happens here, it has ended."""
     try:
         if error is None:
-            return _returned(act)
+            return _DONE if act.is_silent else _returned(act)
         return _cancelled(act) if isinstance(error, asyncio.CancelledError) else _failed(act, error)
     except BaseException as fault:  # noqa: BLE001 - an attempt without an end would hold its slot for ever
         return Result(Outcome.FAILED, f"how it ended cannot be told: {type(fault).__name__}")

@@ -38,6 +38,8 @@ class AlertKind(StrEnum):
     FLAPPING = "flapping"
     OUTPUT = "output"
     SOURCE = "source"
+    ENDED = "ended"  # for the job's ping only: a run is over
+    TRIED = "tried"  # the same: an attempt has ended, and another one follows
 
 
 class Alert(NamedTuple):

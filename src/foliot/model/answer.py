@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from types import MappingProxyType
 from typing import NamedTuple
 
 from foliot.model.attempt import Refused
@@ -10,13 +12,19 @@ from foliot.model.decision import Event
 from foliot.model.run import Run
 from foliot.model.view import NodeView
 
+NO_LIMITS: Mapping[str, int] = MappingProxyType({})  # of groups
+
 
 class Claimed(NamedTuple):
-    """What a claim has started for a node; `more`: it is worth asking again."""
+    """What a claim has started for a node; `more`: it is worth asking again.
+
+    `waits`: a job was due, and its group was full.
+    """
 
     runs: Sequence[Run] = ()
     events: Sequence[Event] = ()
     more: bool = False
+    waits: bool = False
 
 
 class Finished(NamedTuple):
@@ -39,3 +47,10 @@ class Pruned(NamedTuple):
 
     forgotten: int = 0
     more: bool = False
+
+
+class Wakes(NamedTuple):
+    """When the first job is to be looked at, and how many are due, if they were counted."""
+
+    first: datetime | None = None
+    due: int = 0

@@ -44,6 +44,7 @@ from foliot.model.watch import WATCH
 
 _INSTANT_OR_NONE = optional(INSTANT)
 _TEXT_OR_NONE = optional(TEXT)
+_OMITTED = ("group",)  # a job without a group has the text that older programs write
 
 ACTION = Shape(Action, {"kind": TEXT, "data": DATA}, required=("kind",))
 JOB = Shape(
@@ -58,13 +59,16 @@ JOB = Shape(
         "enabled": FLAG,
         "repeat_until": _INSTANT_OR_NONE,
         "auto_remove": FLAG,
+        "group": _TEXT_OR_NONE,
         "revision": TEXT,
     },
+    omitted=_OMITTED,
 )
 DEFINITION = Shape(
     Job,
     {name: kind for name, kind in JOB.fields.items() if name != "policy"},
     required=("source", "name", "schedule", "action"),
+    omitted=_OMITTED,
 )
 STATE = Shape(
     State,
@@ -128,6 +132,7 @@ EVENT = Shape(
         "number": WHOLE,
         "attempt": optional(Kind(lambda value: ATTEMPT.read(value)[0], ATTEMPT.write)),
         "offset": optional(DURATION),
+        "ping": _TEXT_OR_NONE,
     },
 )
 

@@ -46,6 +46,7 @@ class Event(NamedTuple):
     number: int = 0
     attempt: Attempt | None = None  # as it is now, if it is about one
     offset: timedelta | None = None  # how long after its occurrence an attempt was to start, if not at once
+    ping: str | None = None  # the channel that is told of a start, if there is one
 
 
 def set_aside(job: str, at: datetime, damage: object) -> Event:

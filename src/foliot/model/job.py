@@ -50,6 +50,7 @@ class Job:
     """A definition: when, what, and how it behaves. Declared, never computed.
 
     `source` is the namespace that declares it. `repeat_until`: no occurrence after it is served.
+    `group`: of all jobs of a group, only so many run at a time, over all nodes: see `Store.claim`.
     `auto_remove`: the job is removed when it has no occurrence and no open run left; its tombstone stays,
     so that it does not run again while its source goes on declaring it. `extra` keeps fields that a newer
     version wrote and this one does not know.
@@ -64,12 +65,14 @@ class Job:
     enabled: bool = True
     repeat_until: datetime | None = None
     auto_remove: bool = False
+    group: str | None = None
     revision: str = field(default="", compare=False)  # where it was read is not what it says
     extra: Mapping[str, Any] = field(default_factory=lambda: _EMPTY)
 
     def __post_init__(self) -> None:
-        for label, text in (("source", self.source), ("name", self.name), ("queue", self.queue)):
-            if not is_name(text):
+        names = (("source", self.source), ("name", self.name), ("queue", self.queue), ("group", self.group))
+        for label, text in names:
+            if not is_name(text) and (label, text) != ("group", None):
                 raise InvalidJobError(
                     label, text, f"must be a printable text of 1 to {LONGEST_NAME} characters"
                 )
@@ -99,11 +102,12 @@ class Job:
             and self.enabled == other.enabled
             and self.repeat_until == other.repeat_until
             and self.auto_remove == other.auto_remove
+            and self.group == other.group
         )
 
 
 def is_name(text: object) -> TypeGuard[str]:
-    """Whether a source, a job or a queue may be called so."""
+    """Whether a source, a job, a queue or a group may be called so."""
     return isinstance(text, str) and 0 < len(text) <= LONGEST_NAME and text.isprintable()
 
 
@@ -133,8 +137,9 @@ class _OpenAction:
 
 
 shared_by = attrgetter(
-    "source", "schedule", "queue", "policy", "enabled", "repeat_until", "auto_remove", "revision", "extra"
-)
+    "source", "schedule", "queue", "policy", "enabled", "repeat_until", "auto_remove", "group", "revision",
+    "extra",
+)  # fmt: skip
 
 
 def unchecked_job(name: str, action: Action, shared: tuple[Any, ...]) -> Job:
@@ -143,18 +148,28 @@ def unchecked_job(name: str, action: Action, shared: tuple[Any, ...]) -> Job:
     made.name, made.action = name, action
     (
         made.source, made.schedule, made.queue, made.policy, made.enabled, made.repeat_until,
-        made.auto_remove, made.revision, made.extra,
+        made.auto_remove, made.group, made.revision, made.extra,
     ) = shared  # fmt: skip
     made.__class__ = Job
     job: Job = made
     return job
 
 
+def is_nested(data: dict[str, Any]) -> bool:
+    """Whether there are objects or lists in data that was read from JSON."""
+    return not _NESTED.isdisjoint(map(type, data.values()))
+
+
+def freeze_own(data: dict[str, Any]) -> Mapping[str, Any]:
+    """Data that has no other owner, frozen: if nothing is nested in it, it need not be copied."""
+    return freeze(data) if is_nested(data) else MappingProxyType(data)
+
+
 def unchecked_action(kind: str, data: dict[str, Any]) -> Action:
-    """An action with data that has no other owner: if nothing is nested in it, it need not be copied."""
+    """An action with data that has no other owner."""
     made: Any = _OpenAction()
     made.kind = kind
-    made.data = MappingProxyType(data) if _NESTED.isdisjoint(map(type, data.values())) else freeze(data)
+    made.data = freeze_own(data)
     made.__class__ = Action
     action: Action = made
     return action

@@ -10,7 +10,9 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from itertools import chain
 from json import JSONDecodeError, JSONDecoder, JSONEncoder
 from math import isfinite
 from types import NoneType
@@ -104,11 +106,41 @@ def _read_flat(text: str) -> dict[str, Any] | None:
         return None
     if end != len(text) or type(value) is not dict or len(value) != text.count(":"):
         return None  # as many colons as names: so no name is there twice, and nothing is nested
-    for inner in value.values():
-        kind = type(inner)
-        if kind not in _SIMPLE and (kind is not int or abs(inner) > LARGEST):
+    return value if all(map(_is_simple, value.values())) else None
+
+
+def read_objects(texts: Sequence[str]) -> list[dict[str, Any]]:
+    """Read JSON objects, up to the first that cannot be read."""
+    found = _read_flat_ones(texts)
+    if found is None:
+        found = []
+        with suppress(MisfitError):
+            found.extend(map(read_object, texts))
+    return found
+
+
+def _read_flat_ones(texts: Sequence[str]) -> list[dict[str, Any]] | None:
+    """Short objects as in `_read_flat`, all by one call of the decoder; None if one is anything else.
+
+    Each text begins with `{`, ends with `}`, and has no other of either: so it is an object by itself.
+    """
+    try:
+        joined = ",".join(texts)
+        if not joined.isascii() or "\\" in joined or not joined.count("{") == joined.count("}") == len(texts):
             return None
-    return value
+        if not all(text[0] == "{" and text[-1] == "}" and len(text) <= _SHORT for text in texts):
+            return None
+        values, _ = _PLAIN.raw_decode(f"[{joined}]")
+    except (TypeError, ValueError, IndexError):
+        return None
+    if sum(map(len, values)) != joined.count(":"):
+        return None
+    return values if all(map(_is_simple, chain.from_iterable(map(dict.values, values)))) else None
+
+
+def _is_simple(value: object) -> bool:
+    """Whether a value is a text, a constant or a whole number that 64 bits hold."""
+    return type(value) in _SIMPLE or (type(value) is int and abs(value) <= LARGEST)
 
 
 def write_json(value: Any) -> str:

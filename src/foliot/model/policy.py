@@ -25,16 +25,10 @@ _A_CENTURY = timedelta(days=_MOST_DAYS)
 _LARGEST = 2**63 - 1  # what a store can keep
 DURATION_HINT = 'such as "30s" or "5m", or a timedelta'
 _SECOND, _A_DAY = timedelta(seconds=1), timedelta(days=1)
-_CHANNEL = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,63}")
-USUAL_ALERTS = (
-    AlertKind.FAILURE,
-    AlertKind.RECOVERY,
-    AlertKind.MISSED,
-    AlertKind.LATE,
-    AlertKind.SLOW,
-    AlertKind.SILENT,
-    AlertKind.FLAPPING,
-)
+_CHANNEL = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,249}")
+_OF_PINGS = (AlertKind.ENDED, AlertKind.TRIED)
+TOLD_KINDS = tuple(kind for kind in AlertKind if kind not in _OF_PINGS)  # that `on` is about
+USUAL_ALERTS = tuple(kind for kind in TOLD_KINDS if kind not in (AlertKind.SKIPPED, AlertKind.OUTPUT))
 _TOO_LONG = "must be at most a hundred years"
 
 
@@ -199,13 +193,12 @@ class Notify:
     ) -> None:
         channels = _words("notify.to", to)
         for name in channels:
-            is_channel = isinstance(name, str) and _CHANNEL.fullmatch(name) is not None
-            _require(is_channel, "notify.to", name, "is no name of a channel", hint='such as "ops"')
+            _check_channel("notify.to", name)
         kinds = set(map(_alert_kind, _words("notify.on", on)))
         _check_count("notify.after", after)
         set_once = object.__setattr__
         set_once(self, "to", tuple(dict.fromkeys(channels)))
-        set_once(self, "on", tuple(kind for kind in AlertKind if kind in kinds))
+        set_once(self, "on", tuple(kind for kind in TOLD_KINDS if kind in kinds))
         set_once(self, "after", after)
         set_once(self, "remind", _span("notify.remind", remind))
 
@@ -244,11 +237,12 @@ class Policy:
     splay: timedelta | None = None  # its runs start up to so long after their occurrences: see `model.splay`
     notify: Notify | None = None
     expect: Expect | None = None
+    ping: str | None = None  # the channel that is told of each start and each end
 
     @property
     def is_watched(self) -> bool:
         """Whether a channel is to be told of what happens to the job."""
-        return self.notify is not None and bool(self.notify.to)
+        return self.ping is not None or (self.notify is not None and bool(self.notify.to))
 
     def __post_init__(self) -> None:
         for name, kind, hint, number in _PARTS:
@@ -262,6 +256,8 @@ class Policy:
                 raise InvalidPolicyError(name, value, f"must be {_a(kind)}", hint=right)
         check_flag("before_first_run", self.before_first_run)
         check_flag("remembers", self.remembers)
+        if self.ping is not None:
+            _check_channel("ping", self.ping)
         if self.timeout is not None:
             reason = "must be a duration"
             _require(_is_duration(self.timeout), "timeout", self.timeout, reason, hint=DURATION_HINT)
@@ -319,11 +315,16 @@ def _words(name: str, value: object) -> tuple[object, ...]:
     return tuple(value)  # type: ignore[arg-type]  # checked in the line above
 
 
+def _check_channel(field: str, name: object) -> None:
+    is_channel = isinstance(name, str) and _CHANNEL.fullmatch(name) is not None
+    _require(is_channel, field, name, "is no name of a channel", hint='such as "ops"')
+
+
 def _alert_kind(value: object) -> AlertKind:
     try:
         return AlertKind(str(value))
     except ValueError:
-        hint = _one_of(AlertKind)
+        hint = f"one of: {', '.join(TOLD_KINDS)}"
         raise InvalidPolicyError("notify.on", value, "is no kind of alert", hint=hint) from None
 
 

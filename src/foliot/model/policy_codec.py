@@ -80,9 +80,10 @@ POLICY = Shape(
         "splay": optional(DURATION),
         "notify": optional(part(NOTIFY)),
         "expect": optional(part(EXPECT)),
+        "ping": optional(TEXT),
     },
     # They came later. Without them, a policy's text is the one that older versions write.
-    omitted=("splay", "notify", "expect"),
+    omitted=("splay", "notify", "expect", "ping"),
 )
 _LONGEST_KEPT = 4096  # a text of usual length is a tenth of it; longer ones must not fill the memory
 

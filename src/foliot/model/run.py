@@ -4,10 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from datetime import datetime, timedelta
-from typing import Any
+from typing import Any, NamedTuple
 
 from foliot.model.attempt import Attempt, Ending, Outcome
+from foliot.model.frozen import thaw
 from foliot.model.job import Job
+
+
+class Result(NamedTuple):
+    """How an attempt ended, as its executor saw it; `exit_code` is negative if a signal ended the process."""
+
+    outcome: Outcome
+    error: str | None = None
+    output: str = ""
+    dropped: int = 0
+    exit_code: int | None = None
 
 
 class Run:
@@ -58,6 +69,12 @@ class Run:
     def data(self) -> Mapping[str, Any]:
         """The data of its action."""
         return self.job.action.data
+
+    @property
+    def arguments(self) -> dict[str, Any]:
+        """The data of its action, as a copy that its owner may change."""
+        copy: dict[str, Any] = thaw(self.data)
+        return copy
 
     @property
     def timeout(self) -> timedelta | None:

@@ -150,6 +150,7 @@ class Node(NamedTuple):
     host: str = ""  # as its operating system calls it; empty: it has not said
     process: int | None = None  # its number on that host
     is_draining: bool = False
+    limits: tuple[tuple[str, int], ...] = ()  # how many attempts of each group may run, over all nodes
 
 
 class Lease(NamedTuple):

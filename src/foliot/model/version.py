@@ -23,6 +23,19 @@ KEPT_REVISIONS = 100  # of each source
 _ADDED = ".added"
 
 
+class Changes(NamedTuple):
+    """What a source declares: jobs that are there (new, changed or the same), and names that are gone."""
+
+    declared: tuple[Job, ...] = ()
+    removed: tuple[str, ...] = ()
+
+    @property
+    def wanted(self) -> tuple[Job, ...]:
+        """The jobs that are declared; of several with one name the last counts."""
+        named = {job.key: job for job in self.declared}
+        return self.declared if len(named) == len(self.declared) else tuple(named.values())
+
+
 class Version(NamedTuple):
     """A definition of a job, and from when to when it held; `until` is None: it holds.
 

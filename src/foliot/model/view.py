@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import NamedTuple
 
+from foliot.model.outbox import ChannelAlert
 from foliot.model.state import Node
+
+KEPT_OUTAGES = 1000
 
 
 class Lane(NamedTuple):
@@ -40,6 +44,13 @@ class NodeView(NamedTuple):
     open_count: int = 0
 
 
+class Outage(NamedTuple):
+    """A time in which no node lived, as far as the store knows: from the last sign of life to the next."""
+
+    first: datetime
+    last: datetime
+
+
 class SourceView(NamedTuple):
     """A source as it is shown: its revision, how many jobs it declares, and since when that is so.
 
@@ -51,6 +62,21 @@ class SourceView(NamedTuple):
     jobs: int = 0
     reconciled_at: datetime | None = None
     status: str | None = None
+
+
+class Traits(NamedTuple):
+    """What a store promises beyond its verbs."""
+
+    proves_deaths: bool = False  # a node that it would bury is dead for certain
+    tells_changes: bool = False  # it is a `Notifier`
+    file: str | None = None  # what it is in; the names of files that belong to it begin so, too
+
+
+class AlertHealth(NamedTuple):
+    """What became of alerts: those that this node has settled, or how many wait for its channels."""
+
+    settled: Sequence[ChannelAlert] = ()
+    waiting: Mapping[str, int] | None = None  # by channel; None: they were not counted
 
 
 class Schema(NamedTuple):

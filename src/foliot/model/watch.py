@@ -58,6 +58,20 @@ class Watch(NamedTuple):
     muted_until: datetime | None = None
     muted_reason: str | None = None
 
+    def is_muted(self, now: datetime) -> bool:
+        """Whether nothing is to be told now."""
+        return self.muted_until is not None and now < self.muted_until
+
+    def left(self, now: datetime) -> Watch | None:
+        """What is left of it for a job that tells no channel, such as the one that delivers for a channel.
+
+        The channel may be muted, and it remembers the troubles of sources that it was told of.
+        """
+        troubles = tuple(episode for episode in self.episodes if episode.kind is AlertKind.SOURCE)
+        if not troubles and not self.is_muted(now):
+            return None
+        return Watch(episodes=troubles, muted_until=self.muted_until, muted_reason=self.muted_reason)
+
     def to_json(self) -> str:
         """As a text, for a store. What is not there is left out."""
         return write_json(WATCH.write(self))

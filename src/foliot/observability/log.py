@@ -58,6 +58,8 @@ LINES = {
     "clock_corrected": logging.WARNING,
     "clock_skewed": logging.WARNING,
     "channel_unusable": logging.WARNING,
+    "alert_refused": logging.WARNING,
+    "ping_failed": logging.WARNING,
     "executor_failed": logging.ERROR,
     "ends_untold": logging.ERROR,
     "listener_failed": logging.ERROR,

@@ -19,7 +19,7 @@ from prometheus_client.registry import Collector
 from foliot.errors import StoreError
 from foliot.model.decision import Event
 from foliot.model.query import JobView
-from foliot.model.view import NodeView, Pulse, SourceHealth
+from foliot.model.view import AlertHealth, NodeView, Pulse, SourceHealth
 from foliot.observability.log import WRONG_CLOCK
 from foliot.observability.tally import MOST_JOBS, TURN, Histogram, Tallies, Tally
 
@@ -48,6 +48,8 @@ class Metrics(Collector):
         self._pulse: Pulse | None = None
         self._sources: dict[str, SourceHealth] = {}
         self._dropped: dict[str, int] = {}
+        self._alerts: dict[tuple[str, str, str], int] = {}  # by kind, channel and outcome
+        self._alerts_waiting: dict[str, int] = {}
         self.registry = registry or CollectorRegistry()
         self.registry.register(self)
 
@@ -97,6 +99,15 @@ class Metrics(Collector):
             self._sources[health.source] = health
             self._dropped[health.source] = self._dropped.get(health.source, 0) + health.dropped
 
+    def on_alerts(self, health: AlertHealth) -> None:
+        """Alerts were sent, refused or given up; or those that wait were counted."""
+        with self._lock:
+            for one in health.settled:
+                series = one.alert.kind.value, one.channel, one.state.value
+                self._alerts[series] = self._alerts.get(series, 0) + 1
+            if health.waiting is not None:
+                self._alerts_waiting = dict(health.waiting)
+
     # -- asked by a scrape -------------------------------------------------------------------------
 
     def describe(self) -> Iterable[Metric]:
@@ -112,6 +123,7 @@ class Metrics(Collector):
                 *self._of_node(),
                 *self._of_time(),
                 *self._of_sources(),
+                *self._of_alerts(),
             ]
 
     def _of_attempts(self) -> Iterator[Metric]:
@@ -215,6 +227,21 @@ class Metrics(Collector):
             if health.pulled_at is not None:
                 pulled.add_metric((source,), health.pulled_at.timestamp())
         yield from (jobs, failures, pulled, dropped)
+
+    def _of_alerts(self) -> Iterator[Metric]:
+        settled = CounterMetricFamily(
+            "foliot_alerts", "Alerts that this node has sent, or that will not be sent.",
+            labels=("kind", "channel", "outcome"),
+        )  # fmt: skip
+        for series, times in self._alerts.items():
+            settled.add_metric(series, times)
+        waiting = GaugeMetricFamily(
+            "foliot_alerts_waiting", "Alerts that wait for a channel of this node; at most 1000 are counted.",
+            labels=("channel",),
+        )  # fmt: skip
+        for channel, number in self._alerts_waiting.items():
+            waiting.add_metric((channel,), number)
+        yield from (settled, waiting)
 
     def _series(self, *values: str) -> tuple[str, ...]:
         """Labels, or their values, without that of the job if jobs are not told apart."""

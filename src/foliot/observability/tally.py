@@ -154,7 +154,7 @@ class Tallies:
 
     def _count_each(self, events: Sequence[Event]) -> None:
         tally, is_by_job = self._rest, self.is_by_job
-        for what, job, _, reason, _, _, attempt, offset in events:
+        for what, job, _, reason, _, _, attempt, offset, _ in events:
             if is_by_job:
                 tally = self._of(job)
             if attempt is None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from datetime import UTC, datetime
 from enum import StrEnum
 from typing import NamedTuple
@@ -14,7 +14,7 @@ from foliot.model.state import Record, Skip
 from foliot.protocols import JobView
 from foliot.schedules.zone import load_zone
 from foliot.why import Verdict, Why, explain
-from foliot.why.past import attempts_for, skip_of
+from foliot.why.past import Traces, attempts_for, skip_of
 
 
 class Fate(StrEnum):
@@ -51,13 +51,10 @@ class Ledger(NamedTuple):
 
 
 def tell_fates(
-    record: Record,
-    runs: Sequence[Attempt],
-    skips: Sequence[Skip],
-    instants: Iterable[datetime],
-    now: datetime,
+    record: Record, traces: Traces, instants: Iterable[datetime], now: datetime
 ) -> list[Occurrence]:
     """What became of each of these occurrences."""
+    runs, skips, outages, _ = traces
     view, schedule = JobView(record.job.key, record), record.job.schedule
     zone = load_zone(getattr(schedule, "timezone", None) or "UTC")
     own: dict[datetime, list[Attempt]] = defaultdict(list)
@@ -69,7 +66,8 @@ def tell_fates(
     for at in instants:
         near = own.get(at) or covering
         # Only a skip needs all runs: one of them may have been in its way.
-        why = explain(view, runs if skip_of(at, skips, schedule) else near, skips, kinds=None, now=now, at=at)
+        known = runs if skip_of(at, skips, schedule) else near
+        why = explain(view, known, skips, kinds=None, now=now, at=at, outages=outages)
         served = attempts_for(at, near, schedule)
         last = served[0] if served else None
         fate = _fate(record, why, last, at, now)

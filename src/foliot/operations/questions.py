@@ -21,13 +21,15 @@ from foliot.errors import (
 from foliot.model.attempt import Attempt, Outcome
 from foliot.model.job import EARLIEST, Job, is_name
 from foliot.model.kinds import serves
+from foliot.model.splay import offset_of
 from foliot.model.state import Record, Skip
 from foliot.model.view import NodeView, SourceView
 from foliot.operations.ledger import Ledger, known_instants, tell_fates
 from foliot.protocols import Clock, JobPage, JobQuery, JobView, RunQuery, SkipQuery
 from foliot.schedules.schedule import check_aware
 from foliot.schedules.zone import load_zone
-from foliot.why import Why, explain, look_back, told_last, zone_of
+from foliot.why import GroupCount, Why, explain, look_back, told_last, zone_of
+from foliot.why.past import Traces
 from foliot.wiring import FullStore
 
 EVERYTHING = 1_000_000
@@ -135,14 +137,29 @@ class Questions:
         return explain(
             view, runs, skips, kinds=kinds, now=now, at=at, revision=revision,
             versions=await self.store.versions(view.key) if has_changed else (),
+            group=await self._group_of(view, now), outages=await self.store.outages() if at else (),
         )  # fmt: skip
+
+    async def _group_of(self, view: JobView, now: datetime) -> GroupCount | None:
+        """How full the group of a job is. The nodes that live tell how many may run."""
+        group = None if view.record is None else view.record.job.group
+        if group is None:
+            return None
+        living = [node.node for node in await self.store.nodes() if node.until >= now]
+        limits = [limit for node in living for name, limit in node.limits if name == group]
+        return GroupCount(group, await self.store.running(group), max(limits, default=None))
 
     async def last_words(self, view: JobView) -> str | None:
         """What happened last to a job, in a sentence; None if nothing has."""
         ended = await self.store.runs(RunQuery(job=view.key, is_open=False, limit=1))
         skips = await self.store.skips(SkipQuery(view.key, limit=1))
-        zone = load_zone((view.record and zone_of(view.record.job.schedule)) or "UTC")
-        return told_last(ended[0] if ended else None, skips[0] if skips else None, zone)
+        job = view.record and view.record.job
+        zone, offset = (
+            load_zone((job and zone_of(job.schedule)) or "UTC"),
+            offset_of(job) if job else timedelta(0),
+        )
+        last = ended[0] if ended else None, skips[0] if skips else None
+        return told_last(*last, zone, await self.store.outages(), offset)
 
     async def occurrences(
         self, view: JobView, first: datetime | None = None, last: datetime | None = None, *, limit: int = 100
@@ -168,7 +185,9 @@ class Questions:
         found = sorted(instants | known_instants(runs, skips, begin, until))
         shown = found[:limit] if first else found[-limit:]
         following = found[limit] if first and len(found) > limit else None
-        return Ledger(view.key, tuple(tell_fates(record, runs, skips, shown, now)), following)
+        outages = await self.store.outages()
+        fates = tell_fates(record, Traces(runs, skips, outages), shown, now)
+        return Ledger(view.key, tuple(fates), following)
 
     async def _skips(self, job: str, since: datetime) -> tuple[Skip, ...]:
         """The skips of a job since a time, oldest first."""

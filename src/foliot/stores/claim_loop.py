@@ -6,6 +6,8 @@
 
 - Queues take turns at being first, and each gives as many runs as there is room for.
 - One job gets half of the room at first, so that jobs behind it get some; in the end it gets the rest.
+- A job whose group is full may start nothing; the planner is asked all the same (`most` is 0), since it may
+  have something else to write, such as a skip.
 - A job about which nothing is to be written is passed over. The next claim begins behind many of those
   (`claim_cursor`).
 - A claim ends after so many looks, starts or milliseconds; `more` says that the rest is for the next one.
@@ -18,6 +20,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import datetime
 from functools import partial
 from typing import Any, Generic, Protocol, TypeVar
@@ -30,6 +33,7 @@ from foliot.model.run import Run
 from foliot.model.state import Record
 from foliot.protocols import Claimed, Clock, DecideDue
 from foliot.stores.claim_cursor import ClaimCursor
+from foliot.stores.group_places import GroupPlaces
 from foliot.stores.matching import decide_once, started_by
 
 MOST_LOOKS = 2000
@@ -54,19 +58,43 @@ class DueJob(Protocol):
         ...
 
     @property
-    def place(self) -> Any:
-        """Where it stood in the order of what is due, when it was found."""
-        ...
+    def place(self) -> Any: ...
 
 
 J = TypeVar("J", bound=DueJob)
+
+
+class Page(Generic[J]):
+    """Jobs that are due, in their order. A store that starts herds has pages of its own."""
+
+    def __init__(self, jobs: Sequence[J]) -> None:
+        self._jobs = jobs
+
+    def __len__(self) -> int:
+        return len(self._jobs)
+
+    def key(self, number: int) -> str:
+        """The key of one of them."""
+        return self._jobs[number].key
+
+    def job(self, number: int) -> J:
+        """One of them, to be looked at."""
+        return self._jobs[number]
+
+    def place(self, number: int) -> Any:
+        """Where one of them stood in the order of what is due, when it was found."""
+        return self._jobs[number].place
+
+    def start_alike(self, first: int, most: int) -> Sequence[Run]:  # noqa: ARG002 - see above
+        """Start jobs from one on without a look at each, for as long as each is one of a herd."""
+        return ()
 
 
 class DueJobs(ABC, Generic[J]):
     """What a store brings to a claim. What a store need not bring has a plain answer here."""
 
     @abstractmethod
-    def due(self, queue: str, count: int, after: Any | None) -> Sequence[J]:
+    def due(self, queue: str, count: int, after: Any | None) -> Page[J]:
         """The jobs of a queue that have been due for longest, of the node's kinds, after a place."""
 
     @abstractmethod
@@ -85,24 +113,30 @@ class DueJobs(ABC, Generic[J]):
         """Write what was decided since the last call; the keys of jobs that another has changed meanwhile."""
         return ()
 
-    def read(self, job: J) -> None:
-        """Make the record of a job, if that was not worth it before."""
-
     def may_have_run(self, job: J) -> bool:  # noqa: ARG002 - see above
         """Whether an attempt that starts now may be there already, as when the clock was set back."""
         return True
 
-    def start_alike(self, job: J) -> Run | None:  # noqa: ARG002 - see above
-        """Start a job without a look at its record, if it is one of a herd."""
-        return None
-
     def alike_events(self) -> Sequence[Sequence[Event]]:
-        """The events of what was started so."""
+        """The events of what pages have started by herds."""
         return ()
 
     def wait_for_others(self) -> bool:
         """Whether other claims have something at hand that is due; if so, they were given a moment."""
         return False
+
+
+@dataclass
+class _Looked(Generic[J]):
+    """How many jobs of a page were looked at, or started with their herds, and how many passed over.
+
+    `jobs` are those that were looked at one by one. `is_whole`: all that was decided is written.
+    """
+
+    count: int = 0
+    passed: int = 0
+    jobs: list[J] = field(default_factory=list)
+    is_whole: bool = True
 
 
 class ClaimLoop(Generic[J]):
@@ -118,8 +152,10 @@ class ClaimLoop(Generic[J]):
         now: datetime,
         decide: DecideDue,
         told: set[str],
+        groups: GroupPlaces,
     ) -> None:
         self._jobs = jobs
+        self._groups = groups
         self._cursor = cursor
         self._clock = clock
         self._until = clock.monotonic() + LONGEST
@@ -142,7 +178,7 @@ class ClaimLoop(Generic[J]):
         if is_idle and self._jobs.wait_for_others():  # others may leave some of what they have
             self._claim_from_all(asked)
         events = joined(self._events, *self._jobs.alike_events())
-        return Claimed(tuple(self._started), events, more=self._is_enough)
+        return Claimed(tuple(self._started), events, self._is_enough, self._groups.has_refused)
 
     @property
     def _is_enough(self) -> bool:
@@ -159,56 +195,60 @@ class ClaimLoop(Generic[J]):
         begun = after = self._cursor.start(claims)
         while (room := most - len(self._started)) > 0 and passed < MOST_LOOKS and not self._is_enough:
             count = min(max(room, _AT_ONCE) if passed else room, MOST_LOOKS - self._looks)
-            jobs = self._jobs.due(queue, count, after)
-            looked, is_whole = self._look_at_page(jobs, most)
-            if not looked:
+            page = self._jobs.due(queue, count, after)
+            looked = self._look_at_page(page, most)
+            if not looked.count:
                 return
-            if not is_whole:
+            if not looked.is_whole:
                 continue  # some have changed: they are found again, as they are now
-            passed_now = sum(job.key in self._passed for job in looked) if self._passed else 0
-            passed += passed_now
-            if len(jobs) == count:
-                self._cursor.end(claims, looked[-1].place, len(looked), passed_now)
-                after = looked[-1].place if passed_now else after
+            passed += looked.passed
+            if len(page) == count:
+                place = page.place(looked.count - 1)
+                self._cursor.end(claims, place, looked.count, looked.passed)
+                after = place if looked.passed else after
             elif begun is not None:
                 self._cursor.forget(claims)
                 begun = after = None  # what is in front has its turn
-            elif any(map(self._is_due_again, jobs)):
+            elif any(map(self._is_due_again, looked.jobs)):
                 after, self._share = None, 1  # every other job that is due has had its turn
             else:
                 return  # that was all: the node need not ask once more
 
-    def _look_at_page(self, jobs: Sequence[J], most: int) -> tuple[Sequence[J], bool]:
-        """Those that were looked at before there was no more room; and whether all decisions were written."""
+    def _look_at_page(self, page: Page[J], most: int) -> _Looked[J]:
+        """Look at jobs until there is no more room, and write what was decided."""
         runs, events = len(self._started), len(self._events)
-        looked = self._look_at(jobs, most)
+        looked = self._look_at(page, most)
         refused = self._jobs.write()
         if refused:
             self._started[runs:] = [r for r in self._started[runs:] if r.attempt.job not in refused]
             self._events[events:] = [e for e in self._events[events:] if e.job not in refused]
         self._is_late = self._looks > 0 and self._clock.monotonic() >= self._until
-        return looked, not refused
+        looked.is_whole = not refused
+        return looked
 
-    def _look_at(self, jobs: Sequence[J], most: int) -> Sequence[J]:
-        for number, job in enumerate(jobs):
-            room = most - len(self._started)
-            if room <= 0 or self._is_enough:
-                return jobs[:number]
-            if job.key not in self._passed:
+    def _look_at(self, page: Page[J], most: int) -> _Looked[J]:
+        looked = _Looked[J]()
+        while looked.count < len(page) and (room := most - len(self._started)) > 0 and not self._is_enough:
+            if runs := page.start_alike(looked.count, room):
+                self._started += runs
+                self._looks += len(runs)
+                looked.count += len(runs)
+                continue
+            key = page.key(looked.count)
+            if key not in self._passed:
+                job = page.job(looked.count)
+                looked.jobs.append(job)
                 self._look(job, room)
-        return jobs
+            looked.passed += key in self._passed
+            looked.count += 1
+        return looked
 
     def _look(self, job: J, room: int) -> None:
-        if (run := self._jobs.start_alike(job)) is not None:
-            self._looks += 1
-            self._started.append(run)
-            return
-        self._jobs.read(job)
         if job.is_unknown_here:
             self._pass_over(job)
             return
         record = job.record
-        decision = self._jobs.decide(job, partial(self._ask, job, max(1, room // self._share)))
+        decision = self._jobs.decide(job, partial(self._ask, job, self._most(record, room)))
         if record is not None and decision is not None and decision.is_nothing(record):
             self._passed.add(job.key)
             return
@@ -218,7 +258,14 @@ class ClaimLoop(Generic[J]):
             self._events.append(set_aside(job.key, self._now, job.damage))
             return
         self._events += decision.events
-        self._started += (Run(record.job, attempt) for attempt in started_by(decision, record))
+        started = started_by(decision, record)
+        self._groups.take(record.job.group, len(started))
+        self._started += (Run(record.job, attempt) for attempt in started)
+
+    def _most(self, record: Record | None, room: int) -> int:
+        """How many attempts of a job may start: its part of the room, and of its group."""
+        most, group = max(1, room // self._share), None if record is None else record.job.group
+        return most if group is None else min(most, self._groups.free(group))
 
     def _ask(self, job: J, most: int, record: Record) -> Decision:
         if not self._jobs.may_have_run(job):

@@ -3,6 +3,7 @@
     explain ──▶ next.py   what a job does next, or at an instant to come
             ──▶ past.py   what became of an instant that is over
                 last.py   what happened last
+                waiting.py  a full group, or a time without nodes
                 answer.py the answer itself, and words that both use
 
 Everything here is pure: the caller reads the store, and asks.
@@ -18,14 +19,16 @@ from foliot.model.job import EARLIEST
 from foliot.model.splay import offset_of
 from foliot.model.state import Record, Skip
 from foliot.model.version import Version
+from foliot.model.view import Outage
 from foliot.protocols import JobView
 from foliot.why.answer import Verdict, Why, rule_text, zone_of
 from foliot.why.last import told_last
 from foliot.why.next import future, next_run
-from foliot.why.past import past
+from foliot.why.past import Traces, past
 from foliot.why.version import away, version_at, was_started_uncounted
+from foliot.why.waiting import GroupCount
 
-__all__ = ["Verdict", "Why", "explain", "look_back", "rule_text", "told_last", "zone_of"]
+__all__ = ["GroupCount", "Verdict", "Why", "explain", "look_back", "rule_text", "told_last", "zone_of"]
 
 _LOOK_BACK = timedelta(days=7)
 
@@ -51,17 +54,20 @@ def explain(  # noqa: PLR0913 - everything that is known
     at: datetime | None = None,
     revision: str | None = None,
     versions: Sequence[Version] = (),
+    group: GroupCount | None = None,
+    outages: Sequence[Outage] = (),
 ) -> Why:
     """Answer for a job at an instant, or, without one, for what it does next.
 
     `runs` start at `look_back(at)`. `revision` is that of the job's source: some jobs have none of their own.
     `versions` are the definitions that the job has had: one of them held at an instant that is over.
+    `group` is that of the job, if it has one. `outages`: times in which no node was running.
     """
     if view.record is None or view.damage is not None:
         return Why(Verdict.WILL_NOT, f"its record cannot be read: {view.damage}; declare it anew")
     record, number = view.record, view.record.state.version
     if at is None:
-        answer = next_run(record, kinds, now)
+        answer = next_run(record, kinds, now, group)
     elif _is_to_come(record, at, now) and not any(r.scheduled_for == at and r.request is None for r in runs):
         answer = future(record, kinds, at)
     elif reason := away(versions, at):
@@ -69,10 +75,10 @@ def explain(  # noqa: PLR0913 - everything that is known
     else:
         held = version_at(versions, runs, at)
         if held is not None and held.job is not None and held.number != number:
-            answer = past(record._replace(job=held.job), runs, skips, at)
+            answer = past(record._replace(job=held.job), Traces(runs, skips, outages, group), at)
             rule, of = rule_text(held.job.schedule), held.job.revision or None
             return answer._replace(rule=rule, revision=of, version=held.number, is_replaced=True)
-        answer = past(record, runs, skips, at)
+        answer = past(record, Traces(runs, skips, outages, group), at)
         number = 0 if was_started_uncounted(runs, at) else number
     job = record.job
     return answer._replace(

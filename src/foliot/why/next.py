@@ -9,11 +9,14 @@ from foliot.model.attempt import format_instant
 from foliot.model.splay import offset_of
 from foliot.model.state import Record
 from foliot.why.answer import Verdict, Why, no_occurrence, obstacle, time_text
+from foliot.why.waiting import GroupCount, group_words
 
 _LONG = timedelta(seconds=10)  # a job that is due for longer than this finds no node that takes it
 
 
-def next_run(record: Record, kinds: Collection[str] | None, now: datetime) -> Why:
+def next_run(
+    record: Record, kinds: Collection[str] | None, now: datetime, group: GroupCount | None = None
+) -> Why:
     """What a job does now, or does next."""
     held = [attempt for attempt in record.attempts if attempt.is_running]
     if held:
@@ -22,16 +25,19 @@ def next_run(record: Record, kinds: Collection[str] | None, now: datetime) -> Wh
     if reason := obstacle(record, kinds):
         return Why(Verdict.WILL_NOT, reason)
     waiting = [attempt for attempt in record.attempts if not attempt.is_running]
+    full = group_words(group)
     if waiting:
         first = waiting[0]
-        return Why(
-            Verdict.WAITS,
-            f"{first.run_key} waits until {time_text(first.wake_at)}: {first.reason}",
-            first.wake_at,
-        )
+        is_ready = first.wake_at is not None and first.wake_at <= now
+        waits = full if full and is_ready else f"waits until {time_text(first.wake_at)}"
+        return Why(Verdict.WAITS, f"{first.run_key} {waits}: {first.reason}", first.wake_at)
     if record.state.next_at is None:
         return Why(Verdict.WILL_NOT, "no occurrence is left")
-    due = "is due" if record.state.next_at + offset_of(record.job) <= now else "is next"
+    is_due = record.state.next_at + offset_of(record.job) <= now
+    if is_due and full:
+        text = f"{format_instant(record.state.next_at)} is due, by {record.job.schedule}, and {full}"
+        return Why(Verdict.WAITS, text, record.state.next_at)
+    due = "is due" if is_due else "is next"
     remarks = splay_words(record, record.state.next_at) + _wanted(record, now) + _again(record, now)
     return Why(
         Verdict.WILL_RUN,

@@ -4,24 +4,38 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime
+from typing import NamedTuple
 
 from foliot.model.attempt import Attempt, format_instant
 from foliot.model.policy import OverlapMode
 from foliot.model.splay import offset_of
-from foliot.model.state import OVERLAP, Record, Skip
+from foliot.model.state import OVERLAP, Problem, Record, Skip
+from foliot.model.view import Outage
 from foliot.schedules import Schedule
 from foliot.why.answer import Verdict, Why, no_occurrence, obstacle, time_text
+from foliot.why.waiting import GroupCount, group_words, outage_at, outage_words
 
 _MOST_TOLD = 5  # attempts of one run
 
 
-def past(record: Record, runs: Sequence[Attempt], skips: Sequence[Skip], at: datetime) -> Why:
+class Traces(NamedTuple):
+    """What is stored of the past of a job, and of the nodes; `group`: the job's own, as it is now."""
+
+    runs: Sequence[Attempt] = ()
+    skips: Sequence[Skip] = ()
+    outages: Sequence[Outage] = ()
+    group: GroupCount | None = None
+
+
+def past(record: Record, traces: Traces, at: datetime) -> Why:
     """What became of an instant that is over."""
-    schedule, state = record.job.schedule, record.state
-    if attempts := attempts_for(at, runs, schedule):
-        return Why(_verdict(attempts[0]), _ran_words(attempts, at) + _splay_words(record), at)
-    if skip := skip_of(at, skips, schedule):
-        return Why(Verdict.SKIPPED, _skip_words(skip, runs, at + offset_of(record.job)), at)
+    schedule, state, start_at = record.job.schedule, record.state, at + offset_of(record.job)
+    if attempts := attempts_for(at, traces.runs, schedule):
+        late = late_words(attempts[-1], traces.outages, start_at)
+        return Why(_verdict(attempts[0]), _ran_words(attempts, at) + _splay_words(record) + late, at)
+    if skip := skip_of(at, traces.skips, schedule):
+        missed = outage_words(traces.outages, start_at) if skip.problem is Problem.MISSED else ""
+        return Why(Verdict.SKIPPED, _skip_words(skip, traces.runs, start_at) + missed, at)
     if not schedule.matches(at):
         return Why(Verdict.WILL_NOT, no_occurrence(record.job, at), at)
     if at < state.created_at:
@@ -29,11 +43,18 @@ def past(record: Record, runs: Sequence[Attempt], skips: Sequence[Skip], at: dat
     if state.served_until is not None and at <= state.served_until:
         return Why(Verdict.UNKNOWN, "its history does not go back so far", at)
     reason = obstacle(record, None)
-    waits = "it has come, and nobody has taken it yet"
+    waits = f"it has come, and {group_words(traces.group) or 'nobody has taken it yet'}"
     running = next((attempt for attempt in record.attempts if attempt.is_running), None)
     if running is not None:
         waits = f"it has come while {running.run_key} is still open{_fate(record)}"
     return Why(Verdict.WILL_NOT if reason else Verdict.WAITS, reason or waits, at)
+
+
+def late_words(first: Attempt, outages: Sequence[Outage], start_at: datetime) -> str:
+    """The outage that a run had to wait for; empty: it did not."""
+    found = outage_at(outages, start_at)
+    was_late = found is not None and first.claimed_at is not None and first.claimed_at >= found.last
+    return outage_words(outages, start_at) if was_late else ""
 
 
 def _fate(record: Record) -> str:

@@ -9,7 +9,9 @@ from pathlib import Path
 import pytest
 
 from doors.rollcron.files import job_of, jobs_of, problems_of
-from foliot.doors.rollcron.config import LONGEST_ID
+from foliot.alerts.ping import STYLES
+from foliot.doors.rollcron.alert_fields import EXPECT_FIELDS, NOTIFY_FIELDS, PING_FIELDS
+from foliot.doors.rollcron.config import LONGEST_ID, read_file
 from foliot.doors.rollcron.fields import (
     EXIT_CODE_FIELDS,
     FIELDS,
@@ -23,7 +25,7 @@ from foliot.doors.rollcron.report import MOST_PROBLEMS
 from foliot.doors.rollcron.value import LONGEST_ARGUMENT
 from foliot.doors.rollcron.yaml_tree import DEEPEST, LARGEST_FILE, MOST_NODES
 from foliot.model.job import LONGEST_NAME
-from foliot.model.policy import MisfireMode, OverlapMode, Retry
+from foliot.model.policy import TOLD_KINDS, MisfireMode, Notify, OverlapMode, Retry
 from foliot.model.presets import ROLLCRON
 from foliot.schedules.duration import format_duration
 
@@ -39,6 +41,7 @@ BLOCKS = re.findall(r"```yaml\n(.*?)```", PAGE, re.DOTALL)
 def test_the_table_has_every_field_and_no_other() -> None:
     nested = {"schedule": SCHEDULE_FIELDS, "retry": RETRY_FIELDS, "misfire": MISFIRE_FIELDS}
     nested |= {"keep": KEEP_FIELDS, "exit_codes": EXIT_CODE_FIELDS}
+    nested |= {"notify": NOTIFY_FIELDS, "expect": EXPECT_FIELDS, "ping": PING_FIELDS}
     inner = [f"{field}.{name}" for field, names in nested.items() for name in names]
 
     assert sorted(ROWS) == sorted([*FIELDS, *inner])
@@ -46,7 +49,10 @@ def test_the_table_has_every_field_and_no_other() -> None:
 
 def test_the_required_fields_are_those_without_which_a_file_is_wrong() -> None:
     required = {field for field, (_, default, _) in ROWS.items() if default == "required"}
-    texts = ["jobs: {a: {}}", "jobs: {a: {schedule: {}, retry: {}, misfire: {}, run: x}}"]
+    texts = [
+        "jobs: {a: {}}",
+        "jobs: {a: {schedule: {}, retry: {}, misfire: {}, notify: {}, ping: {}, run: x}}",
+    ]
     missing = {p.field for text in texts for p in problems_of(text) if p.message == "is missing"}
 
     assert required == missing | {"schedule"}
@@ -63,6 +69,9 @@ def test_the_required_fields_are_those_without_which_a_file_is_wrong() -> None:
         ("retry.delay", format_duration(Retry().delay)),
         ("retry.backoff", f"{Retry().backoff:g}"),
         ("retry.jitter", f"{Retry().jitter:g}"),
+        ("notify.after", Notify(()).after),
+        ("notify.remind", format_duration(Notify(()).remind or Retry().delay)),
+        ("ping.style", STYLES[0]),
         ("enabled", "true"),
         ("keep.last", ROLLCRON.keep.last),
         ("keep.days", ROLLCRON.keep.days),
@@ -70,6 +79,10 @@ def test_the_required_fields_are_those_without_which_a_file_is_wrong() -> None:
 )
 def test_defaults_are_as_documented(field: str, default: object) -> None:
     assert ROWS[field][1] == f"`{default}`"
+
+
+def test_every_kind_of_alert_is_documented() -> None:
+    assert set(re.findall(r"`(\w+)`", ROWS["notify.on"][2])) == {str(kind) for kind in TOLD_KINDS}
 
 
 @pytest.mark.parametrize(("field", "words"), [("concurrency", OverlapMode), ("misfire.mode", MisfireMode)])
@@ -95,13 +108,23 @@ def test_limits_are_as_documented(limit: int) -> None:
 
 
 def test_the_examples_are_those_that_are_checked() -> None:
-    good, defaults, bad = BLOCKS
+    good, defaults, alerts, bad = BLOCKS
 
     assert good == (DOCS / "assets/rollcron.yaml").read_text()
     assert bad == (DOCS / "assets/rollcron-broken.yaml").read_text()
     assert len(jobs_of(good)) == 3
     assert [job.policy.timeout for job in jobs_of(defaults)] == [timedelta(minutes=10), None]
+    assert len(read_file(alerts, source="s").channels) == 3
     assert len(problems_of(bad)) == 9
+
+
+def test_the_files_of_the_how_to_are_good() -> None:
+    page = (DOCS / "how-to/told-when-it-fails.md").read_text()
+    files = re.findall(r"```yaml\n(.*?)```", page, re.DOTALL)
+    assert len(files) == 4
+    for text in files:
+        for job in read_file(text, source="s").jobs:
+            assert all(name.startswith("s.") for name in (job.policy.notify.to if job.policy.notify else ()))
 
 
 def test_what_the_page_calls_a_text_is_one() -> None:

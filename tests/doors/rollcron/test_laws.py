@@ -15,7 +15,7 @@ from foliot.doors.rollcron.fields import FIELDS, KEEP_FIELDS, MISFIRE_FIELDS, RE
 from foliot.doors.rollcron.report import split_lines
 from foliot.model.frozen import thaw
 from foliot.model.job import Job
-from foliot.model.policy import MisfireMode, OverlapMode
+from foliot.model.policy import TOLD_KINDS, MisfireMode, OverlapMode, Policy
 from foliot.model.presets import ROLLCRON
 from foliot.schedules.duration import parse_duration
 
@@ -107,6 +107,15 @@ retries = st.fixed_dictionaries(
 )
 modes = st.sampled_from([str(mode) for mode in MisfireMode])
 misfires = st.fixed_dictionaries({"mode": modes}, optional={"limit": st.integers(1, 100), "grace": durations})
+names = st.from_regex(r"[A-Za-z0-9_][A-Za-z0-9_-]{0,7}", fullmatch=True).filter(lambda name: name != "none")
+notifies = st.fixed_dictionaries(
+    {"to": names},
+    optional={
+        "on": st.lists(st.sampled_from([str(kind) for kind in TOLD_KINDS]), min_size=1),
+        "after": st.integers(1, 99),
+        "remind": durations | st.just("none"),
+    },
+)
 codes = st.lists(st.integers(0, 255), min_size=1, max_size=3)
 good_jobs = st.fixed_dictionaries(
     {"schedule": schedules, "run": texts},
@@ -127,6 +136,9 @@ good_jobs = st.fixed_dictionaries(
         "keep": st.fixed_dictionaries({}, optional={"last": st.integers(1, 9), "days": st.just("none")}),
         "misfire": modes | misfires,
         "retry": retries,
+        "notify": names | st.lists(names, min_size=1, max_size=3) | notifies,
+        "expect": st.fixed_dictionaries({}, optional={"start_within": durations, "success_every": durations}),
+        "ping": st.sampled_from(["env:HC", "https://ping.example.org/x"]),
     },
 )
 good_files = st.dictionaries(
@@ -166,12 +178,25 @@ def config_of(job: Job) -> dict[str, Any]:
             "backoff": policy.retry.backoff,
             "jitter": policy.retry.jitter,
         },
+        **alert_fields_of(policy),
         "misfire": {
             "mode": str(policy.misfire.mode),
             "limit": policy.misfire.limit,
             "grace": f"{policy.misfire.grace // timedelta(seconds=1)}s",
         },
     }
+
+
+def alert_fields_of(policy: Policy) -> dict[str, Any]:
+    fields: dict[str, Any] = {} if policy.ping is None else {"ping": "env:HC"}
+    if (notify := policy.notify) is not None:
+        remind = "none" if notify.remind is None else f"{notify.remind // timedelta(seconds=1)}s"
+        on = [str(kind) for kind in notify.on]
+        fields["notify"] = {"to": list(notify.to), "on": on, "after": notify.after, "remind": remind}
+    if (expect := policy.expect) is not None:
+        spans = {"start_within": expect.start_within, "success_every": expect.success_every}
+        fields["expect"] = {n: f"{s // timedelta(seconds=1)}s" for n, s in spans.items() if s is not None}
+    return fields
 
 
 @given(good_files, st.booleans())

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from doors.rollcron.files import FIRST_LINE, SEED, only_problem, problems_of, with_field
+from doors.rollcron.test_alert_fields import WRONG_ALERTS
 from foliot.doors.rollcron import read_config
 from foliot.doors.rollcron.config import LONGEST_ID
 from foliot.doors.rollcron.fields import FIELDS
@@ -90,6 +91,7 @@ WRONG_VALUES = [
     ("retry: {max: 1, jitter: 2}", "retry.jitter", 29, "2 must lie between 0 and 1", None),
     ("retry: {max: 1, retries: 2}", "retry.retries", 21, "there is no such field", "the fields are max"),
     ("retry: {max: 1, count: 2}", "retry.count", 21, "there is no such field", "did you mean max?"),
+    *WRONG_ALERTS,
     # on_lost
     ("on_lost: again", "on_lost", 14, "again is not known", "one of: restart, give_up"),
     # misfire

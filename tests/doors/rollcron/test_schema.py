@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from doors.rollcron.files import SEED, problems_of, with_field
+from doors.rollcron.test_alert_fields import ALERTS, GOOD_CHANNELS, WRONG_CHANNELS, with_channel
 from doors.rollcron.test_config import DEFAULTS
 from doors.rollcron.test_laws import documents, good_files, written
 from doors.rollcron.test_refusals import WRONG_VALUES
@@ -26,7 +27,8 @@ _JSON_NUMBER = re.compile(r"-?(0|[1-9][0-9]{0,8})(\.[0-9]{1,9})?")
 # What a schema cannot know, by the words of the reader.
 UNSAID = re.compile(
     "cron expression|Failed to calculate|timezone|IANA|time zone is given twice|does not stay inside"
-    "|must lie between 1s"
+    "|must lie between 1s|secret|address of the web|holds no|names no|is no absolute path|mail address|dollar"
+    "|names \\$|user name"
     "|capital letters|too long|hundred years|stands here|bytes|printable|half a character|without quotes"
 )
 
@@ -74,9 +76,14 @@ def check_alike(text: str) -> None:
         assert not is_good
 
 
-@pytest.mark.parametrize("text", [SEED, DEFAULTS, "jobs: {}"])
+@pytest.mark.parametrize("text", [SEED, DEFAULTS, ALERTS, "jobs: {}"])
 def test_good_files_are_valid(text: str) -> None:
     assert judged_by_schema(text)
+
+
+@pytest.mark.parametrize("entry", [*GOOD_CHANNELS, *(entry for entry, *_ in WRONG_CHANNELS)])
+def test_channels_are_judged_alike(entry: str) -> None:
+    check_alike(with_channel(entry))
 
 
 @pytest.mark.parametrize("lines", [lines for lines, *_ in WRONG_VALUES])

@@ -82,15 +82,21 @@ def test_what_dialects_share_finds_its_rows_by_an_index(
     ("sql", "columns", "shared"),
     [
         (herd.START, herd.STARTED, ("now", "node_no")),
-        (herd.MOVE, herd.STARTED, ("now", "node_no")),
+        (herd.MOVE, herd.MOVED, ("now",)),
+        (herd.MOVE_FIRST, herd.MOVED_FIRST, ("now",)),
         (herd.QUIET, herd.ENDING, ("node_no",)),
+        (herd.END, herd.ENDING, ("node_no",)),
+        (herd.FIND_STARTED, ("at", "job_no"), ()),
     ],
-    ids=["start", "move", "quiet"],
+    ids=["start", "move", "move first", "quiet", "end", "find started"],
 )
 def test_herds_are_written_row_by_row_of_the_batch(
-    connection: psycopg.Connection[tuple[Any, ...]], sql: str, columns: str, shared: tuple[str, ...]
+    connection: psycopg.Connection[tuple[Any, ...]],
+    sql: str,
+    columns: tuple[str, ...],
+    shared: tuple[str, ...],
 ) -> None:
-    values = {f"v{n}": "{1}" for n in range(len(columns.split(", ")))} | dict.fromkeys(shared, "1")
+    values = {f"v_{name}": "{1}" for name in columns} | dict.fromkeys(shared, "1")
     plan = [
         line for (line,) in connection.execute(f"EXPLAIN {_about(sql, columns, shared)}".encode(), values)
     ]

@@ -27,6 +27,7 @@ RICH = Job(
     enabled=False,
     repeat_until=AT + timedelta(days=1),
     auto_remove=True,
+    group="db",
     revision="r1",
     extra={"of": "tomorrow"},
 )
@@ -73,6 +74,12 @@ def test_what_is_read_a_second_time_is_kept_until_it_changes() -> None:
     assert third is second
     assert read(reader, replace(PLAIN, queue="slow")).queue == "slow"
     assert read(reader, PLAIN).queue == "default"
+
+
+def test_jobs_of_two_groups_share_no_frame() -> None:
+    writer = Writer()
+    frames = {writer.texts(replace(PLAIN, group=group)).frame for group in (None, "db", "disk")}
+    assert len(frames) == 3
 
 
 def test_a_frame_of_another_source_is_damage() -> None:

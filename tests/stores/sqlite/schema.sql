@@ -70,6 +70,15 @@ CREATE TABLE definitions (
     PRIMARY KEY (job_no, version)
 ) WITHOUT ROWID;
 
+CREATE TABLE group_runs (
+    group_name TEXT NOT NULL,
+    scheduled_for INTEGER NOT NULL,
+    job_no INTEGER NOT NULL,
+    request TEXT NOT NULL,
+    number INTEGER NOT NULL,
+    PRIMARY KEY (group_name, scheduled_for, job_no, request, number)
+) WITHOUT ROWID;
+
 CREATE TABLE jobs (
     job_no INTEGER PRIMARY KEY,
     key TEXT NOT NULL UNIQUE,
@@ -99,7 +108,7 @@ CREATE TABLE node_notes (
     process INTEGER,
     skew INTEGER NOT NULL,
     is_draining INTEGER NOT NULL
-);
+, limits TEXT);
 
 CREATE TABLE nodes (
     node_no INTEGER PRIMARY KEY,
@@ -112,6 +121,8 @@ CREATE TABLE nodes (
     lease_until INTEGER NOT NULL,
     is_buried INTEGER NOT NULL
 );
+
+CREATE TABLE outages (first_at INTEGER PRIMARY KEY, last_at INTEGER NOT NULL);
 
 CREATE TABLE output_parts (
     run_key TEXT NOT NULL,

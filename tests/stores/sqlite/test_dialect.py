@@ -37,6 +37,21 @@ def test_what_is_written_about_many_is_written_about_all(dialect: SqliteDialect)
     assert dialect.run("SELECT count(*) FROM t WHERE name = 'same'").fetchone() == (900,)
 
 
+@pytest.mark.parametrize("missing", [0, 3])
+def test_rows_that_are_changed_are_told_and_no_others(dialect: SqliteDialect, missing: int) -> None:
+    dialect.run("UPDATE t SET name = 'other' WHERE n < :missing", missing=missing)
+    condition = "FROM v CROSS JOIN g CROSS JOIN t AS o WHERE o.n = v.job_no AND o.name = 'n' || v.job_no"
+    change = f"""
+        INSERT INTO t (n, name) SELECT v.job_no, v.name {condition}
+        ON CONFLICT (n) DO UPDATE SET name = excluded.name
+    """
+    columns = {"job_no": list(range(700)), "name": ["new"] * 700}
+    found = dialect.change_rows(change, f"SELECT v.job_no {condition}", columns, one=1)
+    assert sorted(found) == list(range(missing, 700))
+    assert dialect.run("SELECT count(*) FROM t WHERE name = 'new'").fetchone() == (700 - missing,)
+    assert dialect.run("SELECT count(*) FROM t WHERE name = 'other'").fetchone() == (missing,)
+
+
 LOCKS = ("FOR UPDATE", "FOR UPDATE OF t SKIP LOCKED", "FOR KEY SHARE OF t", "FOR NO KEY UPDATE SKIP LOCKED")
 
 

@@ -58,6 +58,8 @@ LATER_STEPS = """
     ALTER TABLE states DROP COLUMN last_problem;
     DROP TABLE alerts;
     ALTER TABLE states DROP COLUMN watch;
+    DROP TABLE group_runs;
+    DROP TABLE outages;
     DROP TABLE tokens;
     DROP TABLE sessions;
     DROP TABLE login_codes;

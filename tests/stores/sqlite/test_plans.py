@@ -64,13 +64,16 @@ def test_rows_are_found_by_an_index(connection: sqlite3.Connection, name: str) -
     ("sql", "columns", "shared"),
     [
         (herd.START, herd.STARTED, ("now", "node_no")),
-        (herd.MOVE, herd.STARTED, ("now", "node_no")),
+        (herd.MOVE, herd.MOVED, ("now",)),
+        (herd.MOVE_FIRST, herd.MOVED_FIRST, ("now",)),
         (herd.QUIET, herd.ENDING, ("node_no",)),
+        (herd.END, herd.ENDING, ("node_no",)),
+        (herd.FIND_STARTED, ("at", "job_no"), ()),
     ],
-    ids=["start", "move", "quiet"],
+    ids=["start", "move", "move first", "quiet", "end", "find started"],
 )
 def test_herds_are_written_row_by_row_of_the_batch(
-    connection: sqlite3.Connection, sql: str, columns: str, shared: tuple[str, ...]
+    connection: sqlite3.Connection, sql: str, columns: tuple[str, ...], shared: tuple[str, ...]
 ) -> None:
     text = _about(sql, columns, 2, shared)
     plan = [row[-1] for row in connection.execute(f"EXPLAIN QUERY PLAN {text}", (1,) * text.count("?"))]

@@ -12,11 +12,15 @@ from typing import Any
 
 import pytest
 
+from foliot.engine.plan_definition import PlanDeclared
+from foliot.engine.planner import plan_due, plan_ended
 from foliot.errors import NodeBuriedError, StoreError, StoreUnavailableError
+from foliot.model.attempt import Outcome
 from foliot.model.decision import Decision, Happening
 from foliot.model.job import Job
 from foliot.model.state import Node, Record
 from foliot.protocols import Changes, Claimed, JobQuery
+from foliot.schedules import Once
 from foliot.stores.sqlite import SqliteStore
 from foliot.stores.sqlite.session import SqliteSession
 from foliot.testing.clock import ManualClock
@@ -138,6 +142,47 @@ def test_a_job_that_has_forgotten_its_newest_run_is_set_aside_and_the_others_go_
             assert [event.job for event in claimed.events if event.what is Happening.SET_ASIDE] == [
                 first.job.key
             ]
+
+    asyncio.run(act())
+
+
+@pytest.mark.parametrize("is_opened_anew", [False, True])
+def test_one_of_a_herd_that_has_forgotten_its_newest_run_is_set_aside(
+    tmp_path: Path,
+    is_opened_anew: bool,  # noqa: FBT001 - a parameter of the test
+) -> None:
+    """A claim that clashes is repeated with care; the first claim of a store is careful by itself."""
+    later = CLOCK.now() + timedelta(minutes=1)
+
+    async def claim(store: SqliteStore, room: int, claim_id: str) -> Claimed:
+        return await store.claim("a", later, {"default": room}, plan_due, claim_id)
+
+    async def act() -> None:
+        async with SqliteStore(tmp_path / "jobs.db", CLOCK) as store:
+            await store.join(Node("a"))
+            changes = Changes(some_jobs(3, schedule=Once(later)))
+            await store.reconcile(
+                SOURCE, None, "r1", changes, declared=PlanDeclared(CLOCK.now()), removed=untouched
+            )
+            (first,) = (await claim(store, 1, "first")).runs
+            endings = [first.ending(Outcome.SUCCEEDED, later, later)]
+            assert not (await store.finish("a", endings, later, plan_ended)).refused
+            with closing(sqlite3.connect(tmp_path / "jobs.db")) as other, other:
+                other.execute("""
+                    UPDATE states SET newest_at = NULL, served_until = NULL, wake_at = newest_at,
+                    next_at = newest_at WHERE newest_at IS NOT NULL
+                """)
+            if not is_opened_anew:
+                await rest(store, first.job.key)
+        if is_opened_anew:
+            async with SqliteStore(tmp_path / "jobs.db", CLOCK) as again:
+                await again.join(Node("a"))
+                await rest(again, first.job.key)
+
+    async def rest(store: SqliteStore, forgotten: str) -> None:
+        claimed = await claim(store, 5, "rest")
+        assert [job.name for job, _ in claimed.runs] == ["job-0001", "job-0002"]
+        assert [event.job for event in claimed.events if event.what is Happening.SET_ASIDE] == [forgotten]
 
     asyncio.run(act())
 

@@ -3,9 +3,12 @@
     door.py         `Rollcron`: a repository that is followed, as a part of an application
     executor.py     its executor: shell commands, but only those whose files are here
     tidings.py      what the log and the store are told about it
+    troubles.py     what channels are told about it
     entrance.py     the way of runs to their files
     config.py       `read_config`: from the text of `rollcron.yaml` to jobs, or to all of its errors
     fields.py       the table of all fields: what each may be, and where it goes
+    alert_fields.py the fields about alerts: channels, and which of them a job tells
+    record.py       what such kinds of values are made of
     schema.py       the same table as a JSON Schema
     value.py        the kinds of values, and what would be right
     yaml_tree.py    YAML as nodes with their places; the only user of the YAML library

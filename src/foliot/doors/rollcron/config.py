@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any, NamedTuple
 
+from foliot.doors.rollcron.alert_fields import CHANNELS, TRUSTED_CHANNELS
 from foliot.doors.rollcron.fields import DEFAULTS, EXAMPLE, FIELDS, NO_DEFAULT, TEXTS, When
 from foliot.doors.rollcron.report import Report, StopError
 from foliot.doors.rollcron.value import NONE, Value, is_none, text
@@ -22,6 +24,7 @@ LONGEST_ID = 100
 ID = r"[A-Za-z0-9_-]+"
 _ID = re.compile(ID, re.ASCII)
 _TOP = "write jobs: and the jobs under it"
+_CHANNELS_TOP = "write channels: and the channels under it"
 # What other tools call it.
 _SYNONYMS = {
     "cron": EXAMPLE,
@@ -45,11 +48,20 @@ _TOP_SYNONYMS = dict.fromkeys(
 )
 
 
+Entries = dict[str, dict[str, Any]]  # channels as `foliot.alerts.config.read_channel` takes them, by name
+
+
 class Config(NamedTuple):
-    """What a file declares. `untimed`: the jobs for which it says nothing about their timeout."""
+    """What a file declares.
+
+    `untimed`: the jobs for which it says nothing about their timeout. `channels` are the file's own, by the
+    names that the store has for them: `SOURCE.NAME`, and `SOURCE.JOB.ping` for the ping of a job. Other names
+    in a `notify` are channels of the operator.
+    """
 
     jobs: tuple[Job, ...] = ()
     untimed: frozenset[str] = frozenset()
+    channels: Entries = {}  # noqa: RUF012 - nothing changes it
 
 
 def read_config(data: bytes | str, *, source: str, file: str = FILE, revision: str = "") -> tuple[Job, ...]:
@@ -75,6 +87,22 @@ def read_file(data: bytes | str, *, source: str, file: str = FILE, revision: str
     return config
 
 
+def read_operator_channels(data: bytes | str, file: str) -> Entries:
+    """The channels of an operator's file, which has nothing but `channels`. ConfigInvalidError as above."""
+    report, found = Report(file), None
+    with suppress(StopError):
+        tree = read_tree(decode(data, report), report)
+        if tree is None:
+            report.stop(1, 1, "the file is empty", hint=_CHANNELS_TOP)
+        fields = Value(tree, None, None, report).fields(("channels",), _CHANNELS_TOP)
+        if "channels" in fields:
+            found = TRUSTED_CHANNELS.read(fields["channels"])
+        elif report.is_clean:
+            report.add(1, 1, "is missing", field="channels", hint=_CHANNELS_TOP)
+    report.check()
+    return found or {}
+
+
 class _Reader:
     """Reads one job after the other. Equal rules and policies are made once for all."""
 
@@ -86,10 +114,13 @@ class _Reader:
         self._zones: dict[str, str] = {}
         self._rules: dict[tuple[str, str], Cron] = {}
         self._policies: dict[tuple[tuple[str, Any], ...], Policy] = {(): ROLLCRON}
+        self._channels: Entries = {}
 
     def read(self, root: Value) -> Config:
         """All jobs, if nothing was wrong up to the last of them."""
-        fields = root.fields(("jobs", "defaults"), _TOP, _TOP_SYNONYMS)
+        fields = root.fields(("jobs", "defaults", "channels"), _TOP, _TOP_SYNONYMS)
+        channels = (CHANNELS.read(fields["channels"]) or {}) if "channels" in fields else {}
+        self._channels = {self._own(name): entry for name, entry in channels.items()}
         defaults = self._defaults(fields["defaults"]) if "defaults" in fields else {}
         if "jobs" not in fields:
             if isinstance(root.node, Mapping):
@@ -105,7 +136,11 @@ class _Reader:
             if "timeout" not in said and "timeout" not in defaults:
                 untimed.add(id_)
             jobs.append(self._job(id_, _merged(defaults, said)))
-        return Config(tuple(job for job in jobs if job is not None), frozenset(untimed))
+        return Config(tuple(job for job in jobs if job is not None), frozenset(untimed), self._channels)
+
+    def _own(self, name: str) -> str:
+        """What the store calls a channel of this file: other repositories may have one of the same name."""
+        return f"{self._source}.{name}"
 
     def _defaults(self, value: Value) -> dict[str, Any]:
         fields = value.fields(DEFAULTS, "write fields under it, such as timezone and timeout", _NO_DEFAULTS)
@@ -130,13 +165,16 @@ class _Reader:
         return said
 
     def _job(self, id_: str, said: dict[str, Any]) -> Job | None:
-        parts: dict[str, dict[str, Any]] = {"data": {"name": id_}, "policy": {}, "job": {}, "when": {}}
+        parts: dict[str, dict[str, Any]] = {
+            "data": {"name": id_}, "policy": {}, "job": {}, "when": {}, "ping": {},
+        }  # fmt: skip
         for name, (_, place, renamed) in FIELDS.items():
             if said.get(name) is not None:
                 parts[place][renamed or name] = None if said[name] == NONE else said[name]
         rule = self._schedule(parts["when"].get("schedule"), said)
         if rule is None or not self._report.is_clean:  # one error, and no job of the file counts
             return None
+        self._name_channels(id_, parts)
         return Job(
             source=self._source,
             name=id_,
@@ -146,6 +184,16 @@ class _Reader:
             revision=self._revision,
             **parts["job"],
         )
+
+    def _name_channels(self, id_: str, parts: dict[str, dict[str, Any]]) -> None:
+        """Which channels of the store the job means."""
+        policy = parts["policy"]
+        if (notify := policy.get("notify")) is not None:
+            to = [own if (own := self._own(name)) in self._channels else name for name in notify.to]
+            policy["notify"] = replace(notify, to=to)
+        if "ping" in parts["ping"]:
+            policy["ping"] = self._own(f"{id_}.ping")
+            self._channels[policy["ping"]] = parts["ping"]["ping"]
 
     def _schedule(self, when: When | None, said: dict[str, Any]) -> Cron | None:
         if when is None:

@@ -10,30 +10,38 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
+from foliot.alerts.channel import Channel
+from foliot.alerts.config import read_channel
+from foliot.app.alerts import AlertsPart
 from foliot.app.part import Workplace
-from foliot.doors.rollcron.config import read_config
+from foliot.doors.rollcron.config import Entries, read_file
 from foliot.doors.rollcron.entrance import Entrance
 from foliot.doors.rollcron.executor import RepositoryExecutor
 from foliot.doors.rollcron.tidings import Failures, Waiting, short, tell_dropped, tell_next_runs, written
+from foliot.doors.rollcron.troubles import Troubles, channels_of
 from foliot.engine.convergence import Wait, next_wait
 from foliot.engine.reconciler import names_of, reconcile
 from foliot.errors import FoliotError, StaleRevisionError, StoreError
 from foliot.executors.shell.executor import NO_SECRETS
 from foliot.executors.shell.secrets import HostSecrets
+from foliot.model.alert import Alert
 from foliot.model.codec import encode_job
+from foliot.model.decision import Event
 from foliot.model.job import Job
 from foliot.model.view import SourceHealth
 from foliot.observability.log import tell
 from foliot.protocols import Executor, Snapshot
 from foliot.sources.git.follow import GitSource
+from foliot.sources.git.layout import Layout
 
 _BETWEEN_MISSES = 10.0
+OfferChannels = Callable[[Entries, Layout, Sequence[Job]], Awaitable[None]]
 
 
 class Rollcron:
@@ -48,7 +56,13 @@ class Rollcron:
         follow_rewrites: bool = False,
         environment: Mapping[str, str] | None = None,
         secrets: HostSecrets = NO_SECRETS,
+        channels: Mapping[str, Channel] | None = None,
+        smtp: str | None = None,
     ) -> None:
+        """Channels of the operator replace those of the file. `smtp`: the mail server of the latter."""
+        self._channels = dict(channels or {})
+        self._smtp = smtp
+        self._alerts = AlertsPart(self._channels)
         self._repository = repository
         self._cache = cache
         self._interval = interval
@@ -64,20 +78,45 @@ class Rollcron:
             self._parse,
             clock=host.clock,
             follow_rewrites=self._follow_rewrites,
+            store_file=host.store.traits.file,
         )
         kind = f"shell:{source.name}"
-        self._life = life = _Following(source, host, self._interval, self._given, kind)
+        delivering = await self._alerts.begin(host)
+        self._life = life = _Following(
+            source, host, self._interval, self._given, kind=kind, offer=self._offer
+        )
         await life.begin()
-        return {kind: life.executor}
+        return {kind: life.executor, **delivering}
 
     def _parse(self, text: bytes, revision: str) -> Sequence[Job]:
         assert self._life is not None  # noqa: S101 - `begin` has made it
-        return read_config(text, source=self._life.name, revision=revision)
+        config = read_file(text, source=self._life.name, revision=revision)
+        self._life.channels[revision] = config.channels
+        return config.jobs
+
+    async def _offer(self, entries: Entries, layout: Layout, jobs: Sequence[Job]) -> None:
+        """Deliver for the channels of the file. The operator may have others under their names."""
+        own = {
+            name: self._channels.get(name.removeprefix(f"{layout.slug}."))
+            or read_channel("x", entry, trusted=False, folder=folder_in(layout), smtp=self._smtp)
+            for name, entry in entries.items()
+        }
+        for name in sorted(channels_of(jobs) - own.keys() - self._channels.keys()):
+            tell("channel_unusable", channel=name, missing="neither the file nor --channels defines it")
+        await self._alerts.offer(own)
 
     async def live(self) -> None:
-        """Follow, until cancelled."""
+        """Follow, and deliver alerts, until cancelled."""
         if self._life is not None:
-            await self._life.live()
+            async with asyncio.TaskGroup() as both:
+                both.create_task(self._life.live())
+                both.create_task(self._alerts.live())
+
+    def on_events(self, events: Sequence[Event]) -> None:
+        self._alerts.on_events(events)
+
+    def on_trouble(self, error: StoreError) -> None:
+        self._alerts.on_trouble(error)
 
     def pull_now(self) -> None:
         """Do not wait for the interval to pass; from any thread."""
@@ -86,6 +125,7 @@ class Rollcron:
 
     async def close(self) -> None:
         """Let go of everything."""
+        await self._alerts.close()
         if self._life is not None:
             await self._life.close()
             self._life = None
@@ -98,15 +138,21 @@ class Rollcron:
 class _Following:
     """One stay with a host, on the engine's loop."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - what the door has, and what takes its channels
         self,
         source: GitSource,
         host: Workplace,
         interval: timedelta,
         given: Mapping[str, Any],
+        *,
         kind: str,
+        offer: OfferChannels,
     ) -> None:
         self._source = source
+        self._offer = offer
+        self.channels: dict[str, Entries] = {}  # of the file, by revisions that were read
+        self._is_offered = False
+        self._troubles = Troubles(source.name, host)
         self._kind = kind  # of the repository's actions: nodes that follow it serve this kind
         self._wait: Wait | None = None
         self._has_joined = False  # from then on, one of these nodes is this one
@@ -144,6 +190,7 @@ class _Following:
         """Take the newest revision; if it cannot be had, the last that was good."""
         known = await self._host.store.revision(self.name)
         self._take(await self._source.start(commit_of(known)))
+        await self._offer_channels()
         status = self._source.status
         tell(
             "source_followed",
@@ -163,6 +210,7 @@ class _Following:
             self._asked.set()  # what took too long for a start may be had at once
         tell_next_runs(self._snapshot.jobs, self._host.clock.now())
         await self._write_status()
+        await self._troubles.note(status)
 
     async def live(self) -> None:
         """Follow, until cancelled."""
@@ -177,6 +225,9 @@ class _Following:
         try:
             if await self._look():
                 await self._write_status()
+                await self._troubles.note(self._source.status)
+        except StoreError:
+            pass  # the engine tells of a store that is away
         except Exception as error:  # noqa: BLE001 - a fault of ours must not end the following for good
             tell("source_failed", error, source=self.name, error=f"{type(error).__name__}: {error}")
 
@@ -192,6 +243,8 @@ class _Following:
                     self._host.handle_events(
                         ()
                     )  # another was first: what it has declared can be run here, too, now
+            if not self._is_offered:
+                await self._offer_channels()
             if not self._is_declared or known is None or self._is_newer_than(known):
                 await self._declare(known)
         except StoreError:
@@ -212,7 +265,14 @@ class _Following:
         named = {job.key: job.action.data["name"] for job in snapshot.jobs}
         before = {job.key: job.action.data["name"] for job in self._snapshot.jobs}
         self.titles = before | named
-        self._snapshot, self._is_declared = snapshot, False
+        self._snapshot, self._is_declared, self._is_offered = snapshot, False, False
+        self.channels = {snapshot.revision: self.channels.get(snapshot.revision, {})}
+        self._troubles.follow(snapshot.jobs)
+
+    async def _offer_channels(self) -> None:
+        entries = self.channels.get(self._snapshot.revision, {})
+        await self._offer(entries, self._source.layout, self._snapshot.jobs)
+        self._is_offered = True
 
     async def _declare(self, known: str | None) -> None:
         """Make the store agree, once for each revision; if somebody else has just changed it, the next turn.
@@ -241,6 +301,7 @@ class _Following:
             if len(gone) * 2 > len(before):
                 tell_dropped(self.name, gone, len(before))
                 self._dropped = len(gone)
+                await self._troubles.note_dropped(len(gone), len(before), revision, host.clock.now())
             if known is not None:
                 tell("source_moved", source=self.name, revision=short(revision), jobs=len(declared))
                 tell_next_runs(self._snapshot.jobs, host.clock.now())
@@ -300,6 +361,17 @@ class _Following:
     async def close(self) -> None:
         await self.executor.close()
         await self._source.close()
+
+
+def folder_in(layout: Layout) -> Callable[[Alert], Path]:
+    """Where a command of the repository starts: in the present files of the job that an alert is about."""
+
+    def folder_of(alert: Alert) -> Path:
+        link = layout.link(alert.job.partition("/")[2])
+        others = (path for path in layout.links().values() if path.is_dir())
+        return link if link.is_dir() else next(others, layout.root)
+
+    return folder_of
 
 
 def commit_of(declared: str | None) -> str | None:

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable
 from dataclasses import replace
 from datetime import timedelta
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
+from foliot.doors.rollcron.alert_fields import EXPECT, NOTIFY, PING
+from foliot.doors.rollcron.record import OURS, part, record, table, then
 from foliot.doors.rollcron.value import (
     AS_WRITTEN,
     COMMAND,
     DURATION,
     FLAG,
     LABEL,
-    NONE,
     PATH_INSIDE,
     SPAN,
     TEXT,
@@ -57,25 +56,14 @@ LONGEST_STDIN = 1 << 16
 _MOST = 999_999_999  # what a whole number may be in the file
 _MOST_DAYS = 36_525
 _LAST_CODE = 255
-_OURS = "FOLIOT_"
-VARIABLE = rf"(?!{_OURS})[A-Za-z_][A-Za-z0-9_]*"
+VARIABLE = rf"(?!{OURS})[A-Za-z_][A-Za-z0-9_]*"
 _VARIABLE_HINT = "letters, digits and _ only, and no digit in front"
 _NO_LIMIT = "write timeout: none if it may take as long as it likes"
 _ZONES = dict.fromkeys(("tz", "time_zone", "zone"), "did you mean timezone?")
 
 
-def _then(kind: Kind, make: Callable[[str], Any]) -> Kind:
-    """The same words, of which something is made."""
-
-    def read(value: Value) -> Any:
-        found = kind.read(value)
-        return None if found is None else make(found)
-
-    return Kind(read, kind.schema)
-
-
 class Field(NamedTuple):
-    """A field: what it may be, and where it goes: to the action's data, the policy, the job, the schedule."""
+    """A field: what it may be, and where it goes: action's data, policy, job, schedule, or a channel."""
 
     kind: Kind
     place: str = "data"
@@ -87,65 +75,6 @@ class When(NamedTuple):
 
     cron: Value
     zone: Value | None = None
-
-
-def _part(make: Callable[..., Any], name: str, reader: Callable[[Scalar], Any], **schema: Any) -> Kind:
-    """A single value of a policy, which says itself if the value cannot be."""
-
-    def read(written: Scalar) -> Any:
-        given = reader(written)
-        make(**{name: given})
-        return given
-
-    return scalar(read, **schema)
-
-
-def _record(  # noqa: PLR0913 - what a mapping may hold
-    make: Callable[..., Any],
-    parts: dict[str, Kind],
-    hint: str,
-    *,
-    required: str | None = None,
-    missing: str = "",
-    synonyms: dict[str, str] | None = None,
-) -> Kind:
-    """A mapping of fields, of which something is made; one of them may be required."""
-
-    def read(value: Value) -> Any:
-        given = value.fields(parts, hint, synonyms)
-        if isinstance(value.node, Mapping) and required and required not in given:
-            value._replace(field=f"{value.field}.{required}").refuse("is missing", hint=missing)
-        found = {name: parts[name].read(inner) for name, inner in given.items()}
-        is_wrong = None in found.values() or not isinstance(value.node, Mapping)
-        if is_wrong or (required and required not in found):
-            return None
-        return make(**{name: None if part == NONE else part for name, part in found.items()})
-
-    schema: dict[str, Any] = {
-        "type": "object",
-        "properties": {name: kind.schema for name, kind in parts.items()},
-        "additionalProperties": False,
-    }
-    return Kind(read, schema | ({"required": [required]} if required else {}))
-
-
-def _table(kind: Kind, what: str, example: str, *, pattern: str, hint: str) -> Kind:
-    """A mapping of names that its author chooses."""
-    form = re.compile(pattern, re.ASCII)
-
-    def read(value: Value) -> dict[str, Any] | None:
-        found = {}
-        for name, (key, inner) in value.entries(f"a mapping of {what}s", example).items():
-            if form.fullmatch(name):
-                found[name] = kind.read(inner)
-            elif name.startswith(_OURS):
-                value.refuse_key(key, f"names that begin with {_OURS} are Foliot's own", hint="rename it")
-            else:
-                value.refuse_key(key, f"is no name of a {what}", hint=hint)
-        return found if isinstance(value.node, Mapping) else None
-
-    schema = {"type": "object", "additionalProperties": kind.schema}
-    return Kind(read, {**schema, "propertyNames": {"pattern": f"^(?:{pattern})$"}})
 
 
 def _zone(written: Scalar) -> str:
@@ -219,19 +148,19 @@ _LIST_OF_CODES = list_of(number_from(0, _LAST_CODE), "exit codes", "such as [0, 
 _MISFIRE_MODE = word(MisfireMode)
 SCHEDULE_FIELDS = {"cron": TEXT, "timezone": scalar(_zone, **TEXT.schema)}
 RETRY_FIELDS = {
-    "max": _part(Retry, "max", whole_number, **_WHOLE, minimum=0),
-    "delay": _part(Retry, "delay", duration, **SPAN.schema),
-    "backoff": _part(Retry, "backoff", decimal, type="number", minimum=1),
-    "jitter": _part(Retry, "jitter", decimal, type="number", minimum=0, maximum=1),
+    "max": part(Retry, "max", whole_number, **_WHOLE, minimum=0),
+    "delay": part(Retry, "delay", duration, **SPAN.schema),
+    "backoff": part(Retry, "backoff", decimal, type="number", minimum=1),
+    "jitter": part(Retry, "jitter", decimal, type="number", minimum=0, maximum=1),
 }
 MISFIRE_FIELDS = {
     "mode": _MISFIRE_MODE,
-    "limit": _part(Misfire, "limit", whole_number, type="integer", minimum=1, maximum=MOST_CAUGHT_UP),
-    "grace": _part(Misfire, "grace", duration, **SPAN.schema),
+    "limit": part(Misfire, "limit", whole_number, type="integer", minimum=1, maximum=MOST_CAUGHT_UP),
+    "grace": part(Misfire, "grace", duration, **SPAN.schema),
 }
 KEEP_FIELDS = {
-    "last": or_none(_part(Keep, "last", whole_number, **_WHOLE, minimum=1)),
-    "days": or_none(_part(Keep, "days", whole_number, type="integer", minimum=1, maximum=_MOST_DAYS)),
+    "last": or_none(part(Keep, "last", whole_number, **_WHOLE, minimum=1)),
+    "days": or_none(part(Keep, "days", whole_number, type="integer", minimum=1, maximum=_MOST_DAYS)),
     "problems_only": FLAG,
 }
 EXIT_CODE_FIELDS = {"ok": _LIST_OF_CODES, "skip": _LIST_OF_CODES}
@@ -259,7 +188,7 @@ _ARGUMENTS = Kind(
         "minItems": 1,
     },
 )
-_RETRY = _record(
+_RETRY = record(
     Retry,
     RETRY_FIELDS,
     "write retry: {max: 3, delay: 30s}",
@@ -267,7 +196,7 @@ _RETRY = _record(
     missing="write how often to try again: max: 3",
     synonyms=dict.fromkeys(("count", "times", "attempts", "limit"), "did you mean max?"),
 )
-_MISFIRE = _record(
+_MISFIRE = record(
     Misfire,
     MISFIRE_FIELDS,
     "write misfire: once, or misfire: {mode: all, limit: 24}",
@@ -287,25 +216,28 @@ FIELDS: dict[str, Field] = {
     "timeout": Field(scalar(_timeout, type="string", pattern=f"^(?=.*[1-9]){DURATION}$"), "policy"),
     "splay": Field(scalar(_splay, **SPAN.schema), "policy"),
     "concurrency": Field(
-        _then(word(OverlapMode), lambda mode: Overlap(mode=OverlapMode(mode))), "policy", "overlap"
+        then(word(OverlapMode), lambda mode: Overlap(mode=OverlapMode(mode))), "policy", "overlap"
     ),
     "retry": Field(_RETRY, "policy"),
     "misfire": Field(
-        either(_then(_MISFIRE_MODE, lambda mode: Misfire(mode=MisfireMode(mode))), _MISFIRE), "policy"
+        either(then(_MISFIRE_MODE, lambda mode: Misfire(mode=MisfireMode(mode))), _MISFIRE), "policy"
     ),
-    "on_lost": Field(_then(word(OnLost), OnLost), "policy"),
-    "keep": Field(_record(Keep, KEEP_FIELDS, "write keep: {last: 1000, days: 90}"), "policy"),
-    "exit_codes": Field(_record(dict, EXIT_CODE_FIELDS, "write exit_codes: {ok: [0, 3], skip: [75]}")),
+    "notify": Field(NOTIFY, "policy"),
+    "expect": Field(EXPECT, "policy"),
+    "ping": Field(PING, "ping"),
+    "on_lost": Field(then(word(OnLost), OnLost), "policy"),
+    "keep": Field(record(Keep, KEEP_FIELDS, "write keep: {last: 1000, days: 90}"), "policy"),
+    "exit_codes": Field(record(dict, EXIT_CODE_FIELDS, "write exit_codes: {ok: [0, 3], skip: [75]}")),
     "enabled": Field(FLAG, "job"),
     "queue": Field(matching(r"[A-Za-z0-9_.-]{1,100}", "name of a queue", _NAME_HINT), "job"),
     "labels": Field(
-        _table(
+        table(
             LABEL, "label", "write name: value under labels",
             pattern=r"[A-Za-z0-9_./-]{1,100}", hint="letters, digits, _, ., / and - only",
         )
     ),
     "env": Field(
-        _table(
+        table(
             AS_WRITTEN, "variable", "write NAME: value under env", pattern=VARIABLE, hint=_VARIABLE_HINT,
         )
     ),
@@ -316,6 +248,6 @@ FIELDS: dict[str, Field] = {
     ),
     "working_dir": Field(PATH_INSIDE),
 }  # fmt: skip
-NO_DEFAULT = ("name", "description", "schedule", "run")
+NO_DEFAULT = ("name", "description", "schedule", "run", "ping")
 TEXTS = ("stdin", "queue", "env_file", "secrets", "working_dir")  # which may hold the word "none" itself
 DEFAULTS = [name for name in FIELDS if name not in NO_DEFAULT]

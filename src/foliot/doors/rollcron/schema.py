@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from foliot.doors.rollcron.alert_fields import CHANNELS
 from foliot.doors.rollcron.config import ID, LONGEST_ID
 from foliot.doors.rollcron.fields import DEFAULTS, FIELDS
 
@@ -29,7 +30,7 @@ def schema() -> dict[str, Any]:
     return {
         "$schema": "http://json-schema.org/draft-07/schema#",
         "title": "rollcron.yaml",
-        **_mapping({"defaults": defaults, "jobs": jobs}),
+        **_mapping({"channels": CHANNELS.schema, "defaults": defaults, "jobs": jobs}),
         "required": ["jobs"],
     }
 

@@ -35,6 +35,7 @@ class Errands:
     root: Path
     timeout: timedelta
     limits: Limits
+    store_file: str | None = None
 
     async def do(self, errand: str, **facts: object) -> dict[str, Any]:
         """Have an errand done, and give its answer. Its error is raised here."""
@@ -74,6 +75,7 @@ class Errands:
             "address": asdict(self.address),
             "root": str(self.root),
             "limits": list(self.limits),
+            "store_file": self.store_file,
             "facts": facts,
         }
         stage = "starting"

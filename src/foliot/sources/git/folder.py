@@ -30,11 +30,14 @@ _OPEN = os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
 class Folder:
     """Offers what the errands ask of a `Clone`."""
 
-    def __init__(self, layout: Layout, address: Address, limits: Limits) -> None:
+    def __init__(
+        self, layout: Layout, address: Address, limits: Limits, store_file: str | None = None
+    ) -> None:
         self._layout = layout
         self._path = Path(address.url)
         self._shown = address.shown
         self._limits = limits
+        self._store = None if store_file is None else Path(store_file).resolve()
 
     def pull(self, *, follow_rewrites: bool = False) -> str:
         """The present revision."""
@@ -104,7 +107,7 @@ class Folder:
         return digest.hexdigest()[:_DIGITS]
 
     def _entries(self) -> Iterator[tuple[str, Path]]:
-        """Names and paths in a fixed order; `.git` is no part of it."""
+        """Names and paths in a fixed order; `.git` is no part of it, and neither is the store."""
         if not self._path.is_dir():
             yield self._path.name, self._path
             return
@@ -112,8 +115,15 @@ class Folder:
             folders[:] = sorted(name for name in folders if name != ".git")
             for name in sorted((*folders, *files)):
                 path = Path(folder, name)
-                if name != ".git":
+                if name != ".git" and not self._is_of_store(path):
                     yield str(path.relative_to(self._path)), path
+
+    def _is_of_store(self, path: Path) -> bool:
+        """Whether a file is the store, or one beside it: each run writes to them."""
+        store = self._store
+        if store is None or path.parent != store.parent:
+            return False
+        return path.name == store.name or path.name.startswith(f"{store.name}-")
 
     def _unreadable(self, path: Any, error: OSError) -> RemoteUnavailableError:
         return RemoteUnavailableError(self._shown, f"{path} cannot be read: {error.strerror or error}")

@@ -57,6 +57,7 @@ class GitSource:
     """Follows one repository. `snapshots` is where its runs find their files.
 
     `parse` makes jobs of the config file's bytes and the revision; it raises a FoliotError if it cannot.
+    `store_file`: where the store is. In a directory without git it is no part of what is followed.
     """
 
     def __init__(  # noqa: PLR0913 - what to follow, where to, and how; each with its usual value
@@ -70,13 +71,14 @@ class GitSource:
         follow_rewrites: bool = False,
         timeout: timedelta = timedelta(minutes=5),
         limits: Limits | None = None,
+        store_file: str | None = None,
     ) -> None:
         address = parse_address(repository)
         self.name = address.slug
         self.layout = Layout(cache.expanduser().absolute(), address.slug)
         self.snapshots = Snapshots(address.shown, self.layout)
         self.status = SourceStatus(repository=address.shown)
-        self._errands = Errands(address, self.layout.root, timeout, limits or Limits())
+        self._errands = Errands(address, self.layout.root, timeout, limits or Limits(), store_file)
         self._parse = parse
         self._clock = clock
         self._file = file

@@ -25,12 +25,16 @@ _MOST = 1 << 20
 _TELLING = re.compile(r"(?:fatal|error|ERROR|ssh): ")
 _SSH_FAILED = "Could not read from remote repository."
 _LET_IN = "put a user and a token before the host, or set up a git credential helper for the daemon's user"
+_BOTH_WAYS = (
+    "give the path or the URL of a git repository, or a directory that has a rollcron.yaml: `foliot init` "
+    "writes one"
+)
 _HINTS = {
     "terminal prompts disabled": _LET_IN,
     "Authentication failed": _LET_IN,
     "Permission denied (": "give the server the ssh key of the daemon's user; no password is ever typed",
     "Host key verification failed": "add the server to the known_hosts of the daemon's user",
-    "does not appear to be a git repository": "is that the path or the URL of a git repository?",
+    "does not appear to be a git repository": _BOTH_WAYS,
     "requested URL returned error: 30": "write the address that the server redirects to",
     "dubious ownership": "as the daemon's user: git config --global --add safe.directory PATH",
 }

@@ -46,7 +46,7 @@ class Worker:
         limits = Limits(*request["limits"])
         self._clone: Clone | Folder
         if self._address.is_plain:
-            self._clone = Folder(self._layout, self._address, limits)
+            self._clone = Folder(self._layout, self._address, limits, request["store_file"])
         else:
             git = GitProgram(self._address, self._layout.work, os.environ)
             self._clone = Clone(self._layout, self._address, git, say)

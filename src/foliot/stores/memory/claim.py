@@ -9,7 +9,7 @@ from foliot.model.attempt import Attempt
 from foliot.model.damage import Damage
 from foliot.model.decision import Decision
 from foliot.model.state import Node, Record
-from foliot.stores.claim_loop import DueJobs
+from foliot.stores.claim_loop import DueJobs, Page
 from foliot.stores.memory.due import DueIndex
 
 _Place = tuple[datetime | None, str]
@@ -30,22 +30,24 @@ class DueRecord:
 class DueRecords(DueJobs[DueRecord]):
     """The records that one claim takes out of the index; `put_back` brings those back that are still due."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913, PLR0917 - what it works with
         self,
         index: DueIndex,
         node: Node,
         now: datetime,
         has_run: Callable[[Attempt], bool],
         decide: Callable[[DueRecord, Callable[[Record], Decision]], Decision | None],
+        full_groups: tuple[str, ...] = (),
     ) -> None:
         self._index = index
         self._node = node
         self._now = now
         self._has_run = has_run
         self._decide = decide
+        self._full_groups = full_groups
         self._taken: list[str] = []
 
-    def due(self, queue: str, count: int, after: _Place | None) -> list[DueRecord]:
+    def due(self, queue: str, count: int, after: _Place | None) -> Page[DueRecord]:
         if after is None:
             self.put_back()
         found: list[DueRecord] = []
@@ -57,7 +59,7 @@ class DueRecords(DueJobs[DueRecord]):
             self._taken.append(job.key)
             if after is None or job.place > after:
                 found.append(job)
-        return found
+        return Page(found)
 
     def put_back(self) -> None:
         """Let records be found again, as they are now."""
@@ -65,8 +67,9 @@ class DueRecords(DueJobs[DueRecord]):
         for key in taken:
             self._index.push_again(key)
 
-    def sign(self, queue: str) -> tuple[str, str, tuple[str, ...] | None]:
-        return self._node.id, queue, self._node.kinds
+    def sign(self, queue: str) -> tuple[str, str, tuple[str, ...] | None, tuple[str, ...]]:
+        """A group that has free places again is looked at from its longest due job on."""
+        return self._node.id, queue, self._node.kinds, self._full_groups
 
     def has_run(self, job: DueRecord, attempt: Attempt) -> bool:  # noqa: ARG002 - an attempt names its job
         return self._has_run(attempt)

@@ -71,10 +71,26 @@ class DueIndex:
         self._size -= 1
         return heappop(heap)
 
-    def first(self, queues: Collection[str], kinds: Collection[str] | None) -> datetime | None:
-        """When the next record is due."""
-        wakes = (heap[0][0] for queue in queues for heap in self._current(queue, kinds))
-        return min(wakes, default=None)
+    def first(
+        self, queues: Collection[str], kinds: Collection[str] | None, after: datetime | None = None
+    ) -> datetime | None:
+        """When the next record is due, or the next one after a time."""
+        heaps = [heap for queue in queues for heap in self._current(queue, kinds)]
+        if after is None:
+            return min((heap[0][0] for heap in heaps), default=None)
+        return min((at for heap in heaps for at in self._after(after, heap)), default=None)
+
+    def _after(self, after: datetime, heap: _Heap) -> Iterator[datetime]:
+        """The times after an instant that may be the first of a heap; what lies below those is later."""
+        places = [0]
+        while places:
+            place = places.pop()
+            if place < len(heap):
+                wake_at, key = heap[place]
+                if wake_at > after and key in self._places and self._places[key][2] == wake_at:
+                    yield wake_at
+                else:
+                    places += (2 * place + 1, 2 * place + 2)
 
     def count(self, queues: Collection[str], kinds: Collection[str] | None, now: datetime) -> int:
         """How many records are due."""

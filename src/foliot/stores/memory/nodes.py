@@ -8,7 +8,7 @@ from typing import NamedTuple
 from foliot.errors import NodeBuriedError
 from foliot.model.attempt import Attempt, AttemptState
 from foliot.model.state import Lease, Node
-from foliot.model.view import NodeView
+from foliot.model.view import KEPT_OUTAGES, NodeView, Outage
 from foliot.stores.matching import Key, lease_end
 
 
@@ -26,17 +26,20 @@ class Nodes:
     def __init__(self, lease: timedelta) -> None:
         self._lease = lease
         self.lives: dict[str, Life] = {}
+        self.outages: tuple[Outage, ...] = ()
         self._held: dict[str, dict[Key, Attempt]] = {}
 
     def join(self, node: Node, now: datetime) -> Lease:
         """A node begins its life, or changes what it serves."""
+        self._note_outage(now)
         known = self.lives.get(node.id)
         if known is None or not known.is_buried:
-            self.lives[node.id] = Life(node, now)
+            self.lives[node.id] = Life(node, now + self._lease)
         return self.renew(node.id, now)
 
     def renew(self, node: str, now: datetime) -> Lease:
         """A heartbeat."""
+        self._note_outage(now)
         self.lives[node] = self.living(node)._replace(until=now + self._lease)
         held = self.held(node)
         cancels = tuple(a.key for a in held if a.state is AttemptState.CANCELLING)
@@ -53,6 +56,20 @@ class Nodes:
         """A node's life is over."""
         if life := self.lives.get(node):
             self.lives[node] = life._replace(is_buried=True)
+
+    def leave(self, node: str, now: datetime) -> None:
+        """A node ends its life; its lease tells when it was last seen."""
+        if (life := self.lives.get(node)) and not life.is_buried:
+            self.lives[node] = life._replace(is_buried=True, until=now + self._lease)
+
+    def _note_outage(self, now: datetime) -> None:
+        """Note the time since the last sign of life, if no node lives."""
+        lives = self.lives.values()
+        if not lives or any(life.until >= now and not life.is_buried for life in lives):
+            return
+        last_sign = max(life.until for life in lives) - self._lease
+        if last_sign < now:
+            self.outages = (Outage(last_sign, now), *self.outages)[:KEPT_OUTAGES]
 
     def expired(self, store_now: datetime, now: datetime) -> tuple[NodeView, ...]:
         """The nodes that are not buried, and whose lease is over by the store's time and by the caller's."""
@@ -73,6 +90,10 @@ class Nodes:
     def held(self, node: str) -> tuple[Attempt, ...]:
         """What a node holds."""
         return tuple(self._held.get(node, {}).values())
+
+    def holds(self, node: str, key: Key) -> bool:
+        """Whether a node holds an attempt."""
+        return key in self._held.get(node, ())
 
     def lost(self) -> list[Attempt]:
         """What is held by nodes that do not live: who holds and does not live is dead, known or not."""

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 from datetime import datetime, timedelta
+from threading import RLock
 
 from foliot.model.outbox import KEPT_DAYS, AlertState, ChannelAlert
+from foliot.protocols import AlertPage, AlertQuery
+from foliot.stores.pages import page_of_alerts
 
 _Key = tuple[str, str]
 
@@ -57,3 +60,28 @@ class Outbox:
 
     def _waiting(self) -> list[ChannelAlert]:
         return [one for one in self._alerts.values() if one.state is AlertState.WAITING]
+
+
+class AlertVerbs:
+    """The verbs of `AlertStore`."""
+
+    _lock: RLock
+    _outbox: Outbox
+
+    async def waiting(self, channel: str, limit: int) -> tuple[ChannelAlert, ...]:
+        with self._lock:
+            return self._outbox.waiting(channel, limit)
+
+    async def waiting_channels(self) -> Mapping[str, datetime]:
+        with self._lock:
+            return self._outbox.waiting_channels()
+
+    async def settle(
+        self, channel: str, ids: Collection[str], state: AlertState, at: datetime, answer: str | None = None
+    ) -> int:
+        with self._lock:
+            return self._outbox.settle(channel, ids, state, at, answer)
+
+    async def alerts(self, query: AlertQuery) -> AlertPage:
+        with self._lock:
+            return page_of_alerts(self._outbox.all(), query)

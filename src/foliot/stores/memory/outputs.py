@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from threading import RLock
 
 from foliot.model.output import HEAD, Output, OutputPart, joined
 from foliot.stores.matching import Key
@@ -44,3 +45,22 @@ class Outputs:
         """Its attempt is forgotten."""
         self._whole.pop(key, None)
         self._parts.pop(key, None)
+
+
+class OutputVerbs:
+    """The verbs of `OutputStore`."""
+
+    _lock: RLock
+    _outputs: Outputs
+
+    async def write_outputs(self, outputs: Sequence[Output]) -> None:
+        with self._lock:
+            self._outputs.write(outputs)
+
+    async def append_outputs(self, parts: Sequence[OutputPart]) -> None:
+        with self._lock:
+            self._outputs.append(parts)
+
+    async def output(self, run_key: str, number: int, after: int = 0) -> Output | None:
+        with self._lock:
+            return self._outputs.read((run_key, number), after)

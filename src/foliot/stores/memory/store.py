@@ -18,13 +18,10 @@ from foliot.model.decision import Decision, Event, set_aside
 from foliot.model.job import Job
 from foliot.model.state import Lease, Node, Record
 from foliot.model.version import KEPT_REVISIONS, Revision, Version
-from foliot.model.view import NodeView, Overview, SourceView
+from foliot.model.view import NodeView, Outage, Overview, SourceView
 from foliot.protocols import (
-    AlertPage,
-    AlertQuery,
-    AlertState,
+    NO_LIMITS,
     Changes,
-    ChannelAlert,
     Claimed,
     Clock,
     DecideCommand,
@@ -37,8 +34,6 @@ from foliot.protocols import (
     JobPage,
     JobQuery,
     JobView,
-    Output,
-    OutputPart,
     Pruned,
     Recovered,
     RunPage,
@@ -50,28 +45,31 @@ from foliot.protocols import (
 )
 from foliot.stores.claim_cursor import ClaimCursor
 from foliot.stores.claim_loop import ClaimLoop
+from foliot.stores.group_places import GroupPlaces
 from foliot.stores.matching import (
     Key,
     by_job,
     in_order,
     part_held,
+    started_by,
     swap_end,
     swap_loss,
 )
 from foliot.stores.memory.access import AccessRows
 from foliot.stores.memory.claim import DueRecord, DueRecords
 from foliot.stores.memory.due import DueIndex
+from foliot.stores.memory.groups import GroupRuns
 from foliot.stores.memory.nodes import Nodes
-from foliot.stores.memory.outbox import Outbox
-from foliot.stores.memory.outputs import Outputs
+from foliot.stores.memory.outbox import AlertVerbs, Outbox
+from foliot.stores.memory.outputs import Outputs, OutputVerbs
 from foliot.stores.memory.overview import overview_of
 from foliot.stores.memory.past import Pasts
 from foliot.stores.memory.sources import Sources
 from foliot.stores.memory.versions import Versions
-from foliot.stores.pages import page_of_alerts, page_of_jobs, page_of_runs, page_of_skips
+from foliot.stores.pages import page_of_jobs, page_of_runs, page_of_skips
 
 
-class MemoryStore(AccessRows):
+class MemoryStore(AlertVerbs, OutputVerbs, AccessRows):
     """Keeps jobs for as long as the process lives."""
 
     traits = Traits(proves_deaths=True)  # it is never away, so a lease that has run out tells of its node
@@ -86,6 +84,7 @@ class MemoryStore(AccessRows):
         self._past = Pasts()
         self._versions = Versions()
         self._nodes = Nodes(lease)
+        self._groups = GroupRuns(self._nodes.holds)
         self._claimed = 0
         self._cursor = ClaimCursor(clock, has_litter=False)
         self._claims: OrderedDict[str, tuple[datetime, Claimed]] = OrderedDict()
@@ -105,7 +104,7 @@ class MemoryStore(AccessRows):
 
     async def leave(self, node: str) -> None:
         with self._lock:
-            self._nodes.bury(node)
+            self._nodes.leave(node, self._clock.now())
 
     async def held(self, node: str) -> tuple[Attempt, ...]:
         with self._lock:
@@ -113,8 +112,14 @@ class MemoryStore(AccessRows):
 
     # -- runs --------------------------------------------------------------------------------------
 
-    async def claim(
-        self, node: str, now: datetime, room: Mapping[str, int], decide: DecideDue, claim_id: str
+    async def claim(  # noqa: PLR0913, PLR0917 - see the protocol
+        self,
+        node: str,
+        now: datetime,
+        room: Mapping[str, int],
+        decide: DecideDue,
+        claim_id: str,
+        limits: Mapping[str, int] = NO_LIMITS,
     ) -> Claimed:
         with self._lock:
             life = self._nodes.living(node)
@@ -122,12 +127,14 @@ class MemoryStore(AccessRows):
                 return self._claims[claim_id][1]._replace(events=())  # they were told
             if self._clock.now() >= life.until:
                 return Claimed()  # the lease has run out: nothing is claimed until it is renewed
-            claimed = self._claim(life.node, now, room, decide)
+            claimed = self._claim(life.node, now, room, decide, limits)
             if claimed.runs:
                 self._remember(claim_id, claimed)
             return claimed
 
-    def _claim(self, node: Node, now: datetime, room: Mapping[str, int], decide: DecideDue) -> Claimed:
+    def _claim(
+        self, node: Node, now: datetime, room: Mapping[str, int], decide: DecideDue, limits: Mapping[str, int]
+    ) -> Claimed:
         def decide_and_write(job: DueRecord, ask: Callable[[Record], Decision]) -> Decision | None:
             record = self._records[job.key]
             decision = self._ask(record, ask, now, [])
@@ -135,11 +142,17 @@ class MemoryStore(AccessRows):
             if decision is not None and not decision.is_nothing(record):
                 self._write(record.job, decision)
                 job.record = self._records.get(job.key)
+                if record.job.group is not None:
+                    self._groups.add(record.job.group, started_by(decision, record))
             return decision
 
         self._claimed += 1
-        jobs = DueRecords(self._due, node, now, self._has_run, decide_and_write)
-        loop = ClaimLoop(jobs, self._cursor, self._clock, node=node.id, now=now, decide=decide, told=set())
+        full = self._groups.full(limits)
+        jobs = DueRecords(self._due, node, now, self._has_run, decide_and_write, full)
+        loop = ClaimLoop(
+            jobs, self._cursor, self._clock,
+            node=node.id, now=now, decide=decide, told=set(), groups=GroupPlaces(limits, self._groups.count),
+        )  # fmt: skip
         try:
             return loop.claim(room, self._claimed)
         finally:
@@ -224,7 +237,7 @@ class MemoryStore(AccessRows):
             if found != base:
                 raise StaleRevisionError(source, base, found)
             gone = [self._records.get(f"{source}/{name}") for name in changes.removed]
-            decisions = [(job, declared(job, self._records.get(job.key))) for job in changes.declared]
+            decisions = [(job, declared(job, self._records.get(job.key))) for job in changes.wanted]
             decisions += [(record.job, removed(record)) for record in gone if record]
             made = []
             for job, decision in decisions:
@@ -257,12 +270,17 @@ class MemoryStore(AccessRows):
     # -- questions ---------------------------------------------------------------------------------
 
     async def wakes(
-        self, queues: Iterable[str], kinds: Collection[str] | None = None, due_by: datetime | None = None
+        self,
+        queues: Iterable[str],
+        kinds: Collection[str] | None = None,
+        due_by: datetime | None = None,
+        *,
+        after: datetime | None = None,
     ) -> Wakes:
         asked = frozenset(queues)
         with self._lock:
             due = 0 if due_by is None else self._due.count(asked, kinds, due_by)
-            return Wakes(self._due.first(asked, kinds), due)
+            return Wakes(self._due.first(asked, kinds, after), due)
 
     async def jobs(self, query: JobQuery) -> JobPage:
         with self._lock:
@@ -305,6 +323,14 @@ class MemoryStore(AccessRows):
         with self._lock:
             return self._nodes.alive()
 
+    async def running(self, group: str) -> int:
+        with self._lock:
+            return self._groups.count(group)
+
+    async def outages(self) -> tuple[Outage, ...]:
+        with self._lock:
+            return self._nodes.outages
+
     async def prune(self, now: datetime, limit: int) -> Pruned:
         with self._lock:
             keys, skips, more = self._past.prune(now, limit)
@@ -312,38 +338,6 @@ class MemoryStore(AccessRows):
                 self._outputs.forget(key)
             old = self._outbox.forget_old(now, limit) + self.forget_old(now, limit)
             return Pruned(len(keys) + skips + old, more)
-
-    async def write_outputs(self, outputs: Sequence[Output]) -> None:
-        with self._lock:
-            self._outputs.write(outputs)
-
-    async def append_outputs(self, parts: Sequence[OutputPart]) -> None:
-        with self._lock:
-            self._outputs.append(parts)
-
-    async def output(self, run_key: str, number: int, after: int = 0) -> Output | None:
-        with self._lock:
-            return self._outputs.read((run_key, number), after)
-
-    # -- alerts ------------------------------------------------------------------------------------
-
-    async def waiting(self, channel: str, limit: int) -> tuple[ChannelAlert, ...]:
-        with self._lock:
-            return self._outbox.waiting(channel, limit)
-
-    async def waiting_channels(self) -> Mapping[str, datetime]:
-        with self._lock:
-            return self._outbox.waiting_channels()
-
-    async def settle(
-        self, channel: str, ids: Collection[str], state: AlertState, at: datetime, answer: str | None = None
-    ) -> int:
-        with self._lock:
-            return self._outbox.settle(channel, ids, state, at, answer)
-
-    async def alerts(self, query: AlertQuery) -> AlertPage:
-        with self._lock:
-            return page_of_alerts(self._outbox.all(), query)
 
     # -- inside ------------------------------------------------------------------------------------
 

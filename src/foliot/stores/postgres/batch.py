@@ -13,7 +13,7 @@ from foliot.stores.sql.rows import Row
 if TYPE_CHECKING:
     from foliot.stores.postgres.session import PostgresSession
 
-_LOCKED_WAKE = 10  # where a locked state has it
+_LOCKED_WAKE = 2  # where a locked state has it
 
 
 class PostgresBatch(WriteBatch):
@@ -29,16 +29,16 @@ class PostgresBatch(WriteBatch):
 
     # -- what is due -------------------------------------------------------------------------------
 
-    def due(self, lanes: Sequence[int], now: int, count: int, after: Place) -> list[Entry]:
-        entries: list[Entry] = []
+    def due(self, lanes: Sequence[int], now: int, count: int, after: Place) -> list[Row]:
+        rows: list[Row] = []
         for _ in range(MOST_STRAY_ROUNDS):
             spread = {lanes[0]: count} if len(lanes) == 1 else self._spread(lanes, now, count, after)
             states = self._locked(spread, now, after)
-            entries = self._unread(self._defined(states), self._open_of(states)) if states else []
-            if len(entries) == len(states):
+            rows = self._defined(states) if states else []
+            if len(rows) == len(states):
                 break
-            self._set_aside({state[0] for state in states} - {entry.job_no for entry in entries}, STRAY)
-        return entries
+            self._set_aside({state[0] for state in states} - {row[0] for row in rows}, STRAY)
+        return rows
 
     def wait_for_others(self, lanes: Sequence[int], now: int) -> bool:
         """By time, not for their locks: one that is kept for long must not keep this node from all else."""

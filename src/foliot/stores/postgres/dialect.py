@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import lru_cache
 from hashlib import sha256
 from typing import Any
@@ -25,7 +25,8 @@ _HOLD = """
     SELECT FROM unnest(%s::bigint[]) AS v (job_no),
     LATERAL (SELECT FROM states AS s WHERE s.job_no = v.job_no FOR UPDATE) AS s
 """
-_TEXTS = {"last_run", "frame"}
+_TEXTS = {"last_run"}
+_ANSWERS = re.compile(r"^\s*SELECT\b|\bRETURNING\b")
 # Time as the server has it, or as a test says.
 NOW = "coalesce(%(present)s::bigint, (extract(epoch FROM clock_timestamp()) * 1000000)::bigint)"
 _VALUE = re.compile(r"(?<!:):([a-z]+)\b")  # but no cast
@@ -67,7 +68,7 @@ class PostgresDialect:
     sources = _SOURCES
     node_views = """
         SELECT i.id, n.name, n.queues, n.kinds, n.version, n.skew, n.host, n.process, n.is_draining,
-        n.lease_until, (
+        n.limits, n.lease_until, (
             SELECT count(*) FROM attempts AS a WHERE a.node_no = n.node_no AND a.state IN (1, 2)
         )
         FROM nodes AS n JOIN node_names AS i ON i.node_no = n.node_no
@@ -92,12 +93,22 @@ class PostgresDialect:
         write: Any = arrays.numbers if mark == "these" else arrays.texts
         return self.run(asked, **{mark: write(these)}, **values)
 
-    def run_rows(self, sql: str, columns: str, rows: Sequence[Row], **values: int | None) -> list[Row]:
-        if not rows:
+    def run_rows(self, sql: str, columns: Mapping[str, Sequence[Any]], **values: int | None) -> list[Row]:
+        if not all(columns.values()):
             return []
-        given = {f"v{n}": _array(name)(column) for n, (name, column) in enumerate(_columns(columns, rows))}
-        cursor = self._connection.execute(_about(sql, columns, tuple(values)), given | values, binary=True)
-        return cursor.fetchall() if sql.lstrip().startswith("SELECT") else []  # in a pipeline only we know
+        asked = _about(sql, tuple(columns), tuple(values))
+        given = {f"v_{name}": _array(name)(column) for name, column in columns.items()}
+        cursor = self._connection.execute(asked, given | values, binary=True)
+        return cursor.fetchall() if _ANSWERS.search(sql) else []  # in a pipeline only we know
+
+    def change_rows(
+        self,
+        sql: str,
+        finding: str,  # noqa: ARG002 - the statement tells by itself
+        columns: Mapping[str, Sequence[Any]],
+        **values: int | None,
+    ) -> Collection[int]:
+        return [number for (number,) in self.run_rows(f"{sql} RETURNING job_no", columns, **values)]
 
     def hold(self, jobs: Sequence[int]) -> None:
         self._connection.execute(_HOLD, (arrays.numbers(jobs),))
@@ -141,18 +152,13 @@ class PostgresDialect:
 
 
 @lru_cache
-def _about(sql: str, columns: str, shared: tuple[str, ...]) -> str:
+def _about(sql: str, columns: tuple[str, ...], shared: tuple[str, ...]) -> str:
     """A statement with rows, which come as arrays, and some values."""
-    names = columns.split(", ")
-    places = ", ".join(f"%(v{n})s::{_type(name)}[]" for n, name in enumerate(names))
-    tables = [f"v ({columns}) AS (SELECT * FROM unnest({places}))"]
+    places = ", ".join(f"%(v_{name})s::{_type(name)}[]" for name in columns)
+    tables = [f"v ({', '.join(columns)}) AS (SELECT * FROM unnest({places}))"]
     if shared:
         tables.append(f"g ({', '.join(shared)}) AS (SELECT {', '.join(f'%({n})s::bigint' for n in shared)})")
     return f"WITH {', '.join(tables)} {sql}"
-
-
-def _columns(columns: str, rows: Sequence[Row]) -> Iterator[tuple[str, tuple[Any, ...]]]:
-    return zip(columns.split(", "), zip(*rows, strict=True), strict=True)
 
 
 def _array(name: str) -> Callable[[Sequence[Any]], str]:

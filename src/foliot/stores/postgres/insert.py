@@ -14,9 +14,9 @@ from foliot.stores.sql.upsert import Upsert
 # ruff: noqa: S608 - made of constants only
 
 _TEXTS = {
-    "answer", "channel", "data", "digest", "error", "frame", "id", "job", "key", "kind", "last_problem",
-    "last_run", "paused_reason", "payload", "queue", "reason", "replaced_by", "request", "run_key", "text",
-    "watch",
+    "answer", "channel", "data", "digest", "error", "frame", "group_name", "id", "job", "key", "kind",
+    "last_problem", "last_run", "paused_reason", "payload", "queue", "reason", "replaced_by", "request",
+    "run_key", "text", "watch",
 }  # fmt: skip
 _BYTES = {("outputs", "text"), ("output_parts", "text")}
 

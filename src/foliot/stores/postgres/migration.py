@@ -41,7 +41,7 @@ def migrate(
         return
     begin(connection, WRITE, schema, deadline)
     try:
-        connection.execute("SELECT pg_advisory_xact_lock(%s)", (_lock_number(schema),))
+        connection.execute("SELECT pg_advisory_xact_lock(%s)", (lock_number("migrates", schema),))
         connection.execute(f'CREATE SCHEMA IF NOT EXISTS "{schema}"')
         taken = _taken(connection, schema)  # another node may have been quicker
         connection.execute(_MAKE_STEPS)
@@ -117,6 +117,7 @@ def refuse_newer(taken: int) -> None:
     refuse_newer_than(taken, MAJOR)
 
 
-def _lock_number(schema: str) -> int:
-    digest = hashlib.sha256(f"foliot migrates {schema}".encode()).digest()
+def lock_number(*words: str) -> int:
+    """The number of an advisory lock."""
+    digest = hashlib.sha256(f"foliot {' '.join(words)}".encode()).digest()
     return int.from_bytes(digest[:8], "big", signed=True)

@@ -20,6 +20,7 @@ from foliot.stores.postgres.batch import PostgresBatch
 from foliot.stores.postgres.connection import Connection
 from foliot.stores.postgres.definition_cache import DefinitionCache
 from foliot.stores.postgres.dialect import PostgresDialect
+from foliot.stores.postgres.migration import lock_number
 from foliot.stores.sql.claim import Asked
 from foliot.stores.sql.codes import whole
 from foliot.stores.sql.definition import Reader, Writer
@@ -37,9 +38,10 @@ _BEGIN_LIFE = """
 _CHANGE_LIFE = """
     UPDATE nodes
     SET name = :name, queues = :queues, kinds = :kinds, version = :version, skew = :skew, host = :host,
-    process = :process, is_draining = :draining
+    process = :process, is_draining = :draining, limits = :limits
     WHERE node_no = (SELECT node_no FROM node_names WHERE id = :id) AND NOT is_buried
 """
+_LOCK_GROUP = "SELECT pg_try_advisory_xact_lock(%s)"
 _OVER = "NOT is_buried AND lease_until < least(:present, :now)"
 EXPIRED = f"SELECT node_no FROM nodes WHERE {_OVER} ORDER BY node_no FOR UPDATE SKIP LOCKED"
 OVERDUE = f"SELECT count(*) FROM nodes WHERE {_OVER}"
@@ -74,6 +76,7 @@ class PostgresSession(Session):
         self.cache = cache
         super().__init__(dialect, (Reader(), Writer()), clock, lease, is_careful=False)
         self._silence = silence
+        self._schema = schema
         self._test_now = test_now
 
     def forget(self) -> None:
@@ -101,6 +104,12 @@ class PostgresSession(Session):
 
     def lock_jobs(self, keys: Collection[str]) -> None:
         self.connection.execute(statement.LOCK_BY_KEY, (arrays.texts(keys),))
+
+    def lock_group(self, group: str) -> bool:
+        """A claim never waits for a group: two claims that want two groups each could wait for each other."""
+        number = lock_number("claims of", self._schema, group)
+        (is_ours,) = self.connection.execute(_LOCK_GROUP, (number,)).fetchone() or (False,)
+        return bool(is_ours)
 
     # -- claims ------------------------------------------------------------------------------------
 
@@ -134,6 +143,7 @@ class PostgresSession(Session):
             host=node.host,
             process=node.process,
             draining=node.is_draining,
+            limits=json.dumps(dict(node.limits)),
         )
 
     def find_dead(self, now: datetime) -> Collection[int]:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from foliot.stores.postgres.dialect import NOW
-from foliot.stores.sql.entry import STATE_OF_ENTRY
+from foliot.stores.sql.entry import STATE_OF_DUE
 
 # ruff: noqa: S608 - made of constants only
 
-_STATE = f"s.job_no, s.defined, {STATE_OF_ENTRY}"
+_STATE = f"s.job_no, s.defined, {STATE_OF_DUE}"
 # What is due, locked, in each lane at most so many, after a place. What others have is theirs.
 LOCK_DUE = f"""
     SELECT d.* FROM unnest(%s::bigint[], %s::bigint[]) AS l (lane_no, most), LATERAL (

@@ -24,6 +24,7 @@ from foliot.stores.retention import first_look
 from foliot.stores.sql import history_links, upsert
 from foliot.stores.sql.codes import EPOCH, UNREADABLE, micros, whole
 from foliot.stores.sql.entry import (
+    BUSY,
     BY_KEY,
     BY_NUMBER,
     LANE,
@@ -107,10 +108,10 @@ class WriteBatch(ABC):
     # -- what the dialect brings -------------------------------------------------------------------
 
     @abstractmethod
-    def due(self, lanes: Sequence[int], now: int, count: int, after: Place) -> list[Entry]:
-        """The jobs of some lanes that have been due for longest, after a place; nobody else has them.
+    def due(self, lanes: Sequence[int], now: int, count: int, after: Place) -> list[Row]:
+        """The jobs of some lanes that have been due for longest, after a place: rows as `DUE_ROW` has them.
 
-        They are not read yet.
+        No other call has these jobs.
         """
 
     @abstractmethod
@@ -134,10 +135,12 @@ class WriteBatch(ABC):
 
     def entries(self, rows: list[Row]) -> list[Entry]:
         """The entries of rows, with the open attempts of their jobs."""
-        return self._together(rows, self._open_of(rows))
+        open_rows = self.dialect.among(OPEN_BY_NUMBER, [row[0] for row in rows])
+        return self._together(rows, open_rows.fetchall())
 
-    def _open_of(self, rows: Iterable[Row]) -> list[Row]:
-        return self.dialect.among(OPEN_BY_NUMBER, [row[0] for row in rows]).fetchall()
+    def busy(self, numbers: Collection[int]) -> set[int]:
+        """Which of these jobs have an open attempt, by their numbers."""
+        return {number for (number,) in self.dialect.among(BUSY, numbers).fetchall()}
 
     # -- writing -----------------------------------------------------------------------------------
 
@@ -187,16 +190,12 @@ class WriteBatch(ABC):
 
     # -- reading -----------------------------------------------------------------------------------
 
-    def _unread(self, rows: Iterable[Row], open_rows: Iterable[Row]) -> list[Entry]:
-        """The entries of rows, with the open attempts of their jobs; their records are not there yet."""
+    def _together(self, rows: Iterable[Row], open_rows: Iterable[Row]) -> list[Entry]:
+        """The entries of rows, with the open attempts of their jobs."""
         by_job: dict[int, list[Row]] = {}
         for row in open_rows:
             by_job.setdefault(row[0], []).append(row)
-        return [Entry(row, by_job.get(row[0], ())) for row in rows]
-
-    def _together(self, rows: Iterable[Row], open_rows: Iterable[Row]) -> list[Entry]:
-        """The same, with their records."""
-        entries = self._unread(rows, open_rows)
+        entries = [Entry(row, by_job.get(row[0], ())) for row in rows]
         for entry in entries:
             self.read(entry)
         return entries

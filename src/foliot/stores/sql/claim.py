@@ -12,11 +12,13 @@ from foliot.model.deciding import DecidesAlike
 from foliot.model.decision import Decision, Event
 from foliot.model.run import Run
 from foliot.model.state import Record
-from foliot.protocols import Claimed, DecideDue
-from foliot.stores.claim_loop import DueJobs
+from foliot.protocols import NO_LIMITS, Claimed, DecideDue
+from foliot.stores.claim_loop import DueJobs, Page
+from foliot.stores.matching import started_by
 from foliot.stores.sql.batch import WriteBatch
 from foliot.stores.sql.codes import whole
-from foliot.stores.sql.entry import FIRST, Entry, Place
+from foliot.stores.sql.entry import DUE_AT, FIRST, Entry, Place
+from foliot.stores.sql.group_rows import GroupRows
 from foliot.stores.sql.herd import Herds, HerdStarts
 from foliot.stores.sql.rows import Row
 
@@ -31,6 +33,7 @@ class Asked(NamedTuple):
     room: Mapping[str, int]
     decide: DecideDue
     claim_id: str
+    limits: Mapping[str, int] = NO_LIMITS
 
 
 def answer_again(batch: WriteBatch, held: Iterable[tuple[Attempt, int]], claim_no: int) -> Claimed:
@@ -41,41 +44,81 @@ def answer_again(batch: WriteBatch, held: Iterable[tuple[Attempt, int]], claim_n
     return Claimed(tuple(Run(record.job, attempt) for record, attempt in known if record is not None))
 
 
+class DuePage(Page[Entry]):
+    """Jobs that are due: so much of each as a herd needs. Those that do not start with one are read."""
+
+    def __init__(self, batch: WriteBatch, rows: Sequence[Row], herd: HerdStarts | None) -> None:
+        self._batch = batch
+        self._rows = rows
+        self._herd = herd
+        self._entries: dict[int, Entry] = {}
+        self._apart = batch.busy([row[0] for row in rows]) if rows else set()  # they start with no herd
+        if batch.is_careful and herd is not None:
+            self._apart |= herd.find_started(rows)
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    def key(self, number: int) -> str:
+        key: str = self._rows[number][1]
+        return key
+
+    def job(self, number: int) -> Entry:
+        job_no: int = self._rows[number][0]
+        if job_no not in self._entries:  # read with all that are like it
+            others = [row[0] for row in self._rows[number:] if not self._is_alike(row)]
+            self._entries = self._batch.by_number({job_no, *others})
+        return self._entries[job_no]
+
+    def _is_alike(self, row: Row) -> bool:
+        return self._herd is not None and row[0] not in self._apart and self._herd.has(row)
+
+    def place(self, number: int) -> Place:
+        row = self._rows[number]
+        return Place(row[DUE_AT], row[0])
+
+    def start_alike(self, first: int, most: int) -> Sequence[Run]:
+        place = self._batch.claim_no
+        if self._herd is None or place is None:
+            return ()
+        runs = self._herd.take(self._rows[first : first + most], self._apart, place)
+        self._batch.claim_no = place + len(runs)
+        return runs
+
+
 class DueEntries(DueJobs[Entry]):
     """What a SQL store brings to the claim loop: entries of a batch, and herds that start together."""
 
-    def __init__(
-        self, batch: WriteBatch, lanes: Mapping[str, Sequence[int]], asked: Asked, herds: Herds, node_no: int
+    def __init__(  # noqa: PLR0913, PLR0917 - what it works with
+        self,
+        batch: WriteBatch,
+        lanes: Mapping[str, Sequence[int]],
+        asked: Asked,
+        herds: Herds | None,
+        node_no: int,
+        groups: GroupRows,
     ) -> None:
+        self._groups = groups
+        self._full_groups = groups.full(asked.limits)
         self._batch = batch
         self._lanes = lanes
         self._node = asked.node
         self._now = whole(asked.now)
         self._herd: HerdStarts | None = None
-        if isinstance(asked.decide, DecidesAlike) and not batch.is_careful:
+        if isinstance(asked.decide, DecidesAlike) and herds is not None:
             herds.use(asked.decide)
             self._herd = HerdStarts(batch.dialect, herds, asked.node, node_no, asked.now)
 
-    def due(self, queue: str, count: int, after: Place | None) -> Sequence[Entry]:
-        return self._batch.due(self._lanes[queue], self._now, count, after or FIRST)
+    def due(self, queue: str, count: int, after: Place | None) -> DuePage:
+        rows = self._batch.due(self._lanes[queue], self._now, count, after or FIRST)
+        return DuePage(self._batch, rows, self._herd)
 
     def sign(self, queue: str) -> Row:
-        return (self._node, *self._lanes[queue])
-
-    def start_alike(self, job: Entry) -> Run | None:
-        place = self._batch.claim_no
-        if self._herd is None or job.open_rows or place is None:
-            return None
-        run = self._herd.take(job.row, place)
-        if run is not None:
-            self._batch.claim_no = place + 1
-        return run
+        """A group that has free places again is looked at from its longest due job on."""
+        return (self._node, *self._lanes[queue], *self._full_groups)
 
     def alike_events(self) -> Sequence[Sequence[Event]]:
         return () if self._herd is None else self._herd.events()
-
-    def read(self, job: Entry) -> None:
-        self._batch.read(job)
 
     def has_run(self, job: Entry, attempt: Attempt) -> bool:
         return self._batch.has_run(job, attempt)
@@ -86,10 +129,14 @@ class DueEntries(DueJobs[Entry]):
         return next_at is not None and isinstance(job.newest, int) and whole(next_at) <= job.newest
 
     def decide(self, job: Entry, ask: Callable[[Record], Decision]) -> Decision | None:
-        return self._batch.decide(job, ask)
+        record, decision = job.record, self._batch.decide(job, ask)
+        if record is not None and decision is not None and record.job.group is not None:
+            self._groups.add(record.job.group, job.job_no, started_by(decision, record))
+        return decision
 
     def write(self) -> Collection[str]:
         self._batch.flush()
+        self._groups.flush()
         if self._herd is not None:
             self._herd.flush()
         return ()  # each of them was locked before it was read

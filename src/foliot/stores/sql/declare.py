@@ -99,11 +99,11 @@ def reconcile(
         return ()
     if found != base:
         raise StaleRevisionError(source, base, found)
-    gone = [f"{source}/{name}" for name in changes.removed]
-    session.lock_jobs([*(job.key for job in changes.declared), *gone])
+    jobs, gone = changes.wanted, [f"{source}/{name}" for name in changes.removed]
+    session.lock_jobs([*(job.key for job in jobs), *gone])
     new = NewJobs(session, declared) if isinstance(declared, DecidesNewAlike) else None
     reconciler = _Reconciler(session, Differences(session.dialect, source, wanted), new)
-    reconciler.reconcile(changes.declared, gone, session.asking(declared), session.asking(removed))
+    reconciler.reconcile(jobs, gone, session.asking(declared), session.asking(removed))
     source_rows.note_revision(session, source, wanted)
     reconciler.differences.write_revision()
     if reconciler.has_news:
@@ -139,21 +139,15 @@ class _Reconciler:
         numbers = self._dialect.new_numbers(len(new))
         history_links.clear_outputs(self._dialect, new)
         for job, key in zip(jobs, keys, strict=True):
-            entry = entries.get(key)
-            is_new = entry is None and key in new
-            if is_new and self._new is not None and self._new.add(job, key, numbers):
-                new.remove(key)
-                continue
-            if entry is None and not is_new and self._new is not None:
-                self._flush()  # it was declared a moment ago, in the same revision
-                entry = entries[key] = self._batch.by_key((key,))[key]
-            if entry is not None:
+            if (entry := entries.get(key)) is not None:
                 self._declare_again(job, entry, decide)
+                continue
+            if self._new is not None and self._new.add(job, key, numbers):
                 continue
             decision = decide(job, None)
             self.differences.note(None, None, decision)
             if not decision.remove:
-                entries[key] = self._batch.add(job, next(numbers), decision)
+                self._batch.add(job, next(numbers), decision)
             self._tell(None, decision)
         self._flush()
 

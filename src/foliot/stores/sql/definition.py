@@ -74,7 +74,7 @@ class Writer:
         # By identity: not every schedule can be compared, and a herd shares both anyway.
         sign = (
             id(job.schedule), id(job.policy), job.source, job.action.kind, job.queue,
-            job.enabled, job.repeat_until, job.auto_remove, job.revision,
+            job.enabled, job.repeat_until, job.auto_remove, job.group, job.revision,
         )  # fmt: skip
         found = self._frames.get(sign)
         if found is None:
@@ -140,6 +140,7 @@ def _job_of(frame: Job, name: str, data: dict[str, Any]) -> Job:
         enabled=frame.enabled,
         repeat_until=frame.repeat_until,
         auto_remove=frame.auto_remove,
+        group=frame.group,
         revision=frame.revision,
         extra=frame.extra,
     )

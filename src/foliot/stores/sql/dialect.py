@@ -12,8 +12,8 @@ A shared statement uses words of both databases. Each dialect translates or drop
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
-from typing import NamedTuple, Protocol
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple, Protocol
 
 from foliot.stores.sql.rows import Row
 from foliot.stores.sql.upsert import Upsert
@@ -68,10 +68,19 @@ class Dialect(Protocol):
         """Carry out a statement about many numbers or texts: `IN :these`, or `IN :texts`."""
         ...
 
-    def run_rows(self, sql: str, columns: str, rows: Sequence[Row], **values: int | None) -> list[Row]:
-        """Carry out a statement about many rows: they are its table `v`. The one row of `g` has the values.
+    def run_rows(self, sql: str, columns: Mapping[str, Sequence[Any]], **values: int | None) -> list[Row]:
+        """Carry out a statement about many rows: its table `v` has these columns. `g` has a row of values.
 
         Its answers come in any order.
+        """
+        ...
+
+    def change_rows(
+        self, sql: str, finding: str, columns: Mapping[str, Sequence[Any]], **values: int | None
+    ) -> Collection[int]:
+        """Carry out a statement that changes some rows, of one for each job; the numbers of their jobs.
+
+        `finding` selects those numbers, before the change.
         """
         ...
 

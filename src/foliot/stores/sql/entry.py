@@ -30,10 +30,38 @@ OPEN_BY_KEY = f"""
 OPEN_BY_NUMBER = f"""
     {_OPEN} FROM attempts AS a INDEXED BY attempts_open WHERE a.state < 3 AND a.job_no IN :these
 """
+# Which of these jobs have an open attempt.
+BUSY = "SELECT a.job_no FROM attempts AS a INDEXED BY attempts_open WHERE a.state < 3 AND a.job_no IN :these"
 
 # Where an entry's row has what; the state's columns are the last.
 LANE, NEWEST, OPENED, SKIPPED, LOOK_AT, DAMAGE, STATE = 5, 6, 7, 8, 9, 10, 11
-WAKE_AT, REMOVED_AT = STATE + 2, STATE + 6
+REMOVED_AT = STATE + 6
+
+
+def _counts(*names: str) -> str:
+    """Whether columns of a state have counts in them. A file of SQLite may have anything there."""
+    return " AND ".join(
+        f"s.{name} = CAST(s.{name} AS bigint) AND s.{name} >= 0 AND s.{name} < {ABSURD}" for name in names
+    )
+
+
+def _is_before(name: str) -> str:
+    return f"(s.{name} IS NULL OR s.{name} = CAST(s.{name} AS bigint) AND s.{name} < s.next_at)"
+
+
+# What a claim must know of a state to start its job with a herd. The last column tells whether it is
+# plain: it has nothing to it but its next occurrence. 2: and all is well, so that a success changes nothing.
+STATE_OF_DUE = f"""
+    s.wake_at, s.token, s.version, s.look_at,
+    CASE WHEN s.wake_at = s.next_at AND s.next_at = CAST(s.next_at AS bigint)
+    AND s.paused_at IS NULL AND s.removed_at IS NULL
+    AND {_is_before("newest_at")} AND {_is_before("served_until")}
+    AND {_counts("token", "fired_count", "failures_in_row", "opened", "version")}
+    AND (s.look_at IS NULL OR s.look_at = CAST(s.look_at AS bigint))
+    THEN CASE WHEN s.failures_in_row = 0 AND s.last_problem IS NULL THEN 2 ELSE 1 END ELSE 0 END
+"""
+DUE_ROW = f"s.job_no, j.key, j.frame, j.data, j.policy_no, {STATE_OF_DUE}"
+DUE_AT, DUE_TOKEN, DUE_VERSION, DUE_LOOK_AT, DUE_PLAIN = 5, 6, 7, 8, 9  # where such a row has what
 
 
 class Place(NamedTuple):
@@ -104,4 +132,4 @@ class Entry:
     @property
     def place(self) -> Place:
         """Where it stood in the order of what is due."""
-        return Place(self.row[WAKE_AT], self.job_no)
+        return Place(self.row[STATE + 2], self.job_no)

@@ -2,7 +2,7 @@
 
 The planner decides once about all jobs of one definition whose next occurrence is the same (`Alike`). Two
 statements write what it decided for hundreds of jobs. Their runs know what a run that goes well is asked for,
-and no more. A job takes this way if its record is *plain*: see `_plain_occurrence`. All others are read,
+and no more. A job takes this way if its record is *plain*: see `STATE_OF_DUE`. All others are read,
 decided about and written one by one, in the same claim.
 
 When such a run succeeds, and nothing was decided about its job since it started, one statement ends the
@@ -11,7 +11,7 @@ attempts of all of them. The token of the state tells: whatever is decided about
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any, NamedTuple
 
@@ -27,7 +27,8 @@ from foliot.model.attempt import (
 )
 from foliot.model.deciding import DecidesAlike
 from foliot.model.events import HerdEnded, HerdStarted
-from foliot.model.job import Action, Job
+from foliot.model.job import Job, freeze_own, is_nested, unchecked_action
+from foliot.model.json_text import read_objects
 from foliot.model.run import Run
 from foliot.stores.sql.codes import (
     DAY,
@@ -41,62 +42,73 @@ from foliot.stores.sql.codes import (
 )
 from foliot.stores.sql.definition import Mould, Reader
 from foliot.stores.sql.dialect import Dialect
-from foliot.stores.sql.entry import LOOK_AT, NEWEST, OPENED, STATE
+from foliot.stores.sql.entry import DUE_AT, DUE_LOOK_AT, DUE_PLAIN, DUE_TOKEN, DUE_VERSION
 from foliot.stores.sql.interned import Interned
-from foliot.stores.sql.rows import ABSURD, Row
+from foliot.stores.sql.rows import Row, new
 
 # ruff: noqa: S608 - made of constants only
 
-_TOKEN, _WAKE, _SERVED, _NEXT, _PAUSED, _REMOVED, _FIRED, _FAILURES, _VERSION, _PROBLEM = (
-    STATE + n for n in (0, 2, 3, 4, 5, 6, 7, 8, 12, 15)
-)
 _MOST_HERDS = 4096
+_FRAME, _DATA, _POLICY = 2, 3, 4  # of a row
+_AND_WELL = 2  # see `STATE_OF_DUE`
 _RUNNING, _ENDED = STATE_CODES[AttemptState.RUNNING], STATE_CODES[AttemptState.ENDED]
 
-STARTED = "job_no, first, following, last_run, place, deadline, look_at"
+FIND_STARTED = """
+    SELECT v.job_no FROM v WHERE 1 = (
+        SELECT 1 FROM attempts AS a
+        WHERE a.scheduled_for = v.at AND a.job_no = v.job_no AND a.request = '' AND a.number = 1
+    )
+"""
+STARTED = ("job_no", "place", "deadline")
 START = f"""
     INSERT INTO attempts (
         scheduled_for, job_no, request, number, ordinal, previous_at, seq, claim_no, trigger, state, node_no,
         token, claimed_at, deadline_at, reason, retries, losses, version
     )
-    SELECT v.first, s.job_no, '', 1, 0, s.newest_at, s.opened + 1, v.place, {TRIGGER_CODES[Trigger.SCHEDULE]},
-        {_RUNNING}, g.node_no, s.token + 1, g.now, v.deadline, '{ON_TIME}', 0, 0, s.version
+    SELECT s.next_at, s.job_no, '', 1, 0, s.newest_at, s.opened + 1, v.place,
+        {TRIGGER_CODES[Trigger.SCHEDULE]}, {_RUNNING}, g.node_no, s.token + 1, g.now, v.deadline, '{ON_TIME}',
+        0, 0, s.version
     FROM v CROSS JOIN g CROSS JOIN states AS s WHERE s.job_no = v.job_no
 """
-MOVE = """
-    UPDATE states SET token = token + 1, wake_at = v.following, served_until = v.first, next_at = v.following,
-        fired_count = fired_count + 1, last_attempt_at = g.now, last_run = v.last_run, newest_at = v.first,
-        opened = opened + 1, look_at = coalesce(states.look_at, v.look_at)
+MOVED = ("job_no", "following", "last_run")
+MOVED_FIRST = (*MOVED, "look_at")
+_MOVE = """
+    UPDATE states SET token = token + 1, wake_at = v.following, served_until = next_at, next_at = v.following,
+        fired_count = fired_count + 1, last_attempt_at = g.now, last_run = v.last_run, newest_at = next_at,
+        opened = opened + 1{more}
     FROM v CROSS JOIN g WHERE states.job_no = v.job_no
 """
-ENDING = "at, job_no, token, started, finished, code, frame"
-# Those whose attempts run under this node and token, and of whose jobs nothing was decided since. A job
-# without another occurrence must have the definition of its run: by another it may have to be removed now.
-# Each row is looked up by its key, whatever a planner believes: no other index fits `state + 0`.
-QUIET = f"""
-    SELECT v.job_no FROM v CROSS JOIN g
-    WHERE v.token = (
-        SELECT a.token FROM attempts AS a
-        WHERE a.scheduled_for = v.at AND a.job_no = v.job_no AND a.request = '' AND a.number = 1
-        AND a.state + 0 = {_RUNNING} AND a.node_no + 0 = g.node_no
-    )
-    AND v.token = (
-        SELECT s.token FROM states AS s WHERE s.job_no = v.job_no AND s.damage IS NULL AND (
-            s.next_at IS NOT NULL
-            OR v.frame = (SELECT j.frame FROM jobs AS j WHERE j.job_no = v.job_no)
-        )
-    )
+MOVE = _MOVE.format(more="")
+MOVE_FIRST = _MOVE.format(more=", look_at = v.look_at")  # apart: `look_at` is in an index
+ENDING = ("at", "job_no", "token", "started", "finished", "code")
+# Of those jobs nothing was decided since their attempts started, and they have the definition of their runs.
+# By another definition they may have to be removed now.
+_QUIET = """
+    FROM v CROSS JOIN g CROSS JOIN states AS s WHERE s.job_no = v.job_no AND s.token = v.token
+    AND s.damage IS NULL
 """
-# An insert that finds its row: that goes by the key, too. Values that are never used are 0, or empty.
+# An insert that finds its row goes by the key, whatever a planner believes. The row is there: nothing was
+# decided about the job since it was written. In a damaged database it may be gone; then it is written anew.
 END = f"""
     INSERT INTO attempts (
-        scheduled_for, job_no, request, number, started_at, finished_at, exit_code, ordinal, trigger, state,
-        token, reason, retries, losses
+        scheduled_for, job_no, request, number, ordinal, trigger, state, node_no, token, started_at,
+        finished_at, outcome, reason, retries, losses, exit_code, version
     )
-    SELECT v.at, v.job_no, '', 1, v.started, v.finished, v.code, 0, 0, 0, 0, '', 0, 0 FROM v WHERE true
+    SELECT v.at, v.job_no, '', 1, 0, {TRIGGER_CODES[Trigger.SCHEDULE]}, {_ENDED}, g.node_no, v.token,
+        v.started, v.finished, {OUTCOME_CODES[Outcome.SUCCEEDED]}, '{ON_TIME}', 0, 0, v.code, s.version
+    {_QUIET}
     ON CONFLICT (scheduled_for, job_no, request, number) DO UPDATE SET
-        state = {_ENDED}, outcome = {OUTCOME_CODES[Outcome.SUCCEEDED]}, started_at = excluded.started_at,
+        state = excluded.state, outcome = excluded.outcome, started_at = excluded.started_at,
         finished_at = excluded.finished_at, exit_code = excluded.exit_code
+    WHERE attempts.state = {_RUNNING} AND attempts.node_no = excluded.node_no
+    AND attempts.token = excluded.token AND attempts.version = excluded.version
+"""
+QUIET = f"""
+    SELECT v.job_no {_QUIET} AND s.version = (
+        SELECT a.version FROM attempts AS a
+        WHERE a.scheduled_for = v.at AND a.job_no = v.job_no AND a.request = '' AND a.number = 1
+        AND a.state + 0 = {_RUNNING} AND a.node_no + 0 = g.node_no AND a.token = v.token
+    )
 """
 
 
@@ -104,8 +116,8 @@ class Herd(NamedTuple):
     """Jobs of one definition that are due for one occurrence, in the numbers and texts of a store."""
 
     mould: Mould
-    frame: str
     alike: Alike
+    at: int
     following: int | None
     until: int
     prefix: str  # of the keys of its jobs
@@ -146,9 +158,7 @@ class Herds:
         if alike is None:
             return None
         suffix = f"@{format_instant(first)}"
-        return Herd(
-            mould, frame, alike, micros(alike.following), whole(alike.until), f"{mould.source}/", suffix
-        )
+        return Herd(mould, alike, at, micros(alike.following), whole(alike.until), f"{mould.source}/", suffix)
 
 
 class _Start(NamedTuple):
@@ -162,34 +172,30 @@ class _Start(NamedTuple):
     look_at: int | None
 
 
-class Place(NamedTuple):
-    """Where the attempt of a run is; and its definition, if that counts when it ends."""
-
-    at: int
-    job_no: int
-    frame: str | None
-
-
 class HerdRun(Run):
-    """A run of a herd. It makes its job and its attempt when they are asked for."""
+    """A run of a herd. It makes its job and its attempt when they are asked for.
 
-    __slots__ = ("_action", "_start", "_token", "_version", "job_key", "place")
+    `quiet_no` is the number of its job, if its success may change nothing but its attempt.
+    """
 
-    def __init__(  # noqa: PLR0913, PLR0917 - what it makes its attempt of
-        self, start: _Start, job_key: str, run_key: str, action: Action, token: int, version: int
-    ) -> None:
+    __slots__ = ("_data", "_start", "_token", "_version", "job_key", "quiet_no")
+
+    def __init__(self, start: _Start, row: Row, data: dict[str, Any]) -> None:
+        herd = start.herd
+        key: str = row[1]
+        is_quiet = herd.alike.ends_in_peace and row[DUE_PLAIN] == _AND_WELL
         self._start = start
-        self._action = action
-        self._token = token
-        self._version = version
-        self.place: Place | None = None  # if its success may end in peace
-        self.job_key = job_key
-        self._key = run_key, 1
+        self._data = data
+        self._token = row[DUE_TOKEN] + 1
+        self._version = row[DUE_VERSION]
+        self.quiet_no: int | None = row[0] if is_quiet else None
+        self.job_key = key
+        self._key = key + herd.suffix, 1
 
     @property
     def job(self) -> Job:
         mould = self._start.herd.mould
-        return mould.job(self.job_key[len(mould.source) + 1 :], self._action)
+        return mould.job(self.job_key[len(mould.source) + 1 :], unchecked_action(self.kind, self._data))
 
     @property
     def attempt(self) -> Attempt:
@@ -203,6 +209,11 @@ class HerdRun(Run):
             return made
 
     @property
+    def at(self) -> int:
+        """Its occurrence, as a number."""
+        return self._start.herd.at
+
+    @property
     def claimed_at(self) -> datetime:
         return self._start.at
 
@@ -212,11 +223,15 @@ class HerdRun(Run):
 
     @property
     def kind(self) -> str:
-        return self._action.kind
+        return self._start.herd.mould.action.kind
 
     @property
     def data(self) -> Mapping[str, Any]:
-        return self._action.data
+        return freeze_own(self._data)
+
+    @property
+    def arguments(self) -> dict[str, Any]:
+        return super().arguments if is_nested(self._data) else dict(self._data)
 
     @property
     def timeout(self) -> timedelta | None:
@@ -230,10 +245,10 @@ class HerdRun(Run):
         error: str | None = None,
         exit_code: int | None = None,
     ) -> Ending:
-        return Ending(
-            self.job_key, self.key[0], 1, self._token, outcome, started_at, finished_at, error, exit_code,
-            self,
-        )  # fmt: skip
+        return new(Ending, (
+            self.job_key, self._key[0], 1, self._token, outcome, started_at, finished_at, error, exit_code,
+            self, False,
+        ))  # fmt: skip
 
 
 class HerdStarts:
@@ -247,29 +262,68 @@ class HerdStarts:
         self._at = now
         self._now = whole(now)
         self._starts: dict[int, _Start] = {}  # by the identity of the herd
-        self._rows: list[Row] = []
+        self._forget_taken()
 
-    def take(self, row: Row, place: int) -> HerdRun | None:
-        """Start a job that is due, as the row of its state and definition says; None if it is not plain."""
-        at = _plain_occurrence(row)
-        if at is None:
+    def _forget_taken(self) -> None:
+        self._started: dict[str, list[Any]] = {name: [] for name in STARTED}
+        self._moved: dict[str, list[Any]] = {name: [] for name in MOVED}
+        self._moved_first: dict[str, list[Any]] = {name: [] for name in MOVED_FIRST}
+
+    def find_started(self, rows: Sequence[Row]) -> set[int]:
+        """The jobs whose next occurrence has an attempt, of which their states do not know."""
+        columns = {"at": [row[DUE_AT] for row in rows], "job_no": [row[0] for row in rows]}
+        return {job_no for (job_no,) in self._dialect.run_rows(FIND_STARTED, columns)}
+
+    def take(self, rows: Sequence[Row], apart: Collection[int], place: int) -> list[Run]:
+        """Start jobs that are due, as rows of their states and definitions say: up to one that is not alike.
+
+        `apart` has the numbers of jobs that are not alike, whatever their rows say. `place` is that of the
+        first run in the answer to the claim.
+        """
+        starts = self._starts_of(rows, apart)
+        data = read_objects([row[_DATA] for row, _ in zip(rows, starts, strict=False)])
+        runs: list[Run] = []
+        for row, start, own in zip(rows, starts, data, strict=False):
+            run = HerdRun(start, row, own)
+            runs.append(run)
+            start.runs.append(run)
+            is_first = start.look_at is not None and row[DUE_LOOK_AT] is None
+            moved = self._moved_first if is_first else self._moved
+            moved["job_no"].append(row[0])
+            moved["following"].append(start.herd.following)
+            moved["last_run"].append(run.key[0])
+            if is_first:
+                moved["look_at"].append(start.look_at)
+        self._started["job_no"] += [row[0] for row, _ in zip(rows, runs, strict=False)]
+        self._started["place"] += range(place, place + len(runs))
+        self._started["deadline"] += [start.deadline for start, _ in zip(starts, runs, strict=False)]
+        return runs
+
+    def has(self, row: Row) -> bool:
+        """Whether a job is one of a herd, as far as its state and its definition tell."""
+        return bool(row[DUE_PLAIN]) and self._start_of(row[_FRAME], row[_POLICY], row[DUE_AT]) is not None
+
+    def _starts_of(self, rows: Sequence[Row], apart: Collection[int]) -> list[_Start]:
+        """The herds of the first rows, for as long as each has one."""
+        found: list[_Start] = []
+        start, of = None, None
+        for row in rows:
+            if not row[DUE_PLAIN] or row[0] in apart:
+                break
+            sign = row[_FRAME], row[_POLICY], row[DUE_AT]
+            if sign != of:
+                start, of = self._start_of(*sign), sign
+            if start is None or not row[1].startswith(start.herd.prefix):
+                break
+            found.append(start)
+        return found
+
+    def _start_of(self, frame: str, policy_no: int, at: int) -> _Start | None:
+        """The herd of a definition and an occurrence; None if each of its jobs must be looked at."""
+        herd = self._herds.of(frame, policy_no, at)
+        if herd is None or self._now > herd.until:
             return None
-        herd = self._herds.of(row[2], row[4], at)
-        key, token = row[1], row[_TOKEN]
-        if herd is None or self._now > herd.until or not key.startswith(herd.prefix):
-            return None
-        start = self._starts.get(id(herd)) or self._begin(herd)
-        try:
-            action = herd.mould.action_of(row[3])
-        except (DamagedRecordError, *UNREADABLE):
-            return None
-        run_key = key + herd.suffix
-        run = HerdRun(start, key, run_key, action, token + 1, row[_VERSION])
-        if herd.alike.ends_in_peace and not row[_FAILURES] and row[_PROBLEM] is None:
-            run.place = Place(at, row[0], herd.frame if herd.following is None else None)
-        start.runs.append(run)
-        self._rows.append((row[0], at, herd.following, run_key, place, start.deadline, start.look_at))
-        return run
+        return self._starts.get(id(herd)) or self._begin(herd)
 
     def _begin(self, herd: Herd) -> _Start:
         days = herd.mould.template.policy.keep.days
@@ -282,35 +336,16 @@ class HerdStarts:
         """What was started, by occurrence: a thousand definitions may share one."""
         by_occurrence: dict[datetime, list[Run]] = {}
         for start in self._starts.values():
-            by_occurrence.setdefault(start.herd.alike.first, []).extend(start.runs)
+            if start.runs:
+                by_occurrence.setdefault(start.herd.alike.first, []).extend(start.runs)
         return [HerdStarted(runs, first, self._at) for first, runs in by_occurrence.items()]
 
     def flush(self) -> None:
         """Write what was taken."""
-        if self._rows:
-            shared = {"now": self._now, "node_no": self._node_no}
-            self._dialect.run_rows(START, STARTED, self._rows, **shared)
-            self._dialect.run_rows(MOVE, STARTED, self._rows, **shared)
-            self._rows.clear()
-
-
-def _plain_occurrence(row: Row) -> int | None:
-    """The next occurrence of a record that has nothing to it but that; None if there is more to it."""
-    at, newest, served = row[_NEXT], row[NEWEST], row[_SERVED]
-    is_plain = (
-        type(at) is int
-        and row[_WAKE] == at
-        and row[_PAUSED] is None
-        and row[_REMOVED] is None
-        and (newest is None or (type(newest) is int and newest < at))
-        and (served is None or (type(served) is int and served < at))
-        and type(row[_TOKEN]) is type(row[_FAILURES]) is type(row[_FIRED]) is type(row[OPENED]) is int
-        and type(row[_VERSION]) is int
-        and 0 <= row[_TOKEN] < ABSURD
-        and 0 <= row[OPENED] < ABSURD
-        and (row[LOOK_AT] is None or type(row[LOOK_AT]) is int)
-    )
-    return at if is_plain else None
+        self._dialect.run_rows(START, self._started, now=self._now, node_no=self._node_no)
+        self._dialect.run_rows(MOVE, self._moved, now=self._now)
+        self._dialect.run_rows(MOVE_FIRST, self._moved_first, now=self._now)
+        self._forget_taken()
 
 
 # -- ends ------------------------------------------------------------------------------------------
@@ -318,29 +353,38 @@ def _plain_occurrence(row: Row) -> int | None:
 
 def end_quietly(
     dialect: Dialect, node_no: int, endings: Sequence[Ending]
-) -> tuple[list[Ending], list[Ending]]:
+) -> tuple[Sequence[Ending], Sequence[Ending]]:
     """Record the successes that change nothing but their attempts: those, and all others."""
-    quiet = {p.job_no: (p, ending) for ending in endings if (run := _quiet(ending)) and (p := run.place)}
+    quiet: dict[int, tuple[HerdRun, Ending]] = {}
+    for ending in endings:
+        run = ending.run
+        if (
+            isinstance(run, HerdRun)
+            and run.quiet_no is not None
+            and ending.outcome is Outcome.SUCCEEDED
+            and ending.error is None
+        ):
+            quiet[run.quiet_no] = run, ending
     if not quiet:
-        return [], list(endings)
-    rows = [
-        (p.at, p.job_no, e.token, micros(e.started_at), whole(e.finished_at), e.exit_code, p.frame)
-        for _, (p, e) in sorted(quiet.items())
-    ]
-    dialect.hold([row[1] for row in rows])
-    found = {job_no for (job_no,) in dialect.run_rows(QUIET, ENDING, rows, node_no=node_no)}
-    if len(found) < len(rows):
-        rows = [row for row in rows if row[1] in found]
-    dialect.run_rows(END, ENDING, rows)
-    done = {id(ending) for job_no, (_, ending) in quiet.items() if job_no in found}
+        return (), endings
+    numbers = sorted(quiet)
+    ends = [quiet[number] for number in numbers]
+    columns: dict[str, list[Any]] = {
+        "at": [run.at for run, _ in ends],
+        "job_no": numbers,
+        "token": [ending.token for _, ending in ends],
+        "started": [micros(ending.started_at) for _, ending in ends],
+        "finished": [whole(ending.finished_at) for _, ending in ends],
+        "code": [ending.exit_code for _, ending in ends],
+    }
+    dialect.hold(numbers)
+    found = dialect.change_rows(END, QUIET, columns, node_no=node_no)
+    if len(found) == len(endings):
+        return endings, ()
+    done = {id(quiet[job_no][1]) for job_no in found}
     return [e for e in endings if id(e) in done], [e for e in endings if id(e) not in done]
-
-
-def _quiet(ending: Ending) -> HerdRun | None:
-    is_quiet = ending.outcome is Outcome.SUCCEEDED and ending.error is None
-    return ending.run if is_quiet and isinstance(ending.run, HerdRun) else None
 
 
 def ended(endings: Sequence[Ending], now: datetime) -> HerdEnded:
     """The events of runs that have succeeded quietly."""
-    return HerdEnded([run for e in endings if (run := _quiet(e)) is not None], endings, now)
+    return HerdEnded([run for e in endings if isinstance(run := e.run, Run)], endings, now)

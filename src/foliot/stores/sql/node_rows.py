@@ -13,6 +13,7 @@ from foliot.model.state import CORRECTION, Lease, Node
 from foliot.model.view import NodeView
 from foliot.stores.sql.codes import UNREADABLE, an_instant
 from foliot.stores.sql.dialect import Answer
+from foliot.stores.sql.outages import note_outage
 from foliot.stores.sql.rows import ATTEMPT_COLUMNS, Row, read_those_that_can_be
 from foliot.stores.sql.session import Session
 
@@ -44,7 +45,11 @@ LIVING = f"SELECT n.node_no, n.lease_until, n.kinds {_LIVES}"
 HOLD = f"{LIVING} FOR KEY SHARE OF n"
 _NUMBER = "(SELECT node_no FROM node_names WHERE id = :id)"
 _RENEW = f"UPDATE nodes SET lease_until = :present + :length WHERE node_no = {_NUMBER} AND NOT is_buried"
-_LEAVE = f"UPDATE nodes SET is_buried = TRUE WHERE node_no = {_NUMBER}"
+# Its lease tells when it was last seen: see `outages`.
+_LEAVE = f"""
+    UPDATE nodes SET is_buried = TRUE, lease_until = :present + :length
+    WHERE node_no = {_NUMBER} AND NOT is_buried
+"""
 # A lease that ends hours too far ahead began before the clock was set back: a node that lives renews it in
 # time. What is no number is beyond all bounds: that lease is over.
 _CUT_LEASES = """
@@ -83,12 +88,19 @@ def _living(asked: Answer, node: str) -> Row:
 
 def join(session: Session, node: Node) -> Lease:
     """A node begins its life, or changes what it serves; a node that was buried stays buried."""
+    note_outage(session, session.proven_dead())
     session.write_node(node)
-    return renew(session, node.id)
+    return _renew(session, node.id)
 
 
 def renew(session: Session, node: str) -> Lease:
-    """A heartbeat; with it, answers that no node will ask for again are forgotten."""
+    """A heartbeat."""
+    note_outage(session)
+    return _renew(session, node)
+
+
+def _renew(session: Session, node: str) -> Lease:
+    """Extend a lease; answers that no node will ask for again are forgotten."""
     dialect, length = session.dialect, session.lease // _MICRO
     dialect.run(_RENEW, length=length, id=node)
     number, until, _ = _living(dialect.run(LIVING, id=node), node)
@@ -102,7 +114,7 @@ def renew(session: Session, node: str) -> Lease:
 
 def leave(session: Session, node: str) -> None:
     """A node ends its life in order."""
-    session.dialect.run(_LEAVE, id=node)
+    session.dialect.run(_LEAVE, id=node, length=session.lease // _MICRO)
 
 
 def held(session: Session, node: str) -> tuple[Attempt, ...]:
@@ -131,10 +143,10 @@ def _views_of(rows: Iterable[Row]) -> Iterator[NodeView]:
 
 
 def _view(row: Row) -> NodeView:
-    id_, name, queues, kinds, version, skew, host, process, is_draining, until, count = row
+    id_, name, queues, kinds, version, skew, host, process, is_draining, limits, until, count = row
     can_do = None if kinds is None else tuple(json.loads(kinds))
     off = timedelta(microseconds=skew or 0)  # a program of an earlier step says nothing of what follows
-    place = host or "", process, bool(is_draining)
+    place = host or "", process, bool(is_draining), tuple(sorted(json.loads(limits or "{}").items()))
     node = Node(id_, name, tuple(json.loads(queues)), can_do, version, off, *place)
     return NodeView(node, an_instant(until), count)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from datetime import datetime
+from typing import NamedTuple
 
 from foliot.model.kinds import serves
 from foliot.model.view import Lane, Overview
@@ -22,6 +23,7 @@ FIRST_WAKES = f"""
     )
 """
 WAKES_OF_QUEUES = f"{FIRST_WAKES} AND l.queue IN :texts"
+LATER_WAKES_OF_QUEUES = WAKES_OF_QUEUES.replace(_IS_DUE, f"{_IS_DUE} AND s.wake_at > :since")
 BACKLOG = f"""
     SELECT l.kind, (
         SELECT count(*) FROM states AS s INDEXED BY states_due WHERE {_IS_DUE} AND s.wake_at <= :now
@@ -45,11 +47,22 @@ COUNTS = """
 _NODES = "SELECT i.id FROM nodes AS n JOIN node_names AS i ON i.node_no = n.node_no WHERE NOT n.is_buried"
 
 
-def wakes(
-    session: Session, queues: Collection[str], kinds: Collection[str] | None, due_by: datetime | None
-) -> Woken:
+class WakeQuery(NamedTuple):
+    """The arguments of `wakes`."""
+
+    queues: Collection[str]
+    kinds: Collection[str] | None
+    due_by: datetime | None
+    after: datetime | None
+
+
+def wakes(session: Session, asked: WakeQuery) -> Woken:
     """When the next job of these queues and kinds is due; and how many are by a time, if there is one."""
-    rows = session.dialect.among(WAKES_OF_QUEUES, queues).fetchall()
+    queues, kinds, due_by, after = asked
+    if after is None:
+        rows = session.dialect.among(WAKES_OF_QUEUES, queues).fetchall()
+    else:
+        rows = session.dialect.among(LATER_WAKES_OF_QUEUES, queues, since=whole(after)).fetchall()
     woken = first_wake(row[2:] for row in rows if serves(kinds, row[1]))
     if due_by is None:
         return woken

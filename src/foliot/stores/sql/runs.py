@@ -10,12 +10,14 @@ from foliot.model.decision import Decision, Event, set_aside
 from foliot.model.events import joined
 from foliot.protocols import Claimed, DecideEnded, DecideLost, Finished, Recovered
 from foliot.stores.claim_loop import ClaimLoop
+from foliot.stores.group_places import GroupPlaces
 from foliot.stores.matching import by_job, in_order, part_held
 from foliot.stores.sql import node_rows
 from foliot.stores.sql.batch import WriteBatch
 from foliot.stores.sql.claim import PLACES, Asked, DueEntries, answer_again
 from foliot.stores.sql.codes import whole
 from foliot.stores.sql.entry import Entry
+from foliot.stores.sql.group_rows import GroupRows
 from foliot.stores.sql.herd import end_quietly, ended
 from foliot.stores.sql.rows import Row, request_text
 from foliot.stores.sql.session import Session
@@ -41,10 +43,13 @@ def claim(session: Session, asked: Asked) -> Claimed:
     batch = session.batch()
     batch.claim_no, batch.is_careful = start.claim_no * PLACES, session.is_careful
     lanes = {queue: numbers for queue, numbers in start.lanes.items() if numbers and asked.room[queue] > 0}
-    jobs = DueEntries(batch, lanes, asked, session.herds, start.node_no)
+    groups = GroupRows(session)
+    herds = None if session.has_bad_text else session.herds  # then each job must be looked at
+    jobs = DueEntries(batch, lanes, asked, herds, start.node_no, groups)
     loop = ClaimLoop(
         jobs, session.claim_cursor, session.clock,
         node=asked.node, now=asked.now, decide=asked.decide, told=session.told,
+        groups=GroupPlaces(asked.limits, groups.hold),
     )  # fmt: skip
     claimed = loop.claim(
         {queue: free for queue, free in asked.room.items() if queue in lanes}, start.claim_no

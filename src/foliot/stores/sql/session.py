@@ -96,5 +96,13 @@ class Session(ABC):
         """Forget what is kept of nodes beside their rows."""
 
     @abstractmethod
+    def lock_group(self, group: str) -> bool:
+        """Let no other claim start attempts of a group before this one has committed; False: another does."""
+
+    def proven_dead(self) -> Collection[int]:
+        """Nodes of which it is proved that they live no more, whatever their leases."""
+        return ()
+
+    @abstractmethod
     def lock_jobs(self, keys: Collection[str]) -> None:
         """Lock jobs, in the order in which all calls lock jobs."""

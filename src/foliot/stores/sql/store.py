@@ -20,6 +20,7 @@ from foliot.errors import StoreUnavailableError
 from foliot.model.decision import Event
 from foliot.model.view import Overview, SourceView
 from foliot.protocols import (
+    NO_LIMITS,
     Changes,
     Claimed,
     Clock,
@@ -34,8 +35,10 @@ from foliot.stores.sql import (
     access,
     audit,
     declare,
+    group_rows,
     job_queries,
     node_rows,
+    outages,
     outbox,
     outputs,
     pipelines,
@@ -48,6 +51,7 @@ from foliot.stores.sql import (
 )
 from foliot.stores.sql.answer import Woken
 from foliot.stores.sql.claim import Asked
+from foliot.stores.sql.queries import WakeQuery
 from foliot.stores.sql.session import Session
 
 Answer = TypeVar("Answer")
@@ -114,6 +118,8 @@ class SqlStore(ABC, Generic[SomeSession]):
     leave = verb(Lane.PULSE, node_rows.leave)
     held = verb(Lane.GLANCE, node_rows.held)
     nodes = verb(Lane.READER, node_rows.nodes)
+    running = verb(Lane.READER, group_rows.running)
+    outages = verb(Lane.READER, outages.outages)
 
     _claim = verb(Lane.CLAIMS, runs.claim)
     finish = verb(Lane.ENDS, runs.finish)
@@ -162,10 +168,16 @@ class SqlStore(ABC, Generic[SomeSession]):
     pipeline_named = verb(Lane.READER, pipelines.pipeline_named)
     pipelines = verb(Lane.READER, pipelines.pipelines)
 
-    async def claim(
-        self, node: str, now: datetime, room: Mapping[str, int], decide: DecideDue, claim_id: str
+    async def claim(  # noqa: PLR0913, PLR0917 - see the protocol
+        self,
+        node: str,
+        now: datetime,
+        room: Mapping[str, int],
+        decide: DecideDue,
+        claim_id: str,
+        limits: Mapping[str, int] = NO_LIMITS,
     ) -> Claimed:
-        return await self._claim(Asked(node, now, room, decide, claim_id))
+        return await self._claim(Asked(node, now, room, decide, claim_id, limits))
 
     async def reconcile(  # noqa: PLR0913 - see the protocol
         self,
@@ -188,24 +200,23 @@ class SqlStore(ABC, Generic[SomeSession]):
             self._counts = None
 
     async def wakes(
-        self, queues: Iterable[str], kinds: Collection[str] | None = None, due_by: datetime | None = None
+        self,
+        queues: Iterable[str],
+        kinds: Collection[str] | None = None,
+        due_by: datetime | None = None,
+        *,
+        after: datetime | None = None,
     ) -> Wakes:
-        asked = set(queues)
+        asked = WakeQuery(set(queues), kinds, due_by, after)
         while True:
             lane = Lane.GLANCE if due_by is None else Lane.READER
-            woken = await self._call(lane, "wakes", lambda s: self._wakes(s, asked, kinds, due_by))
+            woken = await self._call(lane, "wakes", lambda s: self._wakes(s, asked))
             if not woken.damaged:
                 return Wakes(woken.at, woken.due)
             await self._set_aside(woken.damaged)
 
-    def _wakes(
-        self,
-        session: SomeSession,
-        queues: Collection[str],
-        kinds: Collection[str] | None,
-        due_by: datetime | None,
-    ) -> Woken:
-        return queries.wakes(session, queues, kinds, due_by)
+    def _wakes(self, session: SomeSession, asked: WakeQuery) -> Woken:
+        return queries.wakes(session, asked)
 
     async def jobs(self, query: JobQuery) -> JobPage:
         shown = await self._call(Lane.READER, "jobs", lambda s: job_queries.jobs(s, query))

@@ -69,6 +69,7 @@ ADD_ALERT = Upsert("alerts", "id, channel, at, job, kind, text", "(id, channel) 
 
 # What many rows share.
 ADD_LANE = Upsert("lanes", "queue, kind", "DO NOTHING")
+ADD_GROUP_RUN = Upsert("group_runs", "group_name, scheduled_for, job_no, request, number", "DO NOTHING")
 ADD_NODE_NAME = Upsert("node_names", "id", "DO NOTHING")
 PUT_OUTPUT = Upsert(
     "outputs",

@@ -7,7 +7,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from foliot.stores.sql.batch import MOST_STRAY_ROUNDS, STRAY, WriteBatch
-from foliot.stores.sql.entry import ENTRY, WAKE_AT, Entry, Place
+from foliot.stores.sql.entry import DUE_AT, DUE_ROW, Place
 from foliot.stores.sql.rows import Row
 
 if TYPE_CHECKING:
@@ -15,8 +15,9 @@ if TYPE_CHECKING:
 
 # ruff: noqa: S608 - made of constants only
 
+_ROW = f"{DUE_ROW}, s.last_run"  # not used: it is read so that bad text in it is seen before it is replaced
 DUE = f"""
-    SELECT {ENTRY}
+    SELECT {_ROW}
     FROM states AS s INDEXED BY states_due LEFT JOIN jobs AS j ON j.job_no = s.job_no
     WHERE s.lane_no = :lane AND s.wake_at <= :now AND (s.wake_at, s.job_no) > (:at, :after)
     AND s.damage IS NULL
@@ -47,7 +48,7 @@ MERGED = f"""
         WHERE s.job_no = {_NEXT.format(lane="d.lane_no", at="d.wake_at", after="d.job_no")}
         ORDER BY 1, 2 LIMIT :count
     )
-    SELECT {ENTRY}
+    SELECT {_ROW}
     FROM due AS d CROSS JOIN states AS s ON s.job_no = d.job_no LEFT JOIN jobs AS j ON j.job_no = s.job_no
 """
 
@@ -60,7 +61,7 @@ class SqliteBatch(WriteBatch):
         self._session = session
         self._connection = session.connection
 
-    def due(self, lanes: Sequence[int], now: int, count: int, after: Place) -> list[Entry]:
+    def due(self, lanes: Sequence[int], now: int, count: int, after: Place) -> list[Row]:
         rows: list[Row] = []
         for _ in range(MOST_STRAY_ROUNDS):
             found = self._due_rows(lanes, now, count, after)
@@ -68,14 +69,14 @@ class SqliteBatch(WriteBatch):
             if len(rows) == len(found):
                 break
             self._set_aside([row[0] for row in found if row[1] is None], STRAY)
-        return self._unread(rows, self._open_of(rows))
+        return rows
 
     def _due_rows(self, lanes: Sequence[int], now: int, count: int, after: Place) -> list[Row]:
         values = {"now": now, "at": after.wake_at, "after": after.job_no, "count": count}
         if len(lanes) == 1:
             return self._connection.execute(DUE, {"lane": lanes[0], **values}).fetchall()
         rows = self._connection.execute(merged(tuple(lanes)), values).fetchall()
-        rows.sort(key=lambda row: (row[WAKE_AT], row[0]))
+        rows.sort(key=lambda row: (row[DUE_AT], row[0]))
         return rows
 
     def wait_for_others(self, lanes: Sequence[int], now: int) -> bool:  # noqa: ARG002 - see the base

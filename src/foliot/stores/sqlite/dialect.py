@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 import sqlite3
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import lru_cache
 from itertools import chain
+from typing import Any
 
 from foliot.model.json_text import clean_text
 from foliot.protocols import Clock
@@ -82,7 +83,7 @@ class SqliteDialect:
     sources = _SOURCES
     node_views = """
         SELECT i.id, n.name, n.queues, n.kinds, n.version, o.skew, o.host, o.process, o.is_draining,
-        n.lease_until, (
+        o.limits, n.lease_until, (
             SELECT count(*) FROM attempts AS a INDEXED BY attempts_held
             WHERE a.node_no = n.node_no AND a.state IN (1, 2)
         )
@@ -111,15 +112,31 @@ class SqliteDialect:
             found += self._connection.execute(text, bound)
         return found
 
-    def run_rows(self, sql: str, columns: str, rows: Sequence[Row], **values: int | None) -> list[Row]:
+    def run_rows(self, sql: str, columns: Mapping[str, Sequence[Any]], **values: int | None) -> list[Row]:
         found: list[Row] = []
-        start = 0
-        while start < len(rows):
-            size = next(size for size in _PORTIONS if size <= len(rows) - start)
-            bound = [*chain.from_iterable(rows[start : start + size]), *values.values()]
-            found += self._connection.execute(_about(sql, columns, size, tuple(values)), bound)
+        names, lists = tuple(columns), tuple(columns.values())
+        start, count = 0, len(lists[0])
+        while start < count:
+            size = next(size for size in _PORTIONS if size <= count - start)
+            rows = zip(*(values_of[start : start + size] for values_of in lists), strict=True)
+            bound = [*chain.from_iterable(rows), *values.values()]
+            found += self._connection.execute(_about(sql, names, size, tuple(values)), bound)
             start += size
         return found
+
+    def change_rows(
+        self, sql: str, finding: str, columns: Mapping[str, Sequence[Any]], **values: int | None
+    ) -> Collection[int]:
+        """As a rule all of them are changed. To count is quicker than to tell which, even if SQLite can."""
+        numbers, before = columns["job_no"], self._connection.total_changes
+        self._connection.execute("SAVEPOINT change")
+        self.run_rows(sql, columns, **values)
+        if self._connection.total_changes - before != len(numbers):
+            self._connection.execute("ROLLBACK TO change")
+            numbers = [number for (number,) in self.run_rows(finding, columns, **values)]
+            self.run_rows(sql, columns, **values)
+        self._connection.execute("RELEASE change")
+        return numbers
 
     def hold(self, jobs: Sequence[int]) -> None:
         """One call writes at a time."""
@@ -173,10 +190,10 @@ def _for_many(sql: str, count: int) -> tuple[str, list[str], list[str]]:
 
 
 @lru_cache
-def _about(sql: str, columns: str, count: int, names: tuple[str, ...]) -> str:
+def _about(sql: str, columns: tuple[str, ...], count: int, names: tuple[str, ...]) -> str:
     """A statement with so many rows, and some values."""
-    row = f"({', '.join('?' * len(columns.split(', ')))})"
-    tables = [f"v ({columns}) AS (VALUES {', '.join([row] * count)})"]
+    row = f"({', '.join('?' * len(columns))})"
+    tables = [f"v ({', '.join(columns)}) AS (VALUES {', '.join([row] * count)})"]
     if names:
         tables.append(f"g ({', '.join(names)}) AS (VALUES ({', '.join('?' * len(names))}))")
     return f"WITH {', '.join(tables)} {sql}"

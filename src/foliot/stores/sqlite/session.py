@@ -27,7 +27,10 @@ CLAIMED_BEFORE = "SELECT claim_no FROM claims WHERE claim_id = ? AND node_no = ?
 _NEXT_CLAIM = "SELECT coalesce(max(seq), 0) + 1 FROM sqlite_sequence WHERE name = 'claims'"
 _BEGIN_LIFE = "INSERT INTO nodes VALUES (?, ?, ?, ?, ?, ?, ?, 0, 0)"
 _CHANGE_LIFE = "UPDATE nodes SET name = ?, queues = ?, kinds = ?, version = ? WHERE node_no = ?"
-_NOTE = "INSERT OR REPLACE INTO node_notes (node_no, host, process, skew, is_draining) VALUES (?, ?, ?, ?, ?)"
+_NOTE = """
+    INSERT OR REPLACE INTO node_notes (node_no, host, process, skew, is_draining, limits)
+    VALUES (?, ?, ?, ?, ?, ?)
+"""
 _LIVES = """
     SELECT i.id, n.node_no, n.machine, n.boot, n.lease_until
     FROM nodes AS n JOIN node_names AS i ON i.node_no = n.node_no WHERE NOT is_buried
@@ -60,6 +63,9 @@ class SqliteSession(Session):
 
     def lock_jobs(self, keys: Collection[str]) -> None:
         """One call writes at a time."""
+
+    def lock_group(self, group: str) -> bool:  # noqa: ARG002 - see the base
+        return True  # one call writes at a time
 
     # -- claims ------------------------------------------------------------------------------------
 
@@ -95,18 +101,26 @@ class SqliteSession(Session):
         else:
             self.connection.execute(_CHANGE_LIFE, (*serves, number))
         skew = node.skew // timedelta(microseconds=1)
-        self.connection.execute(_NOTE, (number, node.host, node.process, skew, node.is_draining))
+        limits = json.dumps(dict(node.limits))
+        self.connection.execute(_NOTE, (number, node.host, node.process, skew, node.is_draining, limits))
 
     def find_dead(self, now: datetime) -> Collection[int]:
         """A lease that cannot be read is over: a node that lives has soon written it anew."""
-        over_before, locks = whole(self._leases.over_before(now)), self._locks
+        over_before, proven = whole(self._leases.over_before(now)), self.proven_dead()
         return [
             number
-            for id_, number, machine, boot, until in self.connection.execute(_LIVES).fetchall()
-            if not isinstance(until, int)
-            or until < over_before
-            or (locks.host.is_same(Host(machine, boot)) and locks.is_dead(id_))
+            for _, number, _, _, until in self.connection.execute(_LIVES).fetchall()
+            if not isinstance(until, int) or until < over_before or number in proven
         ]
+
+    def proven_dead(self) -> Collection[int]:
+        """Nodes of this host whose lock no process holds."""
+        locks = self._locks
+        return {
+            number
+            for id_, number, machine, boot, _ in self.connection.execute(_LIVES).fetchall()
+            if locks.host.is_same(Host(machine, boot)) and locks.is_dead(id_)
+        }
 
     def forget_nodes(self, ids: Iterable[str]) -> None:
         self.connection.execute(_FORGET_NOTES)

@@ -17,6 +17,7 @@ from foliot.stores.sql.answer import Woken
 from foliot.stores.sql.claim import Asked
 from foliot.stores.sql.definition import Reader as JobReader
 from foliot.stores.sql.definition import Writer as JobWriter
+from foliot.stores.sql.queries import WakeQuery
 from foliot.stores.sql.rows import Row
 from foliot.stores.sql.store import Answer, Lane, SqlStore, verb
 from foliot.stores.sqlite.bad_text import CarefulReader, has_bad_text, read_text, set_bad_lanes_aside
@@ -85,6 +86,7 @@ class SqliteStore(SqlStore[SqliteSession]):
                 hint="use MemoryStore for a store in memory; a file needs SQLite 3.33 or newer",
             )
         self._path = Path(path).absolute()
+        self.traits = self.traits._replace(file=str(self._path))
         self._clock = clock
         self._busy_for = min(_LONGEST_BUSY, lease / 4)
         self._leases = LeaseClock(clock, lease)
@@ -219,23 +221,22 @@ class SqliteStore(SqlStore[SqliteSession]):
         self._cancels.clear()
 
     async def wakes(
-        self, queues: Iterable[str], kinds: Collection[str] | None = None, due_by: datetime | None = None
+        self,
+        queues: Iterable[str],
+        kinds: Collection[str] | None = None,
+        due_by: datetime | None = None,
+        *,
+        after: datetime | None = None,
     ) -> Wakes:
         try:
-            return await super().wakes(queues, kinds, due_by)
+            return await super().wakes(queues, kinds, due_by, after=after)
         finally:
             self._tell_cancels()
 
-    def _wakes(
-        self,
-        session: SqliteSession,
-        queues: Collection[str],
-        kinds: Collection[str] | None,
-        due_by: datetime | None,
-    ) -> Woken:
+    def _wakes(self, session: SqliteSession, asked: WakeQuery) -> Woken:
         if self._cancels is not None:
             self._seen = frozenset(session.connection.execute(CANCELS, (_MOST_CANCELS,)))
-        return super()._wakes(session, queues, kinds, due_by)
+        return super()._wakes(session, asked)
 
     def _tell_cancels(self) -> None:
         """Each cancel is told once: an attempt that does not end must not wake the nodes again and again."""

@@ -20,9 +20,10 @@ store; opened twice, it gives two handles of the same data. A store that lives i
 what the clock was moved by. No plugin of pytest is needed.
 
 The topics are classes of their own, for a store that is still being written: claims, passing over, finishes,
-leases, recovery, reconciling, commands, questions, pages, history, damage, herds, versions. What attempts
-wrote, who works on the store, where its jobs come from, and which alerts wait are seams of their own:
-`class TestMyStore(StoreContract, OutputContract, NodeContract, SourceContract, AlertContract)`. So are those
+leases, recovery, reconciling, commands, questions, pages, history, damage, herds, groups, versions. What
+attempts wrote, who works on the store, where its jobs come from, and which alerts wait have seams of their
+own:
+`class TestMyStore(StoreContract, OutputContract, NodeContract, SourceContract, AlertContract)`. So have those
 of the API: tokens (AccessContract), the audit (AuditContract) and pipelines (PipelineContract).
 
 Three ways to race are built in: claimers come alone, as four tasks, as four threads and as four processes
@@ -44,7 +45,7 @@ pytest.register_assert_rewrite(
         f"{__name__}.{module}"
         for module in (
             "access", "alert", "audit", "claim", "command", "concurrent_writer", "crowd_of_one", "damage",
-            "finish", "finish_race", "herd", "history", "lease", "node", "order", "output", "pages",
+            "finish", "finish_race", "group", "herd", "history", "lease", "node", "order", "output", "pages",
             "pass_over", "pipeline", "process", "query", "reconcile", "recovery", "sample", "source", "stage",
             "version",
         )
@@ -59,6 +60,7 @@ from foliot.testing.contract.command import CommandContract
 from foliot.testing.contract.crowd_of_one import CrowdOfOneContract
 from foliot.testing.contract.damage import DamageContract
 from foliot.testing.contract.finish import FinishContract
+from foliot.testing.contract.group import GroupContract
 from foliot.testing.contract.herd import HerdContract
 from foliot.testing.contract.history import HistoryContract
 from foliot.testing.contract.lease import LeaseContract
@@ -84,6 +86,7 @@ __all__ = [
     "Damage",
     "DamageContract",
     "FinishContract",
+    "GroupContract",
     "HerdContract",
     "HistoryContract",
     "LeaseContract",
@@ -117,6 +120,7 @@ class StoreContract(
     DamageContract,
     CrowdOfOneContract,
     HerdContract,
+    GroupContract,
     VersionContract,
 ):
     """Everything that a store promises."""

@@ -10,14 +10,23 @@ from typing import Any, cast
 from foliot.model.state import Node
 from foliot.model.view import NodeView
 from foliot.protocols import NodeStore
-from foliot.testing.contract.sample import lose, some_jobs
+from foliot.testing.contract.sample import HOUR, MINUTE, SECOND, lose, some_jobs
 from foliot.testing.contract.stage import Contract, Stage, scenario
+
+ZERO = timedelta(0)
 
 
 async def nodes_of(stage: Stage) -> tuple[NodeView, ...]:
     """What the store tells, by its other seam."""
     store: Any = stage.store
     return await cast("NodeStore", store).nodes()
+
+
+async def outages_of(stage: Stage) -> list[tuple[timedelta, timedelta]]:
+    """The outages that the store tells of, each by how long ago it began and ended."""
+    store: Any = stage.store
+    found = await cast("NodeStore", store).outages()
+    return [(stage.now - outage.first, stage.now - outage.last) for outage in found]
 
 
 class NodeContract(Contract):
@@ -46,6 +55,7 @@ class NodeContract(Contract):
                 host="web-1.größe",
                 process=2**22,
                 is_draining=True,
+                limits=(("db", 1), ("größe", 20)),
             ),
             Node("a", "first", ("größe",), None, ""),
         ]
@@ -125,3 +135,55 @@ class NodeContract(Contract):
         await stage.die("a")
         answers = [await stage.store.recover(1, stage.now, lose) for _ in range(4)]
         assert [[dead.node.id for dead in answer.buried] for answer in answers] == [["a"], [], [], []]
+
+    @scenario
+    async def test_an_outage_lasts_from_a_leave_to_the_next_join(self, stage: Stage) -> None:
+        await stage.join("a")
+        await stage.advance(SECOND)
+        await stage.store.leave("a")
+        await stage.clock.advance(HOUR)
+        assert await outages_of(stage) == []
+        await stage.join("b")
+        await stage.join("c")
+        assert await outages_of(stage) == [(HOUR, ZERO)]
+
+    @scenario
+    async def test_an_outage_lasts_from_the_last_heartbeat_of_one_that_died(self, stage: Stage) -> None:
+        await stage.join("early", "late")
+        await stage.clock.advance(SECOND)
+        await stage.store.renew("late")
+        await stage.clock.advance(HOUR)
+        await stage.join("heir")
+        await stage.recover()
+        await stage.recover()
+        assert await outages_of(stage) == [(HOUR, ZERO)]
+
+    @scenario
+    async def test_an_outage_ends_with_a_heartbeat_that_comes_too_late(self, stage: Stage) -> None:
+        await stage.join("sleeps")
+        await stage.clock.advance(HOUR)
+        await stage.store.renew("sleeps")
+        await stage.clock.advance(SECOND)
+        await stage.store.renew("sleeps")
+        assert await outages_of(stage) == [(HOUR + SECOND, SECOND)]
+
+    @scenario
+    async def test_while_one_node_lives_there_is_no_outage(self, stage: Stage) -> None:
+        await stage.join("stays", "goes")
+        await stage.advance(SECOND)
+        await stage.store.leave("goes")
+        await stage.advance(SECOND)
+        await stage.join("comes")
+        await stage.advance(SECOND)
+        await stage.store.leave("stays")
+        await stage.advance(SECOND)
+        await stage.join("last")
+        assert await outages_of(stage) == []
+
+    @scenario
+    async def test_outages_are_told_newest_first(self, stage: Stage) -> None:
+        for node in ("a", "b", "c"):
+            await stage.join(node)
+            await stage.store.leave(node)
+            await stage.clock.advance(MINUTE)
+        assert await outages_of(stage) == [(2 * MINUTE, MINUTE), (3 * MINUTE, 2 * MINUTE)]

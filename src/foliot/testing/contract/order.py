@@ -9,7 +9,7 @@ from datetime import datetime
 from typing import Any, NamedTuple
 
 from foliot.engine.planner import plan_due
-from foliot.protocols import DecideDue, Store
+from foliot.protocols import NO_LIMITS, DecideDue, Store
 from foliot.testing.contract.sample import end, ending_of, start_due, start_each_minute, start_own
 
 # By name, because another process cannot be handed a function.
@@ -37,10 +37,15 @@ class Order(NamedTuple):
     turns: int = 10_000
     claim_id: str | None = None
     finishes: bool = False
+    limits: Mapping[str, int] = NO_LIMITS
 
     def to_json(self) -> dict[str, Any]:
         """As another process gets it."""
-        return self._asdict() | {"now": self.now.isoformat(), "room": dict(self.room)}
+        return self._asdict() | {
+            "now": self.now.isoformat(),
+            "room": dict(self.room),
+            "limits": dict(self.limits),
+        }
 
     @classmethod
     def from_json(cls, data: dict[str, Any]) -> Order:
@@ -63,7 +68,8 @@ async def carry_out(store: Store, order: Order) -> list[Taken]:
     taken: list[Taken] = []
     for turn in range(order.turns):
         id_ = order.claim_id or f"{order.name}-{turn}"
-        claimed = await store.claim(order.node, order.now, order.room, DECIDES[order.decide], id_)
+        decide = DECIDES[order.decide]
+        claimed = await store.claim(order.node, order.now, order.room, decide, id_, order.limits)
         attempts = [attempt for _, attempt in claimed.runs]
         taken += (Taken(order.node, a.job, a.run_key, a.number, a.token) for a in attempts)
         if order.finishes and attempts:

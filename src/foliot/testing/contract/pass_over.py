@@ -11,6 +11,7 @@ import pytest
 
 from foliot.model.decision import Decision
 from foliot.model.state import Record
+from foliot.protocols import Claimed
 from foliot.testing.contract.crowd import KINDS, Crowd
 from foliot.testing.contract.sample import (
     MINUTE,
@@ -47,7 +48,7 @@ class PassOverContract(Contract):
         await stage.declare(a_job())
         before = await stage.record(f"{SOURCE}/job")
         for _ in range(2):
-            assert await stage.claim_whole("a", decide=pass_over) == ((), (), False)
+            assert await stage.claim_whole("a", decide=pass_over) == Claimed()
         assert await stage.record(f"{SOURCE}/job") == before
         assert (await stage.store.wakes(["default"])).first == before.state.wake_at
         assert (await stage.store.wakes(["default"], due_by=stage.now)).due == 1

@@ -52,14 +52,18 @@ def keys_of(jobs: Iterable[Job]) -> list[str]:
 # -- when a claim looks ----------------------------------------------------------------------------
 
 
-def start_due(record: Record, now: datetime, node: str, most: int = 1) -> Decision:  # noqa: ARG001 - one at a time
+def start_due(record: Record, now: datetime, node: str, most: int = 1) -> Decision:
     """Start the first pending attempt, or else a run for the time the job woke; then it sleeps."""
+    if most < 1:
+        return Decision(record.state)
     pending = [a for a in record.attempts if a.state is AttemptState.PENDING]
     return _started(record, now, node, pending[0] if pending else None, None)
 
 
-def start_each_minute(record: Record, now: datetime, node: str, most: int = 1) -> Decision:  # noqa: ARG001 - as above
+def start_each_minute(record: Record, now: datetime, node: str, most: int = 1) -> Decision:
     """Start a run for the time the job woke; it wakes again a minute after that."""
+    if most < 1:
+        return Decision(record.state)
     assert record.state.wake_at is not None
     return _started(record, now, node, None, record.state.wake_at + MINUTE)
 

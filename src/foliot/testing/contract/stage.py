@@ -23,6 +23,7 @@ from foliot.model.state import Lease, Node, Record, Skip
 from foliot.model.version import Version
 from foliot.model.view import Overview
 from foliot.protocols import (
+    NO_LIMITS,
     Changes,
     Claimed,
     Clock,
@@ -143,7 +144,7 @@ class Stage:
 
     # -- runs --------------------------------------------------------------------------------------
 
-    async def claim_whole(
+    async def claim_whole(  # noqa: PLR0913 - the facts of a claim
         self,
         node: str,
         room: Mapping[str, int] = ROOM,
@@ -151,10 +152,11 @@ class Stage:
         *,
         claim_id: str | None = None,
         now: datetime | None = None,
+        limits: Mapping[str, int] = NO_LIMITS,
     ) -> Claimed:
         """One claim, with all of its answer."""
         id_ = claim_id or f"claim-{next(self._numbers)}"
-        return await self.store.claim(node, now or self.now, room, decide, id_)
+        return await self.store.claim(node, now or self.now, room, decide, id_, limits)
 
     async def claim(
         self, node: str, room: Mapping[str, int] = ROOM, decide: DecideDue = start_due, **facts: Any
@@ -202,9 +204,16 @@ class Stage:
         """The newest so many skips of a job, oldest first."""
         return tuple(reversed(await self.store.skips(SkipQuery(job, limit=limit))))
 
-    async def next_wake(self, queues: Iterable[str], kinds: Collection[str] | None = None) -> datetime | None:
+    async def next_wake(
+        self, queues: Iterable[str], kinds: Collection[str] | None = None, **facts: Any
+    ) -> datetime | None:
         """When the next job is due."""
-        return (await self.store.wakes(queues, kinds)).first
+        return (await self.store.wakes(queues, kinds, **facts)).first
+
+    async def running(self, group: str) -> int:
+        """How many attempts of a group run: by the seam of nodes."""
+        store: Any = self.store
+        return await cast("NodeStore", store).running(group)
 
     async def backlog(
         self, queues: Iterable[str], due_by: datetime, kinds: Collection[str] | None = None

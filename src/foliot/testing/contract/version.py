@@ -17,7 +17,7 @@ from foliot.model.policy import Policy, Retry
 from foliot.model.version import KEPT_VERSIONS, Version
 from foliot.protocols import Changes
 from foliot.schedules import Every, Once
-from foliot.testing.contract.sample import HOUR, MINUTE, SOURCE, a_job, declare_at, some_jobs
+from foliot.testing.contract.sample import DAY, HOUR, MINUTE, SECOND, SOURCE, a_job, declare_at, some_jobs
 from foliot.testing.contract.stage import Contract, Stage, scenario
 
 KEY = f"{SOURCE}/job"
@@ -30,6 +30,19 @@ async def numbers(stage: Stage, key: str = KEY) -> list[int]:
 
 class VersionContract(Contract):
     """What a definition said stays known when it has changed."""
+
+    @scenario
+    async def test_of_a_name_that_is_declared_twice_the_last_counts(self, stage: Stage) -> None:
+        for rule in (Every(MINUTE), Every(DAY)):
+            await stage.plan(a_job(schedule=Every(SECOND)), a_job("other"), a_job(schedule=rule))
+            await stage.advance(SECOND)
+        found = await stage.versions(KEY)
+        assert [(one.number, one.job and one.job.schedule) for one in found] == [
+            (2, Every(DAY)),
+            (1, Every(MINUTE)),
+        ]
+        assert len(await stage.versions(f"{SOURCE}/other")) == 1
+        assert (await stage.record(KEY)).job.schedule == Every(DAY)
 
     @scenario
     async def test_a_job_that_is_new_has_one_version(self, stage: Stage) -> None:
