@@ -44,6 +44,13 @@ class Change:
         """The job."""
         return self.entry.key
 
+    @property
+    def group_starts(self) -> list[Attempt]:
+        """The attempts that start now, if the job is one of a group."""
+        if self.after is None or self.after.job.group is None:
+            return []
+        return [now for was, now in self.moved if now.is_running and not (was and was.is_running)]
+
 
 @dataclass(slots=True, frozen=True)
 class Past:

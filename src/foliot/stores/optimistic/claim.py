@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Collection, Hashable, Sequence
+from collections.abc import Callable, Collection, Hashable
 
 from foliot.model.attempt import Attempt
 from foliot.model.decision import Decision
 from foliot.model.state import Record
-from foliot.stores.claim_loop import DueJobs
+from foliot.stores.claim_loop import DueJobs, Page
+from foliot.stores.group_places import GroupPlaces
 from foliot.stores.optimistic.change import Change
 from foliot.stores.optimistic.entry import Entry
 from foliot.stores.optimistic.session import Guard, OptimisticSession
@@ -19,14 +20,15 @@ from foliot.stores.sql.codes import whole
 class DueEntries(DueJobs[Entry]):
     """Entries that are due. Decisions gather as changes; `write` tells which of them came too late."""
 
-    def __init__(self, session: OptimisticSession, node: str, guard: Guard) -> None:
+    def __init__(self, session: OptimisticSession, node: str, guard: Guard, groups: GroupPlaces) -> None:
         self._session = session
+        self._groups = groups
         self._node = node
         self._guard = guard
         self._changes: list[Change] = []
 
     @abstractmethod
-    def due(self, queue: str, count: int, after: str | None) -> Sequence[Entry]: ...
+    def due(self, queue: str, count: int, after: str | None) -> Page[Entry]: ...
 
     def sign(self, queue: str) -> Hashable:
         return self._node, queue
@@ -50,4 +52,7 @@ class DueEntries(DueJobs[Entry]):
 
     def write(self) -> Collection[str]:
         changes, self._changes = self._changes, []
-        return self._session.write(changes, self._guard) if changes else ()
+        refused = self._session.write(changes, self._guard) if changes else ()
+        if refused:
+            self._groups.forget()
+        return refused

@@ -7,6 +7,7 @@ from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
 from typing import NamedTuple
 
+from foliot.model.answer import NO_LIMITS
 from foliot.model.attempt import Attempt
 from foliot.model.view import NodeView
 from foliot.stores.matching import Key
@@ -18,7 +19,8 @@ class Guard(NamedTuple):
     """What must hold, beside the marks, for anything to be written.
 
     `node` lives, and with `needs_lease` its lease has not run out. `claim_id` is asked for the first time,
-    or by `asker` still. `has_news`: somebody should look sooner than they meant to.
+    or by `asker` still. `limits`: how many attempts of each group may run; a change that starts more is
+    refused. `has_news`: somebody should look sooner than they meant to.
     """
 
     node: str | None = None
@@ -26,6 +28,7 @@ class Guard(NamedTuple):
     claim_id: str | None = None
     asker: str = ""
     has_news: bool = False
+    limits: Mapping[str, int] = NO_LIMITS
 
 
 class Losses(NamedTuple):

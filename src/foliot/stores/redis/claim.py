@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Hashable, Mapping, Sequence
 from datetime import datetime
+from functools import partial
 from threading import Event
 from uuid import uuid4
 
@@ -13,13 +14,15 @@ from foliot.model.kinds import serves
 from foliot.model.run import Run
 from foliot.protocols import Claimed, DecideDue
 from foliot.stores.claim_cursor import ClaimCursor
-from foliot.stores.claim_loop import ClaimLoop
+from foliot.stores.claim_loop import ClaimLoop, Page
+from foliot.stores.group_places import GroupPlaces
 from foliot.stores.matching import Key
 from foliot.stores.optimistic.claim import DueEntries
 from foliot.stores.optimistic.entry import Entry
 from foliot.stores.optimistic.session import ClaimedElsewhereError, Guard
 from foliot.stores.redis import codec, layout
 from foliot.stores.redis.asking import pairs, text_of
+from foliot.stores.redis.node import running
 from foliot.stores.redis.session import RedisSession
 from foliot.stores.sql.codes import whole
 
@@ -45,16 +48,25 @@ def claim(  # noqa: PLR0913, PLR0917 - what a node asks for, and what is remembe
     room: Mapping[str, int],
     decide: DecideDue,
     claim_id: str,
+    limits: Mapping[str, int],
 ) -> Claimed:
     """Start what is due."""
-    guard = Guard(node, needs_lease=True, claim_id=claim_id, asker=uuid4().hex)
-    jobs = _Due(session, claims, guard, now)
+    guard = Guard(node, needs_lease=True, claim_id=claim_id, asker=uuid4().hex, limits=limits)
+    groups = GroupPlaces(limits, partial(running, session))
+    jobs = _Due(session, claims, guard, groups, now)
     claims.turn += 1
     try:
         if not any(free > 0 for free in room.values()):
             jobs.look("", 0, None)  # who is not alive is told, whatever there is room for
         loop = ClaimLoop(
-            jobs, claims.cursor, session.shared.clock, node=node, now=now, decide=decide, told=claims.told
+            jobs,
+            claims.cursor,
+            session.shared.clock,
+            node=node,
+            now=now,
+            decide=decide,
+            told=claims.told,
+            groups=groups,
         )
         return loop.claim(room, claims.turn)
     except ClaimedElsewhereError:
@@ -85,14 +97,16 @@ def _answer_again(session: RedisSession, node: str, claim_id: str) -> Claimed:
 class _Due(DueEntries):
     """What is due on Redis."""
 
-    def __init__(self, session: RedisSession, claims: Claims, guard: Guard, now: datetime) -> None:
-        super().__init__(session, str(guard.node), guard)
+    def __init__(
+        self, session: RedisSession, claims: Claims, guard: Guard, groups: GroupPlaces, now: datetime
+    ) -> None:
+        super().__init__(session, str(guard.node), guard, groups)
         self._redis = session
         self._claims = claims
         self._due_by = layout.time_text(whole(now))
         self._has_frozen = False
 
-    def due(self, queue: str, count: int, after: str | None) -> Sequence[Entry]:
+    def due(self, queue: str, count: int, after: str | None) -> Page[Entry]:
         found: list[Entry] = []
         while len(found) < count:
             wanted = min(count - len(found), _MOST_AT_ONCE)
@@ -101,7 +115,7 @@ class _Due(DueEntries):
             if len(page) < wanted:
                 break
             after = page[-1].place
-        return found
+        return Page(found)
 
     def look(self, queue: str, count: int, after: str | None) -> list[Entry]:
         """A page of what is due; with no count, only whether the node may claim."""

@@ -146,5 +146,6 @@ def read_node(text: str | bytes) -> Node:
     facts = {name: value for name, value in json.loads(text).items() if name in Node._fields}
     facts["skew"] = facts["skew"] * _MICROSECOND
     facts["queues"] = tuple(facts["queues"])
+    facts["limits"] = tuple((group, limit) for group, limit in facts.get("limits", ()))
     facts["kinds"] = None if facts["kinds"] is None else tuple(facts["kinds"])
     return Node(**facts)

@@ -62,31 +62,30 @@ class Encoder:
         return operations + [("SADD", "holders", node, "") for node in nodes]
 
     def _written(self, change: Change, after: Record, claim_id: str | None) -> Iterator[Operation]:
-        key, entry, (job, state, attempts) = change.key, change.entry, after
+        key, attempts = change.key, after.attempts
         yield from _indexed(change, after)
         was_open = len(change.before.attempts) if change.before else -1
         if len(attempts) != was_open and (attempts or was_open):
             yield ("HSET", "busy", key, str(len(attempts))) if attempts else ("HDEL", "busy", key, "")
         for before, attempt in change.moved:
             yield from _moved(key, before, attempt, f"{next(self._starts):x} {claim_id or ''}")
-        for attempt, order in change.ended:
-            yield "HSET", f"h:{key}", attempt_id(attempt), codec.write_ended(attempt, order)
-        for skip in change.skips:
-            yield "HSET", f"k:{key}", skip_id(skip), skip.reason
-            yield "ZADD", "kx", 0, skip_member(skip)
+        for attempt in change.group_starts:
+            yield "HSET", f"g:{after.job.group}", held_name(key, attempt_id(attempt)), str(attempt.node)
+        yield from _past(change)
         yield from _told(change)
-        ripe_at = change.tally.ripe_at
-        if ripe_at != entry.tally.ripe_at:
-            yield ("ZREM", "ripe", key, "") if ripe_at is None else ("ZADD", "ripe", ripe_at, key)
         if change.is_defined:
-            yield "HSET", "d", key, self._definitions.text(job)
-            if entry.damage is not None:
-                yield "HDEL", "damaged", key, ""
-                if state.wake_at is not None:  # it was taken out of the index
-                    member = time_text(whole(state.wake_at)) + key
-                    yield "ZADD", f"w:{lane_id(job.queue, job.action.kind)}", 0, member
+            yield from self._defined(change, after)
         if change.version is not None:
             yield from self._kept(key, change.version)
+
+    def _defined(self, change: Change, after: Record) -> Iterator[Operation]:
+        key, (job, state, _) = change.key, after
+        yield "HSET", "d", key, self._definitions.text(job)
+        if change.entry.damage is not None:
+            yield "HDEL", "damaged", key, ""
+            if state.wake_at is not None:  # it was taken out of the index
+                member = time_text(whole(state.wake_at)) + key
+                yield "ZADD", f"w:{lane_id(job.queue, job.action.kind)}", 0, member
 
     def _kept(self, key: str, version: Version) -> Iterator[Operation]:
         """The definition drives out the one that is too old to be kept."""
@@ -137,6 +136,18 @@ def _moved(key: str, before: Attempt | None, attempt: Attempt, told: str) -> Ite
         yield "SADD", f"x:{attempt.node}", name, ""
     elif before is not None and was_cancelling and not is_cancelling:
         yield "SREM", f"x:{before.node}", name, ""
+
+
+def _past(change: Change) -> Iterator[Operation]:
+    """What became history, and when it is worth a look."""
+    key, ripe_at = change.key, change.tally.ripe_at
+    for attempt, order in change.ended:
+        yield "HSET", f"h:{key}", attempt_id(attempt), codec.write_ended(attempt, order)
+    for skip in change.skips:
+        yield "HSET", f"k:{key}", skip_id(skip), skip.reason
+        yield "ZADD", "kx", 0, skip_member(skip)
+    if ripe_at != change.entry.tally.ripe_at:
+        yield ("ZREM", "ripe", key, "") if ripe_at is None else ("ZADD", "ripe", ripe_at, key)
 
 
 def _told(change: Change) -> Iterator[Operation]:

@@ -11,6 +11,7 @@
 | `lanes`, `w:LANE` | hash, sorted | queue and kind of each lane; its jobs: wake and key |
 | `nodes`, `until`, `dead` | hash, hash, sorted | what nodes said; ends of leases; ids that have ended |
 | `o:NODE`, `x:NODE`, `holders` | hash, set, set | attempts that a node holds; is to cancel; who holds any |
+| `g:GROUP`, `outages` | hash, list | attempts started in a group, with their nodes; times without a node |
 | `h:JOB`, `e` | hash, sorted | ended attempts of a job; all attempts by their time |
 | `k:JOB`, `kx` | hash, sorted | skips of a job; all skips by their ends |
 | `ripe` | sorted | histories by when they are worth a look |

@@ -8,7 +8,7 @@ from typing import Any
 from foliot.errors import NodeBuriedError
 from foliot.model.attempt import Attempt
 from foliot.model.state import Lease, Node
-from foliot.model.view import NodeView
+from foliot.model.view import KEPT_OUTAGES, NodeView, Outage
 from foliot.stores.optimistic.entry import Entry
 from foliot.stores.redis import codec, layout
 from foliot.stores.redis.asking import pairs, text_of
@@ -31,7 +31,7 @@ def renew(session: RedisSession, node: str) -> Lease:
 
 def _pulse(session: RedisSession, verb: str, node: str, **facts: Any) -> Lease:
     lease = session.shared.lease // _MICROSECOND
-    status, found = session.run_one("pulse", verb=verb, node=node, lease=lease, **facts)
+    status, found = session.run_one("pulse", verb=verb, node=node, lease=lease, outages=KEPT_OUTAGES, **facts)
     if status == "BURIED":
         raise NodeBuriedError(node)
     now, until, held, *cancels = found
@@ -94,6 +94,18 @@ def nodes(session: RedisSession) -> tuple[NodeView, ...]:
         node_view(id_, told or b"", ends[id_], count)
         for id_, told, count in zip(ids, facts, counts, strict=True)
     )
+
+
+def running(session: RedisSession, group: str) -> int:
+    """How many attempts run that were started in a group: those that their nodes still hold."""
+    started = session.ask("HGETALL", f"g:{group}")
+    return sum(session.ask_all([("HEXISTS", f"o:{text_of(node)}", name) for name, node in pairs(started)]))
+
+
+def outages(session: RedisSession) -> tuple[Outage, ...]:
+    """The times in which no node lived, the newest first."""
+    found = (text_of(one).split() for one in session.ask("LRANGE", "outages", 0, -1))
+    return tuple(Outage(an_instant(int(first)), an_instant(int(last))) for first, last in found)
 
 
 def now(session: RedisSession) -> datetime:

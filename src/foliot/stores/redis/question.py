@@ -35,12 +35,14 @@ def wakes(
     queues: Iterable[str],
     kinds: Collection[str] | None = None,
     due_by: datetime | None = None,
+    *,
+    after: datetime | None = None,
 ) -> Wakes:
     """When the next job of these queues and kinds must be looked at; how many are due."""
     session.help_apply()
     asked = set(queues)
     ours = [id_ for id_, (queue, kind) in lanes(session).items() if queue in asked and serves(kinds, kind)]
-    firsts = [at for at in _first_wakes(session, ours) if at is not None]
+    firsts = [at for at in _first_wakes(session, ours, after) if at is not None]
     due = 0
     if due_by is not None:
         last = layout.time_text(whole(due_by)).encode() + LAST
@@ -48,8 +50,11 @@ def wakes(
     return Wakes(min(firsts, default=None), due)
 
 
-def _first_wakes(session: RedisSession, ours: Collection[str]) -> list[datetime | None]:
-    found = session.ask_all([("ZRANGE", f"w:{lane}", 0, 0) for lane in ours])
+def _first_wakes(
+    session: RedisSession, ours: Collection[str], after: datetime | None = None
+) -> list[datetime | None]:
+    first = b"-" if after is None else b"(" + layout.time_text(whole(after)).encode() + LAST
+    found = session.ask_all([("ZRANGEBYLEX", f"w:{lane}", first, "+", "LIMIT", 0, 1) for lane in ours])
     return [an_instant(layout.time_number(text_of(first[0]))) if first else None for first in found]
 
 

@@ -111,7 +111,13 @@ class RedisSession(Records, RevisionSession):
         refused: set[str] = set()
         while parts:
             encoded = [self.encode(part, guard.claim_id) for part in parts]
-            answers = self.run("commit", *(Call(self._facts(guard), words) for _, _, words in encoded))
+            answers = self.run(
+                "commit",
+                *(
+                    Call(self._facts(guard, part), words)
+                    for part, (_, _, words) in zip(parts, encoded, strict=True)
+                ),
+            )
             left = []
             for part, (marks, news, _), (status, facts) in zip(parts, encoded, answers, strict=True):
                 if status == "FROZEN":
@@ -135,13 +141,20 @@ class RedisSession(Records, RevisionSession):
                 return not facts
             self.wait_for(facts)
 
-    def _facts(self, guard: Guard) -> dict[str, Any]:
+    def _facts(self, guard: Guard, part: Sequence[Change]) -> dict[str, Any]:
         facts: dict[str, Any] = {"needs_lease": guard.needs_lease, "has_news": guard.has_news}
         if guard.node is not None:
             facts["node"] = guard.node
         if guard.claim_id is not None:
             kept = max(1000, self.shared.lease // timedelta(milliseconds=1))
             facts |= {"claim": guard.claim_id, "asker": guard.asker, "kept": kept}
+        starts = [
+            (place, change.after.job.group, len(started))
+            for place, change in enumerate(part, start=1)
+            if change.after is not None and (started := change.group_starts)
+        ]
+        if starts:
+            facts |= {"starts": starts, "limits": dict(guard.limits)}
         return facts
 
     def _understand(self, status: str, guard: Guard) -> None:

@@ -12,6 +12,7 @@ from foliot.clock import SystemClock
 from foliot.errors import StoreError
 from foliot.model.decision import Event
 from foliot.protocols import (
+    NO_LIMITS,
     Changes,
     Claimed,
     Clock,
@@ -154,11 +155,17 @@ class RedisStore:
 
     # -- verbs that are more than one function -----------------------------------------------------
 
-    async def claim(
-        self, node: str, now: datetime, room: Mapping[str, int], decide: DecideDue, claim_id: str
+    async def claim(  # noqa: PLR0913, PLR0917 - see the protocol
+        self,
+        node: str,
+        now: datetime,
+        room: Mapping[str, int],
+        decide: DecideDue,
+        claim_id: str,
+        limits: Mapping[str, int] = NO_LIMITS,
     ) -> Claimed:
         def work(session: RedisSession) -> Claimed:
-            return claim(session, self._claims, node, now, room, decide, claim_id)
+            return claim(session, self._claims, node, now, room, decide, claim_id, limits)
 
         return await self._call(Lane.CLAIMS, "claim", work)
 
@@ -190,6 +197,8 @@ class RedisStore:
     held = verb(Lane.PULSE, node.held)
     now = verb(Lane.PULSE, node.now)
     nodes = verb(Lane.READER, node.nodes)
+    running = verb(Lane.READER, node.running)
+    outages = verb(Lane.READER, node.outages)
 
     finish = verb(Lane.ENDS, verbs.finish)
     recover = verb(Lane.ENDS, verbs.recover)
