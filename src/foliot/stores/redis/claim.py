@@ -105,6 +105,10 @@ class _Due(DueEntries):
         self._claims = claims
         self._due_by = layout.time_text(whole(now))
         self._has_frozen = False
+        # Where a claim goes on depends on them: when one has a place again, it begins at the front.
+        self._full_groups = [
+            group for group, limit in guard.limits.items() if running(session, group) >= limit
+        ]
 
     def due(self, queue: str, count: int, after: str | None) -> Page[Entry]:
         found: list[Entry] = []
@@ -170,7 +174,7 @@ class _Due(DueEntries):
         return entries
 
     def sign(self, queue: str) -> Hashable:
-        return self._node, *self._lanes(queue)
+        return self._node, *self._lanes(queue), *self._full_groups
 
     def wait_for_others(self) -> bool:
         """A source that is held still has jobs that are due: wait for it, but not for long."""
