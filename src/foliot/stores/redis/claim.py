@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Collection, Hashable, Mapping, Sequence
+from contextlib import suppress
 from datetime import datetime
 from functools import partial
 from threading import Event
 from uuid import uuid4
+
+from redis.exceptions import RedisError
 
 from foliot.errors import NodeBuriedError
 from foliot.model.kinds import serves
@@ -28,6 +31,8 @@ from foliot.stores.sql.codes import whole
 
 _MOST_AT_ONCE = 500  # jobs that one script looks at
 _TURNS, _TURN = 60, 0.01  # how often, and for how many seconds, a claim waits for a source that is held still
+_ALONE, _HIDDEN = 0, 2  # what a look tells of other nodes: none lives; some have due jobs at hand
+_AT_HAND = 200_000  # microseconds, for which what one node looks at is hidden from the others
 
 
 class Claims:
@@ -71,6 +76,8 @@ def claim(  # noqa: PLR0913, PLR0917 - what a node asks for, and what is remembe
         return loop.claim(room, claims.turn)
     except ClaimedElsewhereError:
         return _answer_again(session, node, claim_id)
+    finally:
+        jobs.let_go()
 
 
 def _answer_again(session: RedisSession, node: str, claim_id: str) -> Claimed:
@@ -104,7 +111,8 @@ class _Due(DueEntries):
         self._redis = session
         self._claims = claims
         self._due_by = layout.time_text(whole(now))
-        self._has_frozen = False
+        self._has_frozen = self._has_hidden = False
+        self._at_hand: set[str] = set()
         # Where a claim goes on depends on them: when one has a place again, it begins at the front.
         self._full_groups = [
             group for group, limit in guard.limits.items() if running(session, group) >= limit
@@ -134,6 +142,7 @@ class _Due(DueEntries):
                 count=count,
                 after="" if after is None else after[layout.LANE_DIGITS :],
                 due_by=self._due_by,
+                moment=_AT_HAND,
             )
             if status == "BURIED":
                 raise NodeBuriedError(self._node)
@@ -151,7 +160,8 @@ class _Due(DueEntries):
                 continue
             else:
                 self._has_frozen = self._has_frozen or bool(facts[1])
-                return self._entries(facts[2:])
+                self._has_hidden = self._has_hidden or facts[2] == _HIDDEN
+                return self._entries(facts[3:], is_alone=facts[2] == _ALONE)
 
     def _is_news(self, facts: bytes) -> bool:
         """Whether the node serves other kinds than it was looked for."""
@@ -165,19 +175,36 @@ class _Due(DueEntries):
         lanes = self._redis.shared.lanes.items()
         return [lane for lane, (found, kind) in lanes if found == queue and serves(kinds, kind)]
 
-    def _entries(self, words: Sequence[bytes]) -> list[Entry]:
+    def _entries(self, words: Sequence[bytes], *, is_alone: bool) -> list[Entry]:
         places = [text_of(word) for word in words[::3]]
         keys = [place[layout.LANE_DIGITS + layout.DIGITS :] for place in places]
         entries = self._redis.read(list(zip(keys, words[1::3], words[2::3], strict=True)))
         for entry, place in zip(entries, places, strict=True):
             entry.place = place
+        if not is_alone:
+            self._at_hand.update(keys)
         return entries
+
+    def write(self) -> Collection[str]:
+        self._at_hand.difference_update(change.key for change in self._changes)
+        return super().write()
+
+    def let_go(self) -> None:
+        """What was looked at and not written is for other nodes at once."""
+        keys, self._at_hand = list(self._at_hand), set()
+        with suppress(RedisError, OSError):  # it is let go of after a moment anyway
+            for start in range(0, len(keys), _MOST_AT_ONCE):
+                self._redis.ask("HDEL", "hold", *keys[start : start + _MOST_AT_ONCE])
 
     def sign(self, queue: str) -> Hashable:
         return self._node, *self._lanes(queue), *self._full_groups
 
     def wait_for_others(self) -> bool:
-        """A source that is held still has jobs that are due: wait for it, but not for long."""
+        """Others have something at hand that is due, or its source is held still: wait, but not for long."""
+        if self._has_hidden and not self._has_frozen:
+            self._has_hidden = False
+            Event().wait(_AT_HAND / 1_000_000)
+            return True
         if not self._has_frozen:
             return False
         for _ in range(_TURNS):

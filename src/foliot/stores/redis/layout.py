@@ -23,6 +23,7 @@
 | `sessions`, `codes`, `audit`, `pipes`, each with `…_x` | hash, sorted | by their ends, or their times |
 | `pipe_names`, `pipe_runs` | hash, hash | of pipelines: active names; last runs |
 | `frozen`, `applying`, `stage:ID:N` | hash, hash, list | large revisions under way |
+| `hold` | hash | which node has a due job at hand, and until when |
 | `c:CLAIM` | text | who asks under a claim id; expires with the lease |
 
 Sorted sets with names for members have the score 0: Redis then sorts them by bytes, which is the order of

@@ -1,7 +1,9 @@
 -- Find what has been due for longest in some lanes, with all that is needed to decide about it.
 -- Promises: in the order of wakes, then of keys; nothing of a source that a revision holds still. An entry of the
--- index that does not agree with its job's text is dropped. Answers OK, what the node said of itself, whether
--- something was held still, and then for each job: its place, its text, its definition.
+-- index that does not agree with its job's text is dropped. While several nodes live, what one looks at is hidden from
+-- the others for a moment: that saves them a lost race, and is no lock, since a commit compares all the same. Answers
+-- OK, what the node said of itself, whether a source is held still, what others do, and then
+-- for each job: its place, its text, its definition.
 
 if is_other() then return answer('BIRTH') end
 local till = redis.call('HGET', T .. ':until', asked.node)
@@ -19,6 +21,28 @@ if redis.call('HLEN', T .. ':frozen') > 0 then
   for _, held in pairs(frozen) do
     if held.is_applying then return answer('FROZEN', held.stage, 1) end
   end
+end
+
+-- 0: this node is alone; 1: others live; 2: they have something at hand that is due.
+local others = redis.call('HLEN', T .. ':until') > 1 and 1 or 0
+
+-- Of jobs that are due, those that no other node has at hand; from now on this one has.
+local function take(keys, entries)
+  if others == 0 or #keys == 0 then return keys, entries end
+  local time, free, kept, hidden = micros(), {}, {}, {}
+  local found = redis.call('HMGET', T .. ':hold', unpack(keys))
+  for at, key in ipairs(keys) do
+    local till, node = string.match(found[at] or '', '^(%d+) (.*)$')
+    if till and node ~= asked.node and tonumber(till) > time then
+      others = 2
+    else
+      free[#free + 1], kept[#kept + 1] = key, entries[at]
+      hidden[#hidden + 1] = key
+      hidden[#hidden + 1] = whole(time + asked.moment) .. ' ' .. asked.node
+    end
+  end
+  if #hidden > 0 then redis.call('HSET', T .. ':hold', unpack(hidden)) end
+  return free, kept
 end
 
 local last = '(' .. asked.due_by .. '\255'
@@ -94,6 +118,7 @@ while #answers < 3 * asked.count do
       keys[#keys + 1], kept[#kept + 1] = key, one
     end
   end
+  keys, kept = take(keys, kept)
   if #keys > 0 then
     local texts = redis.call('HMGET', T .. ':s', unpack(keys))
     local definitions = redis.call('HMGET', T .. ':d', unpack(keys))
@@ -112,4 +137,4 @@ while #answers < 3 * asked.count do
   if #found < wanted then break end
   after = '(' .. found[#found].member
 end
-return answer('OK', redis.call('HGET', T .. ':nodes', asked.node) or '', has_frozen, unpack(answers))
+return answer('OK', redis.call('HGET', T .. ':nodes', asked.node) or '', has_frozen, others, unpack(answers))
