@@ -11,6 +11,7 @@ from foliot.protocols import Changes
 from foliot.stores.redis import RedisStore
 from foliot.testing.clock import ManualClock
 from foliot.testing.contract.sample import SOURCE, declare_at, some_jobs, start_due, untouched
+from foliot.testing.servers import RedisServer
 
 ROOM = {"default": 100}
 
@@ -45,3 +46,9 @@ async def again(ask: Callable[[], Awaitable[Any]]) -> Any:
                 return await ask()
             except StoreUnavailableError:
                 await asyncio.to_thread(lambda: None)
+
+
+def server_time(server: RedisServer) -> int:
+    """Microseconds by the server's clock."""
+    seconds, micros = server.ask("TIME").split()[2::2]
+    return int(seconds) * 1_000_000 + int(micros)

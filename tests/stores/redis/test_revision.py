@@ -31,18 +31,18 @@ from foliot.testing.contract.sample import (
     untouched,
 )
 from foliot.testing.servers import RedisServer
-from stores.redis.playing import declare, play, start
+from stores.redis.playing import declare, play, server_time, start
 
 
-def test_a_source_that_nobody_frees_goes_on_by_itself(url: str, shared: RedisServer) -> None:
+@pytest.mark.parametrize("over", [1, -3600_000_000], ids=["silent", "the clock was set back"])
+def test_a_source_that_nobody_frees_goes_on_by_itself(url: str, shared: RedisServer, over: int) -> None:
     async def act(store: RedisStore, clock: ManualClock) -> None:
         await store.join(Node("a"))
         await declare(store, clock)
         prefix = read_address(url).prefix
-        till = f"dead {2**51}"  # by a clock that is ahead: it is held until somebody frees it
-        shared.ask("HSET", f"{prefix}:frozen", SOURCE, till)
+        shared.ask("HSET", f"{prefix}:frozen", SOURCE, f"alive {server_time(shared) + 4_000_000}")
         assert await start(store, clock, "c1") == []
-        shared.ask("HSET", f"{prefix}:frozen", SOURCE, "dead 1")
+        shared.ask("HSET", f"{prefix}:frozen", SOURCE, f"dead {server_time(shared) - over}")
         assert len(await start(store, clock, "c2")) == 5
 
     play(url, act)

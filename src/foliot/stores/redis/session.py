@@ -45,7 +45,8 @@ class RedisSession(Records, RevisionSession):
 
     def entries(self, keys: Collection[str], *, remembered: bool = False) -> dict[str, Entry]:
         known = self.shared.entries
-        found = {key: known[key] for key in keys if key in known} if remembered else {}
+        # Other threads write there, too: what was there a moment ago may be gone.
+        found = {key: one for key in keys if (one := known.get(key)) is not None} if remembered else {}
         wanted = [key for key in keys if key not in found]
         found |= self._read_all(wanted)
         if len(found) < len(keys) and self.help_apply():

@@ -65,13 +65,20 @@ local function has_mark(text, mark)
   return string.match(text, '^%S*') == mark
 end
 
+-- Whether a moment has come, or is so far ahead that the server's clock must have been set back since.
+local LONGEST_MOMENT = 5000000
+
+local function is_over(till, time)
+  return till < time or till > time + LONGEST_MOMENT
+end
+
 -- Sources that a revision holds still, each with its stage. One whose writer has been silent for too long goes on.
 local function frozen_sources()
   local found, time = {}, micros()
   local all = redis.call('HGETALL', T .. ':frozen')
   for at = 1, #all, 2 do
     local stage, till = string.match(all[at + 1], '^(%S+) (%S+)$')
-    if till ~= 'applying' and tonumber(till) < time then
+    if till ~= 'applying' and is_over(tonumber(till), time) then
       redis.call('HDEL', T .. ':frozen', all[at])
     else
       found[all[at]] = { stage = stage, is_applying = till == 'applying' }

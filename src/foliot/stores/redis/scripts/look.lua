@@ -33,7 +33,7 @@ local function take(keys, entries)
   local found = redis.call('HMGET', T .. ':hold', unpack(keys))
   for at, key in ipairs(keys) do
     local till, node = string.match(found[at] or '', '^(%d+) (.*)$')
-    if till and node ~= asked.node and tonumber(till) > time then
+    if till and node ~= asked.node and not is_over(tonumber(till), time) then
       others = 2
     else
       free[#free + 1], kept[#kept + 1] = key, entries[at]
