@@ -55,6 +55,7 @@ bench: $(BENCH)/.ready $(BENCH4)/.ready ## measure us and the peers side by side
 	@$(BENCH)/bin/python -m benchmarks.plan
 	@$(BENCH)/bin/python -m benchmarks.fire
 	@$(BENCH)/bin/python -m benchmarks.loading
+	@$(BENCH)/bin/python -m benchmarks.alerts
 	@$(BENCH)/bin/python -m benchmarks.shell
 	@$(BENCH)/bin/python -m benchmarks.nodes
 	@$(BENCH)/bin/python tools/speed_tables.py
@@ -73,6 +74,7 @@ format: $(STAMP) ## format the code
 
 reference: $(STAMP) ## renew the pages that are made from the code
 	@$(PYTHON) tools/cli_reference.py
+	@$(PYTHON) tools/rest_reference.py
 	@$(PYTHON) tools/policy_reference.py
 	@$(PYTHON) tools/speed_tables.py
 	@$(PYTHON) tools/fire_tables.py

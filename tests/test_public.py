@@ -87,6 +87,7 @@ def test_console_scripts() -> None:
 
 def test_extras() -> None:
     assert set(metadata.metadata("foliot").get_all("Provides-Extra") or ()) == {
+        "api",
         "postgres",
         "redis",
         "mongodb",

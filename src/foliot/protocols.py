@@ -275,7 +275,7 @@ class AlertStore(Protocol):
     async def settle(
         self, channel: str, ids: Collection[str], state: AlertState, at: datetime, answer: str | None = None
     ) -> int:
-        """Alerts wait no more, because they were sent, refused, or are too old; how many did wait."""
+        """Alerts were sent, refused, or are too old; how many waited. A ping that was sent is not kept."""
         ...
 
     async def alerts(self, query: AlertQuery) -> AlertPage:

@@ -16,6 +16,7 @@ from urllib.parse import urlsplit
 
 from foliot.errors import InvalidPolicyError, InvalidStoreError
 from foliot.executors.place import ExecutorPlace, MakeExecutor
+from foliot.model.job import Action
 from foliot.model.view import Schema
 from foliot.protocols import AlertStore, Clock, Executor, NodeStore, OutputStore, SourceStore, Store
 from foliot.protocols_access import AccessStore, AuditStore, PipelineStore
@@ -34,12 +35,15 @@ _SCHEMES = ", ".join(example for _, example in _STORES.values())
 
 # Each executor that every application has, by the prefix of the kinds of its actions: its module in
 # `foliot.executors`, which offers `make_executor(place)`.
-_EXECUTORS = {"python": "python"}
+_EXECUTORS = {"python": "python", "http": "http"}
+# Those whose actions can be checked before they run: the module that offers `check_action(action)`.
+_CHECKS = {"http": "http_action"}
 _PREFIX = re.compile("[a-z][a-z0-9_]*")
 # Prefixes that have another use, and which.
 _TAKEN = {
     **dict.fromkeys(_EXECUTORS, "that of an executor that is built in"),
     "alert": "that of channels",
+    "pipeline": "that of pipelines",
     "shell": "that of repositories that are followed",
     "declarative": "that of declarative schedulers",
     "code": "that of the revisions of programs",
@@ -150,15 +154,21 @@ def make_executor(prefix: str, place: ExecutorPlace) -> Executor:
     return cast("Executor", module.make_executor(place))
 
 
+def check_action(action: Action) -> None:
+    """Refuse an action that its executor, if it is built in, could never carry out. InvalidJobError."""
+    if (name := _CHECKS.get(action.kind.partition(":")[0])) is not None:
+        import_module(f"foliot.executors.{name}").check_action(action)
+
+
 def check_executors(given: object) -> None:
     """Refuse what cannot be executors by the prefixes of their kinds."""
     if not isinstance(given, Mapping):
-        hint = 'such as executors={"http": HttpExecutor()}'
+        hint = 'such as executors={"mail": MailExecutor()}'
         raise InvalidPolicyError("executors", given, "must be executors by the prefix of a kind", hint=hint)
     for prefix, executor in given.items():
         if not isinstance(prefix, str) or not _PREFIX.fullmatch(prefix):
             reason = "must be a word of small letters, digits and underscores"
-            raise InvalidPolicyError("executors", prefix, reason, hint='such as "http"')
+            raise InvalidPolicyError("executors", prefix, reason, hint='such as "mail"')
         if prefix in _TAKEN:
             hint = "choose another prefix"
             raise InvalidPolicyError("executors", prefix, f"is {_TAKEN[prefix]}", hint=hint)

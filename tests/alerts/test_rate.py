@@ -48,6 +48,15 @@ def test_it_waits_until_the_oldest_message_is_old_enough() -> None:
     assert sizes(plan_sends(Rate(), sent, many(3), AT + MINUTE)) == [3]
 
 
+def test_in_a_flood_digests_come_evenly_when_half_of_the_room_is_used() -> None:
+    sent = [AT - n * timedelta(seconds=2) for n in range(10)]
+
+    assert sizes(plan_sends(Rate(), sent[1:], many(6), AT)) == [6]
+    assert plan_sends(Rate(), sent, many(6), AT) == Plan((), AT + timedelta(seconds=30))
+    assert sizes(plan_sends(Rate(), sent, many(6), AT + timedelta(seconds=30))) == [6]
+    assert sizes(plan_sends(Rate(), sent, many(5), AT)) == [1] * 5, "this is no flood"
+
+
 def test_a_rate_that_was_lowered_waits_until_there_is_room_again() -> None:
     sent = [AT - 9 * MINUTE, AT - 2 * MINUTE, AT - MINUTE]
 

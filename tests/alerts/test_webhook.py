@@ -16,9 +16,9 @@ import pytest
 from alerts.sample import FAILURE, HOSTILE, RECOVERY, many
 from foliot.alerts.channel import SENT, Fate, Sent
 from foliot.alerts.message import Alert
-from foliot.alerts.signature import read_keys, signed
 from foliot.alerts.webhook import Webhook
 from foliot.errors import InvalidChannelError
+from foliot.network.signature import read_keys, signed
 from foliot.testing.clock import ManualClock
 from web_server import Certificate, WebServer, make_certificate, reply, web_server
 

@@ -10,8 +10,8 @@ import pytest
 
 from cli.calls import command, on_a_terminal
 from cli.shop import JOBS, NODE, SLOW, START, Shop
-from foliot.cli.source_removal import serves
 from foliot.model.view import NodeView
+from foliot.operations import serves_source
 from foliot.protocols import RunQuery
 from foliot.stores.sqlite import SqliteStore
 
@@ -195,4 +195,4 @@ def test_a_source_that_was_never_read_is_removed_too(shop: Shop) -> None:
 )
 def test_who_serves_a_source(kind: str, source: str, *, is_served: bool) -> None:
     view = NodeView(NODE._replace(kinds=(kind,)), START)
-    assert serves(view, source) is is_served
+    assert serves_source(view, source) is is_served

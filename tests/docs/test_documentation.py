@@ -70,7 +70,7 @@ def _is_generated(file: Path) -> bool:
     return "__pycache__" in parts or any(part.startswith(".") and part != ".ci" for part in parts)
 
 
-@pytest.mark.parametrize("name", ["cli_reference", "speed_tables"])
+@pytest.mark.parametrize("name", ["cli_reference", "rest_reference", "speed_tables"])
 def test_the_pages_that_are_made_by_tools_are_up_to_date(name: str) -> None:
     spec = importlib.util.spec_from_file_location(name, ROOT / f"tools/{name}.py")
     assert spec is not None

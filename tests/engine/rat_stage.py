@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import sqlite3
-from collections.abc import AsyncIterator, Callable, Coroutine
+from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager, closing
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -95,10 +95,10 @@ class RatStage(Stage):
 
     async def node(self, store: Any = None, **settings: Any) -> Engine:
         """One more instance of the scheduler."""
-        known: dict[str, Executor] = {"pipeline": self.executor}
+        store = store or await self.open()
         engine = Engine(
-            store or await self.open(),
-            known,
+            store,
+            await self.executors(store),
             clock=self.clock,
             settings=Settings(slots={"default": 50}, **(RARELY | settings)),
             new_id=lambda: uuid4().hex,
@@ -108,6 +108,11 @@ class RatStage(Stage):
         self._lives.append((engine, asyncio.ensure_future(engine.run())))
         await self.clock.settle()
         return engine
+
+    async def executors(self, store: Any) -> Mapping[str, Executor]:
+        """What a node on that store can carry out."""
+        del store
+        return {"pipeline": self.executor}
 
     async def stop(self, engine: Engine) -> None:
         """Stop one node, and wait for its end."""

@@ -10,6 +10,7 @@ from engine.plan_cases import instant
 from foliot.engine.retry import MOST_LOSSES, may_restart, may_retry, retry_at
 from foliot.model.attempt import Attempt, AttemptState, Trigger
 from foliot.model.policy import Retry
+from foliot.schedules.duration import parse_duration
 
 ENDED_AT = instant("10:00")
 
@@ -34,6 +35,15 @@ def attempt(number: int = 1, second: int = 0) -> Attempt:
 def test_delays_grow_by_the_back_off_up_to_the_longest(retry: Retry, seconds: list[float]) -> None:
     delays = [retry_at(retry, attempt(n), ENDED_AT) - ENDED_AT for n in range(1, 5)]
     assert [delay.total_seconds() for delay in delays] == seconds
+
+
+@pytest.mark.parametrize(
+    ("wished", "seconds"), [(None, 10), ("0s", 10), ("7s", 10), ("20s", 20), ("1m", 30), ("900000h", 30)]
+)
+def test_a_wish_to_wait_is_heeded_up_to_the_longest_delay(wished: str | None, seconds: int) -> None:
+    retry = Retry(max=9, delay="10s", longest="30s")
+    wait = None if wished is None else parse_duration(wished)
+    assert retry_at(retry, attempt(), ENDED_AT, wait) - ENDED_AT == timedelta(seconds=seconds)
 
 
 def test_the_thousandth_retry_overflows_nothing() -> None:

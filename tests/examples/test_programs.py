@@ -9,6 +9,7 @@ import subprocess
 from pathlib import Path
 from typing import Any
 
+import httpx
 import pytest
 
 from cli.calls import command, on_a_terminal
@@ -61,6 +62,36 @@ def test_trouble_is_told_once_and_its_end_once(tmp_path: Path) -> None:
         "told/backup failed: failed: OSError: the disk is full",
         "told/backup recovered: a run has succeeded",
     ]
+
+
+def test_a_job_calls_a_url_again_when_the_server_wants_it(tmp_path: Path) -> None:
+    with example(tmp_path, "call_a_url.py") as program:
+        assert program.process.wait(PATIENCE) == 0
+        program.read_until("succeeded")
+    told = [line for line in program.lines if not line.startswith("attempt_failed")]
+    assert told == [
+        "shop: attempt 1, signed: True",
+        "shop: attempt 2, signed: True",
+        "succeeded at attempt 2: HTTP 200 OK",
+    ]
+
+
+def test_pipelines_are_scheduled_and_run_over_an_api(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("FOLIOT_API_TOKEN", token := "Tm90aGluZy1zZWNyZXQtaGVyZS1vZi1jb3Vyc2U")
+    port, names = free_port(), {"namespace": "shop", "layer": "gold"}
+    headers = {"Authorization": f"Bearer {token}"}
+    with (
+        example(tmp_path, "ratd.py", str(port)) as program,
+        httpx.Client(base_url=f"http://127.0.0.1:{port}/api/v1", headers=headers, timeout=60) as api,
+    ):
+        ask(port, "/livez?verbose=true")
+        api.post("/pipelines", json={**names, "name": "sales", "action": {"kind": "sql"}})
+        schedule = api.post("/schedules", json={**names, "pipeline": "sales", "cron": "0 7 * * *"})
+        assert schedule.status_code == 201
+        assert api.post("/runs", json={**names, "pipeline": "sales"}).status_code == 202
+        program.read_until("shop/gold/sales: manual")
+        eventually(lambda: api.get("/runs").json()["runs"][0]["status"] == "success")
+        program.end(signal.SIGTERM)
 
 
 def test_an_executor_of_ones_own_checks_ports(tmp_path: Path) -> None:

@@ -232,6 +232,7 @@ def test_the_names_and_levels_are_pinned() -> None:
     assert {name: logging.getLevelName(level) for name, level in LINES.items()} == {
         "happened": "DEBUG",
         "serving": "INFO",
+        "api_serving": "INFO",
         "node_joined": "INFO",
         "jobs_changed": "INFO",
         "job_paused": "INFO",
@@ -268,5 +269,6 @@ def test_the_names_and_levels_are_pinned() -> None:
         "ends_untold": "ERROR",
         "listener_failed": "ERROR",
         "task_failed": "ERROR",
+        "request_failed": "ERROR",
         "engine_failed": "CRITICAL",
     }

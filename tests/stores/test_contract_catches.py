@@ -115,6 +115,27 @@ CASES: list[tuple[type[MemoryStore | FileStore], str]] = [
     (mistaken_groups.ForgetsWhoSlept, "test_an_outage_ends_with_a_heartbeat_that_comes_too_late"),
     (mistaken_groups.CountsEachAbsence, "test_while_one_node_lives_there_is_no_outage"),
     (mistaken_alerts.DropsAlerts, "test_an_alert_waits_as_it_was_decided"),
+    (mistaken_alerts.DropsAlertsOfClaims, "test_a_claim_writes_what_it_tells"),
+    (mistaken_alerts.DropsAlertsOfEndings, "test_a_finish_writes_what_it_tells"),
+    (mistaken_alerts.DropsAlertsOfLosses, "test_a_recovery_writes_what_it_tells"),
+    (mistaken_alerts.DropsAlertsOfRevisions, "test_a_revision_writes_what_it_tells"),
+    (mistaken_alerts.TellsWhatItRefuses, "test_a_finish_that_is_refused_tells_nothing"),
+    (mistaken_alerts.TellsJobByJob, "test_a_decision_that_is_not_written_tells_nothing"),
+    (mistaken_alerts.LosesExitCodes, "test_an_alert_waits_as_it_was_decided"),
+    (mistaken_alerts.StartsWithoutWatch, "test_a_new_job_that_is_watched_has_its_watch"),
+    (mistaken_alerts.GivesAll, "test_the_oldest_come_first_and_no_more_than_were_asked_for"),
+    (mistaken_alerts.CountsWhatWasAskedFor, "test_what_is_settled_waits_no_more_and_is_settled_once"),
+    (mistaken_alerts.ForgetsTheAnswer, "test_what_is_settled_waits_no_more_and_is_settled_once"),
+    (mistaken_alerts.FindsByChannelOnly, "test_alerts_are_found_by_what_they_are_the_newest_first"),
+    (mistaken_alerts.IncludesTheEnd, "test_alerts_are_found_by_what_they_are_the_newest_first"),
+    (mistaken_alerts.PagesById, "test_pages_of_alerts_have_each_alert_once"),
+    (mistaken_alerts.BeginsAnywhere, "test_a_place_that_no_page_of_alerts_gave_is_refused"),
+    (mistaken_alerts.KeepsWhatWaits, "test_what_is_older_than_ninety_days_is_forgotten"),
+    (mistaken_alerts.ForgetsAllAtOnce, "test_what_is_older_than_ninety_days_is_forgotten"),
+    (
+        mistaken_alerts.TellsTheNewest,
+        "test_it_is_known_which_channels_something_waits_for_and_since_when",
+    ),
     (mistaken_alerts.DropsAlertsOfTheForgotten, "test_a_job_that_is_forgotten_leaves_its_alerts"),
     (mistaken_alerts.ForgetsTheWatch, "test_a_watch_comes_back_as_it_was_written"),
     (
@@ -122,6 +143,7 @@ CASES: list[tuple[type[MemoryStore | FileStore], str]] = [
         "test_the_same_alert_again_changes_nothing_whatever_became_of_it",
     ),
     (mistaken_alerts.SettlesForAll, "test_each_channel_has_its_own"),
+    (mistaken_alerts.KeepsPings, "test_a_ping_that_was_sent_is_not_kept"),
     (mistaken_alerts.SettlesAgain, "test_what_is_settled_waits_no_more_and_is_settled_once"),
     (mistaken_alerts.NewestFirst, "test_the_oldest_come_first_and_no_more_than_were_asked_for"),
     (mistaken_alerts.KeepsForEver, "test_what_is_older_than_ninety_days_is_forgotten"),
@@ -208,3 +230,8 @@ def test_a_sound_store_passes_the_same_case(case: str, tmp_path: Path) -> None:
 def test_no_topic_hides_a_case_of_another() -> None:
     names = Counter(name for topic in _Contract.__mro__ for name in vars(topic) if name.startswith("test_"))
     assert [name for name, count in names.items() if count > 1] == []
+
+
+def test_each_case_of_the_outbox_catches_a_mistake() -> None:
+    cases = {name for name in vars(AlertContract) if name.startswith("test_")}
+    assert cases <= {case for _, case in CASES}

@@ -94,7 +94,7 @@ class TestHerds:
     @scenario
     async def test_a_function_gets_data_of_its_own(self, stage: Stage) -> None:
         await stage.join("a")
-        data = [{"n": 1}, {"n": [1, {"m": 2}]}]
+        data: list[dict[str, Any]] = [{"n": 1}, {"n": [1, {"m": 2}]}]
         await stage.plan(*(a_job(f"n{n}", action=Action(kind="test", data=of)) for n, of in enumerate(data)))
         await stage.advance(timedelta(hours=1))
         runs = (await stage.claim_whole("a", decide=plan_due)).runs

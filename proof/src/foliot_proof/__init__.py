@@ -2,6 +2,7 @@
 
     simulation   the production engine, three nodes of it, for months on a virtual clock
     kill_loop    a node on a real store, killed at a named step some twenty times a second
+    alert_loop   the same, between a failure and the message that tells of it
     faults       whole applications in real time: kills, partitions, clocks and disks that fail
     history      the checker: it finds what a run of several nodes did wrong, from logs alone
 

@@ -7,12 +7,13 @@ import pytest
 from foliot_proof.history.check import check
 from foliot_proof.simulation.simulate import simulate
 from simulation.planted import BUGS, Bug
+from simulation.planted_alerts import ALERT_BUGS
 
 MOST_SEEDS = 40  # from the first: a bug that is not found must not take as long as a test that hangs
 
 
 @pytest.mark.usefixtures("untraced")
-@pytest.mark.parametrize("bug", BUGS, ids=lambda bug: bug.plant.__name__)
+@pytest.mark.parametrize("bug", [*BUGS, *ALERT_BUGS], ids=lambda bug: bug.plant.__name__)
 def test_a_planted_bug_is_found(bug: Bug, monkeypatch: pytest.MonkeyPatch) -> None:
     make_store = bug.plant(monkeypatch)
 

@@ -16,8 +16,8 @@ from foliot.alerts.channel import DEADLINE, SENT, Sent
 from foliot.alerts.message import Alert, AlertKind, Digest, as_message
 from foliot.alerts.process import run_process
 from foliot.alerts.rate import Rate
-from foliot.alerts.secrets import Secret, SecretMissingError, mask
 from foliot.alerts.text import check_template, clean, text_of, title_of
+from foliot.network.secrets import Secret, SecretMissingError, mask
 
 NOT_INSTALLED, BAD_URL, NOT_SENT = 3, 4, 5
 _MISSING = "the library apprise is not installed on this node: pip install foliot[apprise]"

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from foliot.alerts.channel import Sent
-from foliot.alerts.secrets import Secret, SecretMissingError, check_literal_url, is_reference
 from foliot.errors import InvalidChannelError
 from foliot.network.errors import InvalidUrlError
 from foliot.network.guard import Guard
+from foliot.network.secrets import Secret, SecretMissingError, check_literal_url, is_reference
 from foliot.network.url import Url
 
 

@@ -18,10 +18,10 @@ from foliot.alerts.mail_message import mail_of
 from foliot.alerts.message import Alert, as_message
 from foliot.alerts.process import run_process
 from foliot.alerts.rate import Rate
-from foliot.alerts.secrets import Secret, SecretMissingError
 from foliot.alerts.smtp import MailServer, Session
 from foliot.alerts.text import check_template, clean
 from foliot.errors import InvalidChannelError
+from foliot.network.secrets import Secret, SecretMissingError
 from foliot.network.thread import in_thread
 
 DEFAULT_SERVER = "FOLIOT_SMTP_URL"

@@ -4,6 +4,10 @@ waiting 3, room for 17     three messages
 waiting 37                 one digest of 37
 waiting 3, room for 2      one digest of 3
 waiting 3, room for none   nothing until the oldest message is ten minutes old; then one digest, or three
+waiting 37, room for 9     one digest of 37, but no sooner than half a minute after the last message
+
+The last rule spreads what is left of the room over its time. A flood that lasts for minutes would otherwise
+use up the room with small digests, and its rest would be told late.
 """
 
 from __future__ import annotations
@@ -51,6 +55,10 @@ def plan_sends(
     room = rate.messages - len(recent)
     if room <= 0:
         return Plan(wait_until=recent[-rate.messages] + rate.within)
+    if len(waiting) > _MOST_APART and 2 * len(recent) >= rate.messages:
+        evenly = recent[-1] + rate.within / rate.messages
+        if now < evenly:
+            return Plan(wait_until=evenly)
     if len(waiting) > min(room, _MOST_APART):
         return Plan((tuple(waiting),))
     return Plan(tuple((alert,) for alert in waiting))

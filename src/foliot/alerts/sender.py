@@ -2,24 +2,21 @@
 
 from __future__ import annotations
 
-import email.utils
 import re
 import ssl
 from dataclasses import dataclass, field
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from http import HTTPStatus
 
 from foliot.alerts.channel import DEADLINE, LONGEST_WAIT, SENT, Sent
 from foliot.alerts.endpoint import Endpoint, Target
-from foliot.alerts.secrets import mask
 from foliot.alerts.text import clean
 from foliot.clock import SystemClock
 from foliot.network.errors import AddressRefusedError, RequestFailedError
 from foliot.network.http import Answer, Request, fetch
+from foliot.network.secrets import mask
 from foliot.protocols import Clock
 
-_TRY_LATER = (HTTPStatus.REQUEST_TIMEOUT, HTTPStatus.TOO_EARLY, HTTPStatus.TOO_MANY_REQUESTS)
-_SECONDS = re.compile(r"[0-9]+(\.[0-9]+)?", re.ASCII)
 _URL_PARTS = re.compile(r"[/?&=]")
 _SHOWN_BODY = 200
 
@@ -53,22 +50,8 @@ class HttpSender:
         path = target.url.target
         said = f" ({mask(body, *secrets, path, *_URL_PARTS.split(path))})" if body else ""
         reason = f"{self.endpoint.shown} answers {status}{said}"
-        if status in _TRY_LATER or status >= HTTPStatus.INTERNAL_SERVER_ERROR:
-            return Sent.again(reason, self._asked_to_wait(answer))
+        if answer.is_to_be_asked_again:
+            return Sent.again(reason, answer.asks_to_wait(self.clock.now(), LONGEST_WAIT))
         if status < HTTPStatus.BAD_REQUEST:
             reason = f"{self.endpoint.shown} answers {status}, and redirects are not followed"
         return Sent.refused(reason)
-
-    def _asked_to_wait(self, answer: Answer) -> timedelta | None:
-        text = answer.headers.get("retry-after", "").strip()[:50]
-        if _SECONDS.fullmatch(text):
-            return timedelta(seconds=min(float(text), LONGEST_WAIT.total_seconds()))
-        try:
-            at = email.utils.parsedate_to_datetime(text)
-        except (ValueError, TypeError):
-            return None
-        return max(timedelta(0), _aware(at) - self.clock.now())
-
-
-def _aware(instant: datetime) -> datetime:
-    return instant if instant.tzinfo else instant.replace(tzinfo=UTC)

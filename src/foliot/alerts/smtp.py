@@ -13,9 +13,9 @@ from typing import NamedTuple
 from urllib.parse import parse_qsl, unquote, urlsplit
 
 from foliot.alerts.channel import SENT, Sent
-from foliot.alerts.secrets import mask
 from foliot.alerts.text import clean
 from foliot.errors import InvalidChannelError
+from foliot.network.secrets import mask
 
 _PORTS = {"smtp": 587, "smtps": 465}
 _HINT = "such as smtp://user:password@mail.example.org:587, or smtps:// for TLS from the first byte"

@@ -11,13 +11,13 @@ from foliot.alerts.endpoint import Endpoint
 from foliot.alerts.formats import FORMATS
 from foliot.alerts.message import Alert, as_message
 from foliot.alerts.rate import Rate
-from foliot.alerts.secrets import Secret, SecretMissingError
 from foliot.alerts.sender import HttpSender
-from foliot.alerts.signature import read_keys, signed
 from foliot.alerts.text import check_template
 from foliot.clock import SystemClock
 from foliot.errors import InvalidChannelError
 from foliot.network.http import Request
+from foliot.network.secrets import Secret, SecretMissingError
+from foliot.network.signature import read_keys, signed
 from foliot.protocols import Clock
 
 

@@ -13,7 +13,6 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime, timedelta
 from itertools import count
-from uuid import uuid4
 
 from foliot.alerts.channel import Channel, Pinged
 from foliot.app.delivery import Delivery, declare_deliveries, delivery_job, key_of, kind_of
@@ -33,7 +32,8 @@ _POLL = timedelta(seconds=2)
 _TURNS_OF_A_LOOK = 5
 _OVERDUE = timedelta(seconds=30)
 _PAGE, _MOST_PAGES = 500, 20
-_MOST_COUNTED = 1000  # alerts that wait
+_WAITING = "alerts wait to be sent"
+_MOST_COUNTED = 500  # alerts that wait: more would keep the store from jobs that come due
 _PINGS_AT_ONCE = 20
 _PING_WAITS = 10.0  # seconds until the ping of a start is worth nothing
 
@@ -54,8 +54,9 @@ def check_channels(given: object) -> None:
 class AlertsPart:
     """Brings the delivery jobs of channels to an engine, and asks for their runs."""
 
-    def __init__(self, channels: Mapping[str, Channel]) -> None:
+    def __init__(self, channels: Mapping[str, Channel], poll: timedelta = _POLL) -> None:
         self._channels = dict(channels)
+        self._poll = poll
         self._deliveries: dict[str, Delivery] = {}
         self._unusable: dict[str, Channel] = {}
         self._host: Workplace | None = None
@@ -108,7 +109,7 @@ class AlertsPart:
         for turn in count():
             with suppress(StoreError):  # the engine tells of a store that is away
                 await self._turn(host, is_long=turn % _TURNS_OF_A_LOOK == 0)
-            await host.clock.wait(_POLL)
+            await host.clock.wait(self._poll)
 
     async def _turn(self, host: Workplace, *, is_long: bool) -> None:
         if is_long:
@@ -128,18 +129,19 @@ class AlertsPart:
             self._learn()
 
     async def _ask_for_runs(self, host: Workplace) -> None:
-        for channel in set(await host.store.waiting_channels()) & self._deliveries.keys():
+        waiting = await host.store.waiting_channels()
+        for channel in [name for name in self._deliveries if name in waiting]:
             now = await host.store.now()
             if now < self._deliveries[channel].not_before:
                 continue
-            request = RunNow(uuid4().hex, "alerts wait to be sent")
 
-            def ask(record: Record, request: RunNow = request, now: datetime = now) -> Decision:
+            def ask(record: Record, now: datetime = now) -> Decision:
                 state, watch = record.state, record.state.watch
                 is_muted = watch is not None and watch.is_muted(now)
                 if record.attempts or state.removed_at is not None or is_muted:
                     return Decision(state)
-                return plan_command(record, request, now)
+                # The token grows with each decision, so no two requests have the same name.
+                return plan_command(record, RunNow(f"alerts-{state.token}", _WAITING), now)
 
             with suppress(JobNotFoundError):
                 host.handle_events((await host.store.update(key_of(channel), ask)).events)

@@ -10,19 +10,16 @@ from datetime import timedelta
 from difflib import get_close_matches
 from functools import partial
 from typing import Any, Protocol, TypeVar, runtime_checkable
-from uuid import uuid4
 
 from foliot.alerts.channel import Channel
 from foliot.app.alerts import check_channels
 from foliot.app.options import JobOptions, Template, as_duration, as_notify
-from foliot.engine.plan_definition import PlanDeclared, plan_removed
+from foliot.app.pipelines import RunPipeline, check_run_pipeline
 from foliot.errors import (
     AppStateError,
     CommandRefusedError,
     InvalidPolicyError,
     InvalidStoreError,
-    StaleRevisionError,
-    StoreUnavailableError,
     shorten,
 )
 from foliot.executors.place import MakeExecutor
@@ -31,7 +28,9 @@ from foliot.model.decision import Event, Happening
 from foliot.model.job import Job, is_name
 from foliot.model.policy import Notify, Policy
 from foliot.model.view import AlertHealth, SourceHealth
-from foliot.operations import Operations
+from foliot.network.errors import InvalidUrlError
+from foliot.network.guard import Opening
+from foliot.operations import Definitions, Operations
 from foliot.protocols import Changes, Clock, Executor, JobView, Listener, Monitor
 from foliot.schedules.duration import format_duration
 from foliot.wiring import FullStore, check_executors, check_url, open_store
@@ -74,6 +73,8 @@ class AppSettings:
     as living. `drain`: for how long what runs may go on when the program is stopped. `poll`: how often to
     look for what another process has scheduled. `metrics`: what counts and measures, if anything does.
     `executors`: what carries out actions of the program's own kinds, or makes it, by the prefix of the kinds.
+    `http_allow`: servers that jobs of the kind `http` may reach beside public ones: host, host:port, range.
+    `pipelines`: the function of a pipeline and a run that runs pipelines of the API; None: their actions do.
     `channels`: what sends alerts, by name. `notify`: the channels that are told of jobs that do not say.
     """
 
@@ -84,6 +85,8 @@ class AppSettings:
     poll: timedelta | str = timedelta(seconds=1)
     metrics: Watcher | None = None
     executors: Mapping[str, Executor | MakeExecutor] = field(default_factory=dict)
+    http_allow: Sequence[str] = ()
+    pipelines: RunPipeline | None = None
     channels: Mapping[str, Channel] = field(default_factory=dict)
     notify: Notify | str | Sequence[str] | None = None
 
@@ -112,8 +115,23 @@ class AppSettings:
             raise InvalidPolicyError("metrics", self.metrics, "cannot be told anything", hint=hint)
         check_channels(self.channels)
         Policy(notify=as_notify(self.notify))
+        object.__setattr__(self, "http_allow", _openings(self.http_allow))
         check_executors(self.executors)
+        check_run_pipeline(self.pipelines)
         object.__setattr__(self, "executors", dict(self.executors))
+
+
+def _openings(given: object) -> tuple[str, ...]:
+    """What the operator allows, checked: it is read at each start."""
+    hint = 'such as ["intern.example:8080", "10.0.0.0/8"]'
+    if isinstance(given, str) or not isinstance(given, Sequence):
+        raise InvalidPolicyError("http_allow", given, "must be a list of hosts and ranges", hint=hint)
+    for text in given:
+        try:
+            Opening.read(text if isinstance(text, str) else "")
+        except InvalidUrlError as error:
+            raise InvalidPolicyError("http_allow", text, error.reason, hint=error.hint or hint) from None
+    return tuple(given)
 
 
 def _is_slot(slot: tuple[object, object]) -> bool:
@@ -162,8 +180,7 @@ class Core:
         self._open = AsyncExitStack()
         self._store: FullStore | None = None
         self._opening = asyncio.Lock()
-        self._waiting: list[tuple[Changes, asyncio.Future[None]]] = []
-        self._writing: asyncio.Task[None] | None = None
+        self._definitions = Definitions(self.store, self.added, self._heed, "added")
         self._awaited: dict[str, asyncio.Event] = {}  # runs, by their keys
         self._closings = 0
 
@@ -192,7 +209,7 @@ class Core:
 
     async def declare(self, jobs: tuple[Job, ...]) -> None:
         """Add or change jobs."""
-        await self._change(Changes(declared=jobs))
+        await self._definitions.change(Changes(declared=jobs))
 
     async def remove(self, names: Sequence[str]) -> None:
         """Remove jobs that were added."""
@@ -202,60 +219,10 @@ class Core:
                 raise CommandRefusedError(
                     name, "the job is declared in the code", hint="remove it there, or pause it"
                 )
-        await self._change(Changes(removed=tuple(names)))
+        await self._definitions.change(Changes(removed=tuple(names)))
 
-    async def _change(self, changes: Changes) -> None:
-        """Callers that come at the same time share one write: one wait for the disk instead of many."""
-        done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self._waiting.append((changes, done))
-        if self._writing is None or self._writing.done():
-            self._writing = asyncio.ensure_future(self._write())  # nobody's own: a caller may be cancelled
-        await done
-
-    async def _write(self) -> None:
-        while self._waiting:
-            waiting, self._waiting = self._waiting, []
-            await self._change_together(waiting)
-
-    async def _change_together(self, waiting: list[tuple[Changes, asyncio.Future[None]]]) -> None:
-        together = Changes(
-            tuple(job for changes, _ in waiting for job in changes.declared),
-            tuple(name for changes, _ in waiting for name in changes.removed),
-        )
-        try:
-            await self._reconcile(together)
-        except Exception as error:  # noqa: BLE001 - handed to whom it belongs
-            if len(waiting) > 1 and not isinstance(error, StoreUnavailableError):
-                for one in waiting:  # whose fault was it? Not everybody's
-                    await self._change_together([one])
-                return
-            for _, done in waiting:
-                if not done.done():
-                    done.set_exception(error)
-        else:
-            for _, done in waiting:
-                if not done.done():
-                    done.set_result(None)
-
-    async def _reconcile(self, changes: Changes) -> None:
-        store = await self.store()
-        base = await store.revision(self.added)
-        while True:
-            now = await store.now()
-            try:
-                events = await store.reconcile(
-                    self.added,
-                    base,
-                    f"added-{uuid4().hex}",
-                    changes,
-                    declared=PlanDeclared(now),
-                    removed=lambda record, now=now: plan_removed(record, now),  # type: ignore[misc] # mypy: defaults
-                )
-            except StaleRevisionError as stale:  # another process was quicker; these are additions, so go on
-                base = stale.details["found"]
-            else:
-                self.heed(events)
-                return
+    def _heed(self, events: Sequence[Event]) -> None:
+        self.heed(events)  # the engine that runs now; there may be another later
 
     # -- questions and commands --------------------------------------------------------------------
 

@@ -29,7 +29,8 @@ from foliot.wiring import FullStore
 SOURCE = "foliot.alerts"
 _EXPIRES = timedelta(hours=24)
 _PING_EXPIRES = timedelta(minutes=10)  # a watch service has drawn its own conclusion by then
-_AT_ONCE = 100  # alerts of one message at most
+_UNREADABLE = timedelta(seconds=30)  # so often alerts that cannot be read are tried again
+_AT_ONCE = 300  # alerts of one message at most
 _MOST_REMEMBERED = 500  # alerts among which the messages of the last minutes are looked for
 _NEVER = Once(datetime(1970, 1, 1, tzinfo=UTC))
 # A message may take 30 seconds, and a run sends five at most.
@@ -62,6 +63,8 @@ class Delivery(TaskExecutor):
         del run
         rows = await self._store.waiting(self._name, _AT_ONCE)
         now = await self._store.now()
+        if not rows and self._name in await self._store.waiting_channels():
+            self.not_before = now + _UNREADABLE
         old = [one for one in rows if _is_old(one.alert, now)]
         await self._settle(old, AlertState.EXPIRED, "it has waited for too long")
         if await self._is_muted(now):
@@ -77,7 +80,10 @@ class Delivery(TaskExecutor):
                 self.not_before = now + sent.after
                 return Result(Outcome.SUCCEEDED, output=f"the channel asks to wait: {sent.reason}")
             if sent.fate is Fate.AGAIN:
-                return Result(Outcome.FAILED, sent.reason or "the channel could not be reached")
+                # A channel that has taken some of it is asked for the rest soon: the back-off begins anew.
+                outcome = Outcome.SUCCEEDED if part is not plan.parts[0] else Outcome.FAILED
+                reason = sent.reason or "the channel could not be reached"
+                return Result(outcome, None if outcome is Outcome.SUCCEEDED else reason, output=reason)
             self._tell_refusal(sent)
             state = AlertState.REFUSED if sent.fate is Fate.REFUSED else AlertState.SENT
             await self._settle([fresh[alert.id] for alert in part], state, sent.reason or None)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from foliot.app.part import Workplace
@@ -12,6 +12,7 @@ from foliot.errors import InvalidPolicyError
 from foliot.executors.place import Closing, ExecutorPlace, MakeExecutor
 from foliot.executors.python import current_executor
 from foliot.model.kinds import all_of
+from foliot.network.guard import Guard
 from foliot.observability.log import tell
 from foliot.protocols import Executor
 from foliot.wiring import built_in_executors, is_executor
@@ -25,7 +26,9 @@ class ExecutorsPart:
         own: Mapping[str, Executor | MakeExecutor],
         registry: Registry,
         jobs_loop: asyncio.AbstractEventLoop,
+        http_allow: Sequence[str] = (),
     ) -> None:
+        self._guard = Guard.allowing(http_allow)
         self._given: dict[str, Any] = {**built_in_executors(), **own}
         self._registry = registry
         self._jobs_loop = jobs_loop
@@ -35,7 +38,7 @@ class ExecutorsPart:
     async def begin(self, host: Workplace) -> Mapping[str, Executor]:
         """Make all of them."""
         place = ExecutorPlace(
-            host.clock, host.lease, self._jobs_loop, self._registry.functions, host.follow_log
+            host.clock, host.lease, self._jobs_loop, self._registry.functions, host.follow_log, self._guard
         )
         for prefix, given in self._given.items():
             self._made[prefix] = given if is_executor(given) else _made(prefix, given, place)

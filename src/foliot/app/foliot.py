@@ -19,6 +19,7 @@ from typing import Any, Self, TypeVar, Unpack
 
 from foliot.app.alerts import alert_parts
 from foliot.app.core import Core, check_clock, check_store, make_settings
+from foliot.app.hosted import Hosted
 from foliot.app.options import JobOptions, Rules, Scheduled, Template, each, make_schedule, name_job, naming
 from foliot.app.part import Part, check_part
 from foliot.app.registry import Registry, name_of
@@ -31,6 +32,7 @@ from foliot.errors import AppStateError, CommandRefusedError, InvalidJobError
 from foliot.model.attempt import Attempt
 from foliot.model.decision import Event
 from foliot.model.job import Action, Job
+from foliot.model.version import API_SOURCE
 from foliot.operations import Operations
 from foliot.protocols import Clock
 from foliot.schedules import Every, Schedule
@@ -42,7 +44,7 @@ T = TypeVar("T")
 _BATCH = 10_000
 
 
-class Foliot:
+class Foliot(Hosted):
     """An application's jobs. Make one per program, declare jobs, and run it."""
 
     def __init__(
@@ -68,6 +70,10 @@ class Foliot:
     def _check_name(self) -> None:
         """Refuse now what every job of this name would refuse later."""
         Template(self.name, {}).declared("check", Every("1h"), Action(kind="python:check"))
+        if self.name == API_SOURCE:
+            raise InvalidJobError(
+                "name", self.name, "is that of the jobs of the REST API", hint="choose another"
+            )
 
     # -- declaring ---------------------------------------------------------------------------------
 
@@ -221,21 +227,6 @@ class Foliot:
 
     async def _ask(self, question: Callable[[Operations], Awaitable[T]]) -> T:
         return await self._call(self._core.ask(question))
-
-    @property
-    def store(self) -> str:
-        """The URL of the store, with its password, if it has one."""
-        return self._core.url
-
-    @property
-    def metrics(self) -> Any:
-        """What counts and measures, if something does."""
-        return self._core.settings.metrics
-
-    @property
-    def failure(self) -> BaseException | None:
-        """The error with which the engine has ended by itself, if it has: for a health check to ask."""
-        return self._core.failure
 
     def listen(self, listener: Callable[[Event], None]) -> Callable[[Event], None]:
         """Have a function told of every event, on the engine's thread, so it must be quick."""

@@ -14,6 +14,7 @@ from foliot.model.json_text import MisfitError, is_flat
 from foliot.model.kinds import all_of, serves
 from foliot.model.shape import DATA
 from foliot.protocols import Snapshot
+from foliot.wiring import built_in_executors, check_action
 
 PREFIX = "python:"
 _MOST_SHOWN = 20  # kinds, in an error
@@ -24,7 +25,9 @@ class Registry:
     """What a program can do, and what it declares."""
 
     def __init__(self, prefixes: Iterable[str] = ()) -> None:
-        self._prefixes = tuple(map(all_of, prefixes))  # of the kinds that other executors carry out
+        own = {**built_in_executors(), **dict.fromkeys(prefixes)}
+        # Of the kinds that executors carry out; functions are known one by one.
+        self._prefixes = tuple(all_of(prefix) for prefix in own if all_of(prefix) != PREFIX)
         self.functions: dict[str, Function] = {}  # by the kind of their action
         self._kinds: dict[Callable[..., Any], str] = {}
         self._jobs: dict[str, Job] = {}
@@ -110,7 +113,9 @@ class Registry:
             hint = f"give it one: Foliot(…, executors={{{action.kind.partition(':')[0]!r}: …}})"
             reason = f"has no executor in this program{told}"
             raise InvalidJobError("action", action.kind, reason, hint=hint)
-        return Action(kind=action.kind, data=_stored("action.data", action.data))
+        checked = Action(kind=action.kind, data=_stored("action.data", action.data))
+        check_action(checked)
+        return checked
 
     def _kind_of(self, action: object) -> str | None:
         try:

@@ -17,6 +17,7 @@ from foliot.app.declaration import Declaration
 from foliot.app.engine_run import EngineRun
 from foliot.app.executors import ExecutorsPart
 from foliot.app.part import Part
+from foliot.app.pipelines import PipelinesPart
 from foliot.app.registry import Registry
 from foliot.app.supervision import tell_listener
 from foliot.app.thread import LoopThread
@@ -45,7 +46,7 @@ class Runtime(EngineRun):
         metrics = core.settings.metrics
         watchers = () if metrics is None else (metrics,)
         self._core = core
-        self._own = ExecutorsPart(self._given_executors(), registry, jobs_loop)
+        self._own = ExecutorsPart(self._given_executors(), registry, jobs_loop, core.settings.http_allow)
         super().__init__(
             core.name,
             core.clock,
@@ -59,7 +60,8 @@ class Runtime(EngineRun):
         self._registry = registry
         self._jobs_loop = jobs_loop
         self._is_alone = not parts
-        self._parts = (self._own, *self._parts)
+        pipelines = PipelinesPart(self._executors, jobs_loop, core.settings.pipelines)
+        self._parts = (self._own, pipelines, *self._parts)
         self._declaration = Declaration(core, registry)
         self._loop: asyncio.AbstractEventLoop | None = None
         self._beginning: asyncio.Task[None] | None = None

@@ -15,10 +15,8 @@ from foliot.cli.job_report import (
     COLUMNS,
     job_facts,
     job_row,
-    next_at,
     pause_words,
     revision_words,
-    state_of,
     told,
     whole_facts,
 )
@@ -32,7 +30,7 @@ from foliot.model.query import SkipQuery
 from foliot.model.splay import offset_of
 from foliot.model.state import Record
 from foliot.model.view import SourceView
-from foliot.operations import EVERYTHING
+from foliot.operations import EVERYTHING, next_at, state_of
 from foliot.schedules.duration import format_duration
 from foliot.why import Verdict, Why
 

@@ -16,8 +16,9 @@ from foliot.model.attempt import format_instant
 from foliot.model.codec import encode_job
 from foliot.model.policy import Policy
 from foliot.model.splay import offset_of
-from foliot.model.state import Problem, Record, Skip, State
+from foliot.model.state import Record, Skip, State
 from foliot.model.view import SourceView
+from foliot.operations import next_at, state_of
 from foliot.protocols import JobView
 from foliot.schedules import Once, Schedule
 from foliot.schedules.duration import format_duration
@@ -40,26 +41,6 @@ _COLOURS = {
     "interrupted": "red", "missed": "red", "succeeded": "green", "failed": "red", "timed_out": "red",
     "skipped": "yellow", "cancelled": "yellow",
 }  # fmt: skip
-# What makes a job not well although nothing failed: a run that is not repeated, or was none.
-_NOT_WELL = (Problem.LOST, Problem.INTERRUPTED, Problem.MISSED)
-
-
-def state_of(view: JobView) -> tuple[str, ...]:
-    """What is to be said of a job in single words; `ok` if nothing is."""
-    if view.record is None or view.damage is not None:
-        return ("damaged",)
-    job, state, attempts = view.record
-    facts = {
-        "removed": state.removed_at is not None,
-        "running": any(attempt.is_running for attempt in attempts),
-        "waiting": any(not attempt.is_running for attempt in attempts),
-        "paused": state.paused_at is not None,
-        "disabled": not job.enabled,
-        "failing": state.failures_in_row > 0,
-        **{problem.value: state.last_problem == problem for problem in _NOT_WELL},
-    }
-    words = tuple(word for word, is_true in facts.items() if is_true)
-    return words or (("ok",) if state.next_at is not None else ("finished",))
 
 
 def state_cell(view: JobView) -> Cell:
@@ -70,15 +51,6 @@ def state_cell(view: JobView) -> Cell:
     if "failing" in words and view.record is not None:
         shown[words.index("failing")] = f"failing {view.record.state.failures_in_row}x"
     return Cell(", ".join(shown), colours[0] if colours else None)
-
-
-def next_at(view: JobView) -> datetime | None:
-    """When it runs next, if it will."""
-    if view.record is None or view.damage is not None:
-        return None
-    job, state, _ = view.record
-    is_served = job.enabled and state.paused_at is None and state.removed_at is None
-    return state.next_at if is_served else None
 
 
 def job_row(view: JobView, now: datetime) -> Row:

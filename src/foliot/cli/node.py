@@ -12,9 +12,10 @@ from foliot.cli.moment import relative, span
 from foliot.cli.output import labelled, write, write_json
 from foliot.cli.session import Session, takes_store
 from foliot.cli.table import Cell, Column, Row, write_rows
-from foliot.cli.unserved import find_unserved
+from foliot.cli.unserved import unserved_words
 from foliot.model.state import Node
 from foliot.model.view import NodeView
+from foliot.operations import find_unserved, node_state
 
 node = make_group(
     "node",
@@ -53,7 +54,7 @@ async def list_nodes(session: Session, *, as_json: bool) -> None:
     no node can start, are told below.
     """
     views = await session.store.nodes()
-    waiting = await find_unserved(session, views)
+    waiting = await find_unserved(session.store, views, session.now)
     if as_json:
         facts = [node_facts(view, session.now) for view in views]
         write_json({"nodes": facts, "unserved": [unserved._asdict() for unserved in waiting]})
@@ -63,11 +64,11 @@ async def list_nodes(session: Session, *, as_json: bool) -> None:
     else:
         write("No nodes.", sys.stdout)
     for unserved in waiting:
-        write(labelled("warning", unserved.told(session.now), sys.stdout), sys.stdout)
+        write(labelled("warning", unserved_words(unserved, session.now), sys.stdout), sys.stdout)
 
 
 def _row(view: NodeView, now: datetime) -> Row:
-    node, state = view.node, state_of(view, now)
+    node, state = view.node, node_state(view, now)
     return (
         node.id,
         node.name,
@@ -81,13 +82,6 @@ def _row(view: NodeView, now: datetime) -> Row:
         node.version,
         "all" if node.kinds is None else ", ".join(_actions(node)),
     )
-
-
-def state_of(view: NodeView, now: datetime) -> str:
-    """`alive`, `draining`, or `silent`: then it is dead, stands still, or is cut off from the store."""
-    if view.until < now:
-        return "silent"
-    return "draining" if view.node.is_draining else "alive"
 
 
 def _actions(node: Node) -> tuple[str, ...]:
@@ -108,7 +102,7 @@ def node_facts(view: NodeView, now: datetime) -> dict[str, Any]:
         "host": node.host or None,
         "process": node.process,
         "alive": view.until >= now,
-        "state": state_of(view, now),
+        "state": node_state(view, now),
         "lease_until": view.until,
         "open_attempts": view.open_count,
         "queues": node.queues,

@@ -8,11 +8,13 @@ import sys
 from collections.abc import Callable
 from datetime import timedelta
 from pathlib import Path
+from typing import Any
 
 import click
 
 from foliot.alerts.mail import Mail
 from foliot.alerts.ping import Ping
+from foliot.cli.api import make_listen, read_address, takes_listen_options
 from foliot.cli.check_report import problem_lines
 from foliot.cli.exit_code import ExitCode, exit_code_of
 from foliot.cli.output import write
@@ -20,20 +22,26 @@ from foliot.daemon.serve import USUAL_DRAIN, Serving
 from foliot.daemon.serve import serve as serve_until_stopped
 from foliot.errors import ConfigInvalidError, InvalidChannelError, InvalidDurationError, shorten
 from foliot.model.job import is_name
+from foliot.network.errors import InvalidUrlError
+from foliot.network.guard import Opening
 from foliot.observability.log_format import FORMATS, configure_logging
 from foliot.schedules.duration import parse_duration
 
 _LONGEST_INTERVAL = 366 * 86_400  # seconds: a year
-_LAST_PORT = 65_535
 _MOST_SLOTS = 1_000_000_000
 _SHORTEST_LEASE = timedelta(seconds=1)
 _LONGEST = timedelta(days=36_525)
 Command = Callable[..., ExitCode]
-_OWN = "Foliot(…, drain=…, lease=…, slots=…)"
 _PING_URL = "FOLIOT_PING_URL"
 _FILE = click.Path(path_type=Path, exists=True, dir_okay=False)
 _FOLDER = click.Path(path_type=Path, exists=True, file_okay=False)
 _USUAL_SLOTS = 1000
+_ITS_OWN = (
+    "--drain, --lease, --slots, --queues and --http-allow of an app are its own: "
+    "Foliot(…, drain=…, lease=…, slots=…, http_allow=…)"
+)
+_NEEDS_LISTEN = "--behind-proxy, --trusted-proxy and --host-name need --listen"
+_AS_GIVEN = ("store", "follow_rewrites", "channels", "smtp", "ping", "http_allow")
 _LEVELS = ("debug", "info", "warning", "error")
 
 
@@ -41,6 +49,34 @@ def _not_too_long(_: click.Context, __: click.Parameter, seconds: int) -> int:
     if seconds > _LONGEST_INTERVAL:
         raise click.BadParameter(f"{shorten(str(seconds))} seconds are more than a year")
     return seconds
+
+
+def _smtp(_: click.Context, __: click.Parameter, text: str | None) -> str | None:
+    return None if text is None else _endpoint(text, "--smtp", lambda: Mail("root", server=text))
+
+
+def _ping(_: click.Context, __: click.Parameter, text: str | None) -> str | None:
+    """Where to ping. The URL is a secret, so that it may also be in the environment."""
+    text = text or (f"env:{_PING_URL}" if os.environ.get(_PING_URL) else None)
+    return None if text is None else _endpoint(text, "--ping", lambda: Ping(text))
+
+
+def _endpoint(text: str, option: str, check: Callable[[], object]) -> str:
+    """What others read in a list of processes must be no secret."""
+    try:
+        check()
+    except InvalidChannelError as error:
+        raise click.BadParameter(f"it {error.details['reason']}; {error.hint}", param_hint=option) from None
+    return text
+
+
+def _openings(_: click.Context, __: click.Parameter, texts: tuple[str, ...]) -> tuple[str, ...]:
+    for text in texts:
+        try:
+            Opening.read(text)
+        except InvalidUrlError as error:
+            raise click.BadParameter(f"{shorten(text)!r} {error.reason}; such as 10.0.0.0/8") from None
+    return texts
 
 
 def interval_option(help_text: str) -> Callable[[Command], Command]:
@@ -64,6 +100,7 @@ Examples:
   foliot serve https://git.example.org/ops.git -i 30
   foliot serve /srv/jobs                      a directory without git
   foliot serve --app billing.jobs:app         run an application of yours
+  foliot serve --listen 127.0.0.1:8080        serve the REST API, too
 
 \b
 Variables, beside those of the options:
@@ -95,18 +132,29 @@ Exit codes:
     "--pass-env", metavar="NAME", multiple=True, help="A variable that jobs may ask for; repeatable."
 )
 @click.option("--channels", type=_FILE, metavar="FILE", help="Channels of the operator, as in rollcron.yaml.")
-@click.option("--smtp", metavar="URL", help="Mail server: a URL, or where it is: env:NAME, file:/path.")
-@click.option("--ping", metavar="URL", help="Ping this each minute; a URL, or where it is: env:NAME.")
+@click.option(
+    "--smtp", metavar="URL", callback=_smtp, help="Mail server: a URL, or where it is: env:NAME, file:/path."
+)
+@click.option(
+    "--ping", metavar="URL", callback=_ping, help="Ping this each minute; a URL, or where it is: env:NAME."
+)
+@click.option(
+    "--http-allow",
+    metavar="HOST[:PORT]|RANGE",
+    multiple=True,
+    callback=_openings,
+    help="A server of a private network that http jobs may reach; repeatable.",
+)
 @click.option("--metrics", metavar="[HOST:]PORT", help="Serve metrics for Prometheus there.")
+@click.option("--listen", metavar="[HOST:]PORT", help="Serve the REST API there.")
+@takes_listen_options
 @click.option("--log-format", type=click.Choice(FORMATS), default="auto", show_default=True)
 @click.option("--log-level", type=click.Choice(_LEVELS), default="info", show_default=True)
 def serve(  # noqa: PLR0913 - one for each option
     *,
     repository: str | None,
     interval: int,
-    store: str | None,
     app: str | None,
-    follow_rewrites: bool,
     cache: Path | None,
     drain: str | None,
     lease: str | None,
@@ -114,12 +162,11 @@ def serve(  # noqa: PLR0913 - one for each option
     slots: str | None,
     secrets: Path | None,
     pass_env: tuple[str, ...],
-    channels: Path | None,
-    smtp: str | None,
-    ping: str | None,
     metrics: str | None,
+    listen: str | None,
     log_format: str,
     log_level: str,
+    **others: Any,
 ) -> ExitCode:
     """Follow a git repository and run the jobs of its rollcron.yaml.
 
@@ -129,27 +176,30 @@ def serve(  # noqa: PLR0913 - one for each option
     --store, in a file of your state directory, which the other commands look into, too. SIGHUP pulls now;
     SIGTERM or Ctrl-C lets runs end, twice ends them at once.
     """
-    if app is not None and {drain, lease, slots, queues} != {None}:
-        raise click.UsageError(f"--drain, --lease, --slots and --queues of an app are its own: {_OWN}")
+    as_given = {name: others.pop(name) for name in _AS_GIVEN}
+    _refuse_if(app is not None and any((drain, lease, slots, queues, as_given["http_allow"])), _ITS_OWN)
+    _refuse_if(listen is None and any(others.values()), _NEEDS_LISTEN)
     configure_logging(log_format, level=log_level)
     serving = Serving(
         repository=repository or (None if app else "."),
         interval=timedelta(seconds=interval),
-        store=store,
         app=app,
-        follow_rewrites=follow_rewrites,
         cache=cache.absolute() if cache else None,
         drain=USUAL_DRAIN if drain is None else _duration(drain, "--drain"),
         lease=None if lease is None else _lease(lease),
         slots=_slots(slots, queues),
         secrets=secrets.absolute() if secrets else None,
         pass_env=tuple(name for names in pass_env for name in names.split(",")),
-        metrics=None if metrics is None else _address(metrics),
-        channels=channels,
-        smtp=_smtp(smtp),
-        ping=_ping(ping),
+        metrics=None if metrics is None else read_address(metrics, "--metrics"),
+        listen=None if listen is None else make_listen(listen, **others),
+        **as_given,
     )
     return run_daemon(serving)
+
+
+def _refuse_if(is_wrong: bool, reason: str) -> None:  # noqa: FBT001 - a condition
+    if is_wrong:
+        raise click.UsageError(reason)
 
 
 def run_daemon(serving: Serving) -> ExitCode:
@@ -161,25 +211,6 @@ def run_daemon(serving: Serving) -> ExitCode:
             write("\n".join(problem_lines(problem, ())), sys.stderr)
         return exit_code_of(error)
     return ExitCode.OK
-
-
-def _smtp(text: str | None) -> str | None:
-    return None if text is None else _endpoint(text, "--smtp", lambda: Mail("root", server=text))
-
-
-def _ping(text: str | None) -> str | None:
-    """Where to ping. The URL is a secret, so that it may also be in the environment."""
-    text = text or (f"env:{_PING_URL}" if os.environ.get(_PING_URL) else None)
-    return None if text is None else _endpoint(text, "--ping", lambda: Ping(text))
-
-
-def _endpoint(text: str, option: str, check: Callable[[], object]) -> str:
-    """What others read in a list of processes must be no secret."""
-    try:
-        check()
-    except InvalidChannelError as error:
-        raise click.BadParameter(f"it {error.details['reason']}; {error.hint}", param_hint=option) from None
-    return text
 
 
 def _lease(text: str) -> timedelta:
@@ -223,14 +254,3 @@ def _count(text: str) -> int:
         hint = f"{shorten(text)!r} is no number from 1 to {_MOST_SLOTS}; such as 20, or db=1,default=20"
         raise click.BadParameter(hint, param_hint="--slots")
     return int(text)
-
-
-def _address(text: str) -> tuple[str, int]:
-    """Loopback, unless a host is named: metrics tell a lot."""
-    host, _, port = text.rpartition(":")
-    is_number = port.isdecimal() and len(port) <= len(str(_LAST_PORT))
-    if not is_number or not 0 < int(port) <= _LAST_PORT:
-        raise click.BadParameter(
-            f"{shorten(text)!r} is no port, and no host and port", param_hint="--metrics"
-        )
-    return host.strip("[]") or "127.0.0.1", int(port)

@@ -14,11 +14,12 @@ from foliot.cli.group import epilog, make_group
 from foliot.cli.moment import both, relative
 from foliot.cli.output import labelled, write, write_json
 from foliot.cli.session import Session, takes_store
-from foliot.cli.source_removal import remove, where
 from foliot.cli.table import Cell, Column, Row, write_facts, write_rows
 from foliot.errors import SourceNotFoundError
 from foliot.model.version import KEPT_REVISIONS, Revision
 from foliot.model.view import SourceView
+from foliot.operations.removal import remove_source as remove
+from foliot.operations.removal import where
 
 source = make_group(
     "source",
@@ -128,7 +129,7 @@ async def remove_source(session: Session, *, as_json: bool, name: str, force: bo
     history stays for as long as each job's policy says. Whoever serves the source again declares them anew.
     """
     async with session.auditor.change("remove_source", f"source:{name}") as change:
-        removal = await remove(session, name, force=force)
+        removal = await remove(session.ops, name, force=force)
         change.detail = f"{name} is removed, with {removal.jobs} job(s)"
     if as_json:
         nodes = [view.node.id for view in removal.nodes]

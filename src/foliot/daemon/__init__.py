@@ -3,4 +3,5 @@
 serve.py    one life of it, from its options to its end        load.py     the application that `--app` names
 places.py   where it keeps things                              systemd.py  ready, alive, stopping
 heartbeat.py  a ping each minute, for a service outside
+listen.py   its REST API
 """

@@ -24,6 +24,7 @@ from foliot.alerts.config import read_channels
 from foliot.app import Foliot
 from foliot.app.alerts import AlertsPart
 from foliot.daemon.heartbeat import Heartbeat
+from foliot.daemon.listen import Listen, serving_beside
 from foliot.daemon.load import load_app
 from foliot.daemon.places import cache_directory, default_store, state_directory
 from foliot.daemon.systemd import Systemd
@@ -31,6 +32,7 @@ from foliot.doors.rollcron.config import read_operator_channels
 from foliot.doors.rollcron.door import Rollcron
 from foliot.errors import FoliotError, InvalidAppError, shorten, without_password
 from foliot.executors.shell.secrets import HostSecrets
+from foliot.network.own_port import listening_on
 from foliot.observability import Metrics
 from foliot.observability.log import tell
 
@@ -57,10 +59,12 @@ class Serving:
     slots: Mapping[str, int] | None = None  # by queue
     secrets: Path | None = None
     pass_env: tuple[str, ...] = ()
+    http_allow: tuple[str, ...] = ()
     metrics: tuple[str, int] | None = None  # where to serve them
     channels: Path | None = None  # the operator's file
     smtp: str | None = None  # the mail server of channels that name none: a URL, or where it is
     ping: str | None = None  # where to give a sign of life: a URL, or where it is
+    listen: Listen | None = None  # where to serve the REST API
     environment: Mapping[str, str] = field(default_factory=lambda: dict(os.environ))
 
 
@@ -76,7 +80,7 @@ async def serve(serving: Serving) -> None:
     if serving.ping is not None:
         app.attach(Heartbeat(serving.ping))
     tell("serving", version=version("foliot"), store=without_password(app.store), process=os.getpid())
-    with _pulling_at_hangup(door), _serving_metrics(serving, app):
+    with _pulling_at_hangup(door), _serving_metrics(serving, app), _serving_api(serving, app, door):
         try:
             await app.run()
         finally:
@@ -94,10 +98,13 @@ def _application(serving: Serving) -> Foliot:
     if store is None:
         store = default_store(serving.environment)
         state_directory(serving.environment).mkdir(mode=0o700, parents=True, exist_ok=True)
-    metrics = None if serving.metrics is None else Metrics()
+    metrics = Metrics() if serving.metrics or serving.listen else None
     wished = {"lease": serving.lease, "slots": serving.slots}
     chosen: dict[str, Any] = {name: value for name, value in wished.items() if value is not None}
-    return Foliot(store, name=serving.program, drain=serving.drain, metrics=metrics, **chosen)
+    allowed = serving.http_allow
+    return Foliot(
+        store, name=serving.program, drain=serving.drain, metrics=metrics, http_allow=allowed, **chosen
+    )
 
 
 def _operator_channels(serving: Serving) -> dict[str, Channel]:
@@ -140,6 +147,15 @@ def _pulling_at_hangup(door: Rollcron | None) -> Iterator[None]:
 
 
 @contextmanager
+def _serving_api(serving: Serving, app: Foliot, door: Rollcron | None) -> Iterator[None]:
+    if serving.listen is None:
+        yield
+        return
+    with serving_beside(app, serving.listen, door.pulls if door else dict):
+        yield
+
+
+@contextmanager
 def _serving_metrics(serving: Serving, app: Foliot) -> Iterator[None]:
     """On a thread of its own; scraping delays no job."""
     if serving.metrics is None:
@@ -157,7 +173,8 @@ def _serving_metrics(serving: Serving, app: Foliot) -> Iterator[None]:
             f"metrics cannot be served on {shorten(host)}:{port}: {reason}", hint="choose another --metrics"
         ) from error
     try:
-        yield
+        with listening_on(port):
+            yield
     finally:
         server.shutdown()
         server.server_close()

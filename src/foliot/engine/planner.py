@@ -242,12 +242,12 @@ def _follow(draft: Draft, attempt: Attempt, ending: Ending) -> None:
         return
     if ending.outcome is Outcome.INTERRUPTED:
         _restart(draft, attempt, "its node was stopped")
-    elif ending.outcome in _FAILURES and may_retry(draft.policy.retry, attempt):
+    elif ending.outcome in _FAILURES and not ending.is_final and may_retry(draft.policy.retry, attempt):
         passed = draft.state.next_at is not None and draft.state.next_at <= draft.come_until and draft.is_live
         if draft.policy.retry.is_preempted and (passed or draft.queued):
             draft.tell(Happening.RETRY_PREEMPTED, "an occurrence came during the run", attempt)
             return
-        at = retry_at(draft.policy.retry, attempt, ending.finished_at)
+        at = retry_at(draft.policy.retry, attempt, ending.finished_at, ending.retry_after)
         reason = _AFTER[ending.outcome]
         retry = _again(attempt, Trigger.RETRY, at, reason)._replace(retries=attempt.retries + 1)
         draft.open_attempt(retry, Happening.RETRY_PLANNED)

@@ -24,15 +24,20 @@ def may_restart(policy: Retry, attempt: Attempt) -> bool:
     return policy.max is None or attempt.losses + 1 < MOST_LOSSES
 
 
-def retry_at(policy: Retry, attempt: Attempt, finished_at: datetime) -> datetime:
-    """When: counted from the end of the attempt, and never at once, so that no failure spins."""
+def retry_at(
+    policy: Retry, attempt: Attempt, finished_at: datetime, wished: timedelta | None = None
+) -> datetime:
+    """When: counted from the end of the attempt, and never at once, so that no failure spins.
+
+    `wished`: how long to wait at least, as far as the policy's longest delay allows.
+    """
     exponent = min(attempt.retries, _MOST_DOUBLINGS)
     try:
         delay = min(policy.delay * policy.backoff**exponent, policy.longest)
     except OverflowError:
         delay = policy.longest
     delay = max(delay, policy.delay) * (1 + policy.jitter * _fraction(attempt))
-    return finished_at + max(delay, _SHORTEST)
+    return finished_at + max(delay, _SHORTEST, min(wished or _SHORTEST, policy.longest))
 
 
 def _fraction(attempt: Attempt) -> float:

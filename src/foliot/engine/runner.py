@@ -197,7 +197,7 @@ class Runner:
 
     def _note_end(self, run: Run, started_at: datetime, at: datetime, given: object) -> None:
         result = given if isinstance(given, Result) else _no_result(given)
-        outcome, error, output, dropped, exit_code = result
+        outcome, error, output, dropped, exit_code, is_final, retry_after = result
         verdict = self._verdicts.pop(run.key, None) if self._verdicts else None
         is_done_already = verdict is Outcome.INTERRUPTED and outcome is Outcome.SUCCEEDED
         if verdict is not None and not is_done_already:
@@ -209,6 +209,8 @@ class Runner:
         if output:
             ending = ending._replace(has_output=True)
             self._outputs.append(Output(ending.job, ending.run_key, ending.number, output, dropped))
+        if is_final or retry_after is not None:
+            ending = ending._replace(is_final=is_final, retry_after=retry_after)
         self._endings.append(ending)
 
     # -- report ------------------------------------------------------------------------------------

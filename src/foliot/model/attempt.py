@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 from functools import lru_cache
 from typing import NamedTuple
@@ -118,7 +118,7 @@ class Ending(NamedTuple):
     """What a node reports of an attempt that it held.
 
     `run` is the run as its store gave it, if the store finds the attempt by it. `has_output`: it wrote
-    something.
+    something. `is_final`: no retry follows. `retry_after`: how long a retry waits at least.
     """
 
     job: str
@@ -132,6 +132,8 @@ class Ending(NamedTuple):
     exit_code: int | None = None
     run: object | None = None
     has_output: bool = False
+    is_final: bool = False
+    retry_after: timedelta | None = None
 
 
 class Refused(NamedTuple):

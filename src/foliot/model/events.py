@@ -51,7 +51,7 @@ class HerdStarted(_Made):
     def _make(self, place: int) -> Event:
         run = self.runs[place]
         attempt = run.attempt
-        return _new(Event, (_STARTED, attempt.job, self.at, attempt.reason, *run.key, attempt, None))
+        return _new(Event, (_STARTED, attempt.job, self.at, attempt.reason, *run.key, attempt, None, None))
 
 
 class HerdEnded(_Made):
@@ -66,13 +66,13 @@ class HerdEnded(_Made):
         return len(self.runs)
 
     def _make(self, place: int) -> Event:
-        job, key, number, _, outcome, started_at, finished_at, _, exit_code, _, _ = self.endings[place]
+        job, key, number, _, outcome, started_at, finished_at, _, exit_code, *_ = self.endings[place]
         begun = self.runs[place].attempt
         attempt = _new(Attempt, (
             *begun[:3], AttemptState.ENDED, *begun[4:12], started_at, finished_at, outcome, *begun[15:19],
             exit_code, *begun[20:],
         ))  # fmt: skip
-        return _new(Event, (_ENDED, job, self.at, outcome, key, number, attempt, None))
+        return _new(Event, (_ENDED, job, self.at, outcome, key, number, attempt, None, None))
 
 
 class HerdDeclared(_Made):

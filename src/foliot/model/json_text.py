@@ -76,6 +76,14 @@ def read_object(text: object) -> dict[str, Any]:
     flat = _read_flat(text) if len(text) <= _SHORT else None
     if flat is not None:
         return flat
+    value = read_value(text)
+    if not isinstance(value, dict):
+        raise MisfitError(value, "must be an object", flaw=Flaw.STRUCTURE)
+    return value
+
+
+def read_value(text: str) -> Any:
+    """Read JSON of any kind and length; MisfitError for what is out of the other bounds."""
     try:
         value, end = _DECODER.raw_decode(text) if text[:1] == "{" else (None, -1)
         if end != len(text):  # white space around it, or something else: look more closely
@@ -86,8 +94,6 @@ def read_object(text: object) -> dict[str, Any]:
     except RecursionError as error:
         reason = f"is nested more than {DEEPEST} levels deep"
         raise MisfitError(text, reason, flaw=Flaw.STRUCTURE) from error
-    if not isinstance(value, dict):
-        raise MisfitError(value, "must be an object", flaw=Flaw.STRUCTURE)
     if _is_suspect(text):
         check_json(value)
     return value

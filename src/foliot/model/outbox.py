@@ -5,7 +5,7 @@
             └─▶ expired    it has waited for too long
 
 An alert is written in the same step as the decision that it comes from. So it is neither lost with a node,
-nor told of something that was never stored.
+nor told of something that was never stored. A ping that was sent is not kept.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from datetime import datetime
 from enum import StrEnum
 from typing import NamedTuple
 
-from foliot.model.alert import Alert
+from foliot.model.alert import Alert, AlertKind
 
 KEPT_DAYS = 90
 
@@ -36,3 +36,8 @@ class ChannelAlert(NamedTuple):
     state: AlertState = AlertState.WAITING
     settled_at: datetime | None = None
     answer: str | None = None
+
+
+def is_forgotten(kind: str, state: AlertState) -> bool:
+    """Whether an alert that was settled is not kept: a job that pings has one or two for each of its runs."""
+    return state is AlertState.SENT and kind in (AlertKind.ENDED, AlertKind.TRIED)

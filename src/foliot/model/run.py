@@ -11,16 +11,6 @@ from foliot.model.frozen import thaw
 from foliot.model.job import Job
 
 
-class Result(NamedTuple):
-    """How an attempt ended, as its executor saw it; `exit_code` is negative if a signal ended the process."""
-
-    outcome: Outcome
-    error: str | None = None
-    output: str = ""
-    dropped: int = 0
-    exit_code: int | None = None
-
-
 class Run:
     """One attempt of one job.
 
@@ -105,3 +95,18 @@ class Run:
 
     def __repr__(self) -> str:
         return f"<Run {self.key[0]}#{self.key[1]}>"
+
+
+class Result(NamedTuple):
+    """How an attempt ended, as its executor saw it; `exit_code` is negative if a signal ended the process.
+
+    `is_final`: no retry follows, because it would fail the same way. `retry_after`: a retry comes no earlier.
+    """
+
+    outcome: Outcome
+    error: str | None = None
+    output: str = ""
+    dropped: int = 0
+    exit_code: int | None = None
+    is_final: bool = False
+    retry_after: timedelta | None = None

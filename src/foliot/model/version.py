@@ -20,6 +20,7 @@ from foliot.model.state import Record, State
 
 KEPT_VERSIONS = 20  # of each job, beside the present one
 KEPT_REVISIONS = 100  # of each source
+API_SOURCE = "api"  # of the jobs that are declared over the REST API
 _ADDED = ".added"
 
 
@@ -108,4 +109,4 @@ def all_versions(record: Record, kept: Sequence[Version]) -> tuple[Version, ...]
 
 def keeps_revisions(source: str) -> bool:
     """Whether the revisions of a source are worth keeping: not if every job that is added makes one."""
-    return not source.endswith(_ADDED)
+    return source != API_SOURCE and not source.endswith(_ADDED)

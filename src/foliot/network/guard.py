@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 from foliot.network.address import Address, Network, Reach, reach_of, unmapped
 from foliot.network.errors import AddressRefusedError, InvalidUrlError
+from foliot.network.own_port import is_own
 
 _SAID = {
     Reach.PRIVATE: "is an address of a private network",
@@ -84,6 +85,8 @@ class Guard:
         """
         places = list(self.resolver(host, port))
         for place in places:
+            if is_own(*place):
+                raise AddressRefusedError(host, f"port {port}", "is this node's own")
             self._judge(host, port, place.sockaddr[0])
         return places
 

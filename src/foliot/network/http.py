@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+import re
 import socket
 import ssl
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
+from email.utils import parsedate_to_datetime
 from functools import cache
+from http import HTTPStatus
 from http.client import HTTPConnection, HTTPException, HTTPSConnection
 from typing import NamedTuple
 
@@ -20,6 +23,8 @@ from foliot.network.url import Url
 
 LONGEST_ANSWER = 64 * 1024  # bytes of a body that are read
 DEADLINE = timedelta(seconds=30)
+_TRY_LATER = (HTTPStatus.REQUEST_TIMEOUT, HTTPStatus.TOO_EARLY, HTTPStatus.TOO_MANY_REQUESTS)
+_SECONDS = re.compile(r"[0-9]+(\.[0-9]+)?", re.ASCII)
 
 
 class Request(NamedTuple):
@@ -37,6 +42,22 @@ class Answer(NamedTuple):
     status: int
     headers: Mapping[str, str]
     body: bytes
+
+    @property
+    def is_to_be_asked_again(self) -> bool:
+        """Whether the same request may succeed later."""
+        return self.status in _TRY_LATER or self.status >= HTTPStatus.INTERNAL_SERVER_ERROR
+
+    def asks_to_wait(self, now: datetime, longest: timedelta) -> timedelta | None:
+        """For how long the server wants no further request (`Retry-After`); None: it does not say."""
+        text = self.headers.get("retry-after", "").strip()[:50]
+        if _SECONDS.fullmatch(text):
+            return timedelta(seconds=min(float(text), longest.total_seconds()))
+        try:
+            at = parsedate_to_datetime(text)
+        except (ValueError, TypeError):
+            return None
+        return min(max(timedelta(0), _aware(at) - now), longest)
 
 
 async def fetch(
@@ -137,6 +158,10 @@ class _Exchange:
         with connection.getresponse() as response:
             headers = {name.lower(): value for name, value in response.getheaders()}
             return Answer(response.status, headers, response.read(self.limit))
+
+
+def _aware(instant: datetime) -> datetime:
+    return instant if instant.tzinfo else instant.replace(tzinfo=UTC)
 
 
 def _told(error: Exception) -> str:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from typing import NamedTuple
-from urllib.parse import SplitResult, urlsplit
+from urllib.parse import SplitResult, urljoin, urlsplit
 
 from foliot.network.errors import InvalidUrlError
-from foliot.network.guard import split_host
+from foliot.network.guard import plain_host, split_host
 
 LONGEST_URL = 2_000
 _PORTS = {"http": 80, "https": 443}
@@ -39,11 +39,24 @@ class Url(NamedTuple):
         return cls(parts.scheme, host, port or _PORTS[parts.scheme], target)
 
     @property
-    def shown(self) -> str:
-        """Only where it leads: the path and the query of a webhook are often its secret."""
+    def origin(self) -> str:
+        """The server: scheme, host and port."""
         host = f"[{self.host}]" if ":" in self.host else self.host
         port = "" if self.port == _PORTS[self.scheme] else f":{self.port}"
-        return f"{self.scheme}://{host}{port}/…"
+        return f"{self.scheme}://{plain_host(host)}{port}"
+
+    @property
+    def shown(self) -> str:
+        """Only where it leads: the path and the query of a webhook are often its secret."""
+        return f"{self.origin}/…"
+
+    def redirected(self, location: str) -> Url:
+        """Where a redirect leads. InvalidUrlError if that is no URL, or is http while this one is https."""
+        try:
+            text = urljoin(self.origin + self.target, location)
+        except ValueError as error:
+            raise InvalidUrlError(location, f"cannot be read ({error})") from None
+        return Url.read(text, allow_http=self.scheme == "http")
 
 
 def _split(text: str) -> SplitResult:

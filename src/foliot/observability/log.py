@@ -28,6 +28,7 @@ from foliot.observability.flood import Flood
 LINES = {
     "happened": logging.DEBUG,
     "serving": logging.INFO,
+    "api_serving": logging.INFO,
     "node_joined": logging.INFO,
     "jobs_changed": logging.INFO,
     "job_paused": logging.INFO,
@@ -64,6 +65,7 @@ LINES = {
     "ends_untold": logging.ERROR,
     "listener_failed": logging.ERROR,
     "task_failed": logging.ERROR,
+    "request_failed": logging.ERROR,
     "engine_failed": logging.CRITICAL,
 }
 

@@ -236,7 +236,7 @@ class Metrics(Collector):
         for series, times in self._alerts.items():
             settled.add_metric(series, times)
         waiting = GaugeMetricFamily(
-            "foliot_alerts_waiting", "Alerts that wait for a channel of this node; at most 1000 are counted.",
+            "foliot_alerts_waiting", "Alerts that wait for a channel of this node; at most 500 are counted.",
             labels=("channel",),
         )  # fmt: skip
         for channel, number in self._alerts_waiting.items():

@@ -5,16 +5,22 @@
     Operations   trigger, rerun, pause, resume, cancel, backfill
                  each with `dry_run`: the planner decides on the record as it is, and nothing is written
 
+    Definitions  jobs of a source are added, changed and removed one by one
+    facts        how a job and a node are, in single words; which jobs no node serves
+
 A command answers with an `Effect`; its dry run with the same one, but for `is_dry_run`. What cannot be done
 raises an error of `foliot.errors`. Queries of a store are built here, and at no door.
 """
 
+from foliot.operations.definitions import Check, Defined, Definitions
 from foliot.operations.effect import Effect, Start
+from foliot.operations.facts import Unserved, find_unserved, next_at, node_state, serves_source, state_of
 from foliot.operations.ledger import Fate, Ledger, Occurrence
 from foliot.operations.operations import Operations, Which
 from foliot.operations.questions import EVERYTHING, Questions, can_start, readable
 
 __all__ = [
-    "EVERYTHING", "Effect", "Fate", "Ledger", "Occurrence", "Operations", "Questions", "Start",
-    "Which", "can_start", "readable",
+    "EVERYTHING", "Check", "Defined", "Definitions", "Effect", "Fate", "Ledger", "Occurrence", "Operations",
+    "Questions", "Start", "Unserved", "Which", "can_start", "find_unserved", "next_at", "node_state",
+    "readable", "serves_source", "state_of",
 ]  # fmt: skip

@@ -17,6 +17,8 @@ _WORDS = {
     "request": ("is asked for", "would be asked for", "was asked for before, and counts once"),
     "end": ("is asked to end", "would be asked to end", "is asked to end"),
     "drop": ("will not start", "would not start", "will not start"),
+    "declare": ("is declared", "would be declared", "is declared so already"),
+    "remove": ("is removed", "would be removed", "was removed already"),
 }
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from enum import StrEnum
@@ -25,9 +25,10 @@ from foliot.model.decision import Decision, Event
 from foliot.model.job import LONGEST_NAME, is_name
 from foliot.model.payload import payload_text
 from foliot.model.state import Record
+from foliot.operations.definitions import Check, Defined, Definitions
 from foliot.operations.effect import Effect, effect_of
 from foliot.operations.questions import Questions, Wait, readable
-from foliot.protocols import Clock, JobQuery
+from foliot.protocols import Changes, Clock, JobQuery
 from foliot.schedules.schedule import check_aware
 from foliot.wiring import FullStore
 
@@ -58,6 +59,19 @@ class Operations(Questions):
         super().__init__(store, clock, home=home, wait=wait)
         self._tell = tell
         self._new_id = new_id
+        self._definitions: dict[str, Definitions] = {}
+
+    async def define(
+        self, source: str, changes: Changes, *, check: Check, dry_run: bool = False
+    ) -> Mapping[str, Defined]:
+        """Declare and remove single jobs of a source, all or nothing; what becomes of each, by its key."""
+        known = self._definitions.get(source)
+        if known is None:
+            known = self._definitions[source] = Definitions(self._same_store, source, self._tell, source)
+        return await (known.preview if dry_run else known.change)(changes, check)
+
+    async def _same_store(self) -> FullStore:
+        return self.store
 
     async def pause(self, job: object, *, reason: str = "", dry_run: bool = False) -> Effect:
         """Let occurrences pass without a run, until the job is resumed. What runs goes on.

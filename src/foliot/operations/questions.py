@@ -88,8 +88,8 @@ class Questions:
         return None if self._home else "foliot job list shows all"
 
     async def usable(self, job: object) -> Record:
-        """The record of a job that can be read."""
-        return readable(await self.find(job))
+        """The record of a job that can be read; the job may have been found before."""
+        return readable(job if isinstance(job, JobView) else await self.find(job))
 
     async def jobs(
         self, source: str | None = None, *, with_removed: bool = False, after: str = "", limit: int = 100

@@ -30,7 +30,7 @@ GIVEN = {
 
 
 def test_a_command_runs_by_sh_in_its_place(tmp_path: Path) -> None:
-    assert see(tmp_path, 'pwd; echo $0; echo "$-" | grep -c i') == (
+    assert see(tmp_path, 'pwd; echo $0; echo "$-" | grep -c i')[:5] == (
         Outcome.FAILED,
         "exit code 1",
         f"{tmp_path}\nsh\n0\n",
@@ -259,7 +259,7 @@ def test_a_place_that_is_gone_fails_the_run(tmp_path: Path) -> None:
 def test_no_place_fails_the_run_and_nobody_leaves_it(tmp_path: Path) -> None:
     async def scene(stage: Stage) -> None:
         stage.folder.is_open = False
-        assert await stage.see("true") == (
+        assert (await stage.see("true"))[:5] == (
             Outcome.FAILED,
             "cannot be started: there is no snapshot",
             "",

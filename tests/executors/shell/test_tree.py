@@ -193,7 +193,7 @@ def test_who_forks_while_it_is_asked_to_end_takes_its_children_along(tmp_path: P
 def test_what_a_shell_leaves_behind_may_end_by_itself(tmp_path: Path) -> None:
     async def scene(stage: Stage) -> None:
         told = await stage.see("(sleep 0.3; echo late) & echo early")
-        assert told == (Outcome.SUCCEEDED, None, "early\nlate\n", 0, 0)
+        assert told[:5] == (Outcome.SUCCEEDED, None, "early\nlate\n", 0, 0)
 
     play(tmp_path, scene, linger=timedelta(seconds=20))
 
@@ -202,7 +202,7 @@ def test_what_a_shell_leaves_behind_is_ended_after_a_while(tmp_path: Path) -> No
     async def scene(stage: Stage) -> None:
         begin = asyncio.get_running_loop().time()
         told = await stage.see("sleep 99 & echo bye; exit 3")
-        assert told == (Outcome.FAILED, "exit code 3", "bye\n", 0, 3)
+        assert told[:5] == (Outcome.FAILED, "exit code 3", "bye\n", 0, 3)
         took = asyncio.get_running_loop().time() - begin
         assert LINGER.total_seconds() <= took < 2
 

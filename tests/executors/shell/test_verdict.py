@@ -57,7 +57,7 @@ PLAIN: dict[str, Any] = {
 )
 def test_the_words_for_an_end(told: dict[str, Any], outcome: Outcome, error: str | None) -> None:
     facts = PLAIN | told
-    assert judge(facts) == (outcome, error, "out", 4, facts["code"])
+    assert judge(facts)[:5] == (outcome, error, "out", 4, facts["code"])
 
 
 def test_only_the_last_lines_of_a_long_complaint_are_shown() -> None:
@@ -68,7 +68,7 @@ def test_only_the_last_lines_of_a_long_complaint_are_shown() -> None:
 
 def test_what_was_not_started_has_no_code() -> None:
     told = judge({"ended": 1, "refusal": "[Errno 11] Resource temporarily unavailable"})
-    assert told == (
+    assert told[:5] == (
         Outcome.FAILED,
         "cannot be started: [Errno 11] Resource temporarily unavailable",
         "",

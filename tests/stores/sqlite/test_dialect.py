@@ -5,6 +5,7 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing
+from typing import Any
 
 import pytest
 
@@ -45,7 +46,7 @@ def test_rows_that_are_changed_are_told_and_no_others(dialect: SqliteDialect, mi
         INSERT INTO t (n, name) SELECT v.job_no, v.name {condition}
         ON CONFLICT (n) DO UPDATE SET name = excluded.name
     """
-    columns = {"job_no": list(range(700)), "name": ["new"] * 700}
+    columns: dict[str, list[Any]] = {"job_no": list(range(700)), "name": ["new"] * 700}
     found = dialect.change_rows(change, f"SELECT v.job_no {condition}", columns, one=1)
     assert sorted(found) == list(range(missing, 700))
     assert dialect.run("SELECT count(*) FROM t WHERE name = 'new'").fetchone() == (700 - missing,)

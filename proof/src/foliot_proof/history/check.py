@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator
 from datetime import datetime, timedelta
 
 from foliot.model.attempt import Trigger
-from foliot_proof.history import claims, effects, losses, matching, timing
+from foliot_proof.history import alerts, claims, effects, losses, matching, timing
 from foliot_proof.history.case import Case, Load
 from foliot_proof.history.facts import History, Mark, Operation, Verdict
 from foliot_proof.history.hosts import Hosts
@@ -37,6 +37,11 @@ RULES: tuple[Rule, ...] = (
     losses.unexplained,
     losses.dropped,
     losses.not_preempted,
+    alerts.undelivered,
+    alerts.renamed,
+    alerts.lost,
+    alerts.repeated,
+    alerts.invented,
 )
 
 
@@ -75,7 +80,7 @@ def _judge(case: Case, history: History) -> Iterator[Violation]:
 
 
 def _by_job(history: History) -> dict[str, Logs]:
-    found: dict[str, Logs] = defaultdict(lambda: Logs([], [], [], [], [], []))
+    found: dict[str, Logs] = defaultdict(lambda: Logs([], [], [], [], [], [], [], []))
     for change in history.changes:
         found[change.job].changes.append(change)
     for attempt in history.attempts:
@@ -88,6 +93,10 @@ def _by_job(history: History) -> dict[str, Logs]:
         found[finish.job].finishes.append(finish)
     for note in history.forgotten:
         found[note.job].forgotten.append(note.until)
+    for told in history.told:
+        found[told.job].told.append(told)
+    for kept in history.outbox:
+        found[kept.alert.job].outbox.append(kept)
     for logs in found.values():
         logs.forgotten.extend(_forgotten(logs, history.final))
     return dict(sorted(found.items()))

@@ -5,6 +5,7 @@
     witness       Witness     what the jobs themselves saw: each start, each end
     faults        Fault, Host, Identity      what was done to the nodes, the store and the clocks
     answers       Finish      what the store answered to reports of endings; may be left out
+    alerts        Told, ChannelAlert      what channels were given; what the store says of it at the end
 
 Instants are true times: those of the harness, not of a node. Only the ledger tells the store's time.
 """
@@ -14,11 +15,14 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from enum import StrEnum
+from hashlib import sha256
 from typing import NamedTuple
 
 from foliot.engine.settings import RECOVER
+from foliot.model.alert import AlertKind
 from foliot.model.attempt import Attempt
 from foliot.model.job import Job
+from foliot.model.outbox import ChannelAlert
 from foliot.model.policy import Policy
 from foliot.model.state import Skip
 from foliot.schedules import Cron, Every, Once, Schedule
@@ -36,13 +40,28 @@ class Definition(NamedTuple):
     repeat_until: datetime | None = None
     auto_remove: bool = False
     queue: str = "default"
+    offset: timedelta = _NOTHING  # so long after its occurrences it starts, by its splay
 
 
 def define(job: Job) -> Definition:
     """The definition of a job, with its rule as text: the checker computes occurrences by itself."""
     return Definition(
-        _rule(job.schedule), job.policy, job.enabled, job.repeat_until, job.auto_remove, job.queue
+        _rule(job.schedule),
+        job.policy,
+        job.enabled,
+        job.repeat_until,
+        job.auto_remove,
+        job.queue,
+        _offset(job),
     )
+
+
+def _offset(job: Job) -> timedelta:
+    """By its splay: the first eight bytes of the SHA-256 of its key, modulo the splay, in whole seconds."""
+    splay = job.policy.splay
+    if splay is None:
+        return _NOTHING
+    return timedelta(seconds=int(sha256(job.key.encode()).hexdigest()[:16], 16) % int(splay.total_seconds()))
 
 
 def _rule(schedule: Schedule) -> Rule:
@@ -143,11 +162,35 @@ class Finish(NamedTuple):
     is_accepted: bool = True
 
 
+class Told(NamedTuple):
+    """One alert of a message that a channel was given, as the channel noted it.
+
+    `decided_at`: what the alert says, in the store's time. `is_refused`: the channel does not take it.
+    """
+
+    channel: str
+    job: str
+    id: str
+    kind: AlertKind
+    episode: str
+    reminder: int
+    run: str | None
+    number: int | None
+    decided_at: datetime
+    host: str
+    at: datetime
+    is_refused: bool = False
+
+
 class Host(NamedTuple):
-    """Where nodes live, one after another. `queues`: what they serve with how many slots; None: all."""
+    """Where nodes live, one after another. `queues`: what they serve with how many slots; None: all.
+
+    `channels`: those that its nodes can tell; None: all.
+    """
 
     name: str
     queues: tuple[tuple[str, int], ...] | None = None
+    channels: tuple[str, ...] | None = None
 
 
 class Identity(NamedTuple):
@@ -215,3 +258,5 @@ class History:
     identities: tuple[Identity, ...] = ()
     finishes: tuple[Finish, ...] = ()
     forgotten: tuple[Forgotten, ...] = ()
+    told: tuple[Told, ...] = ()
+    outbox: tuple[ChannelAlert, ...] = ()

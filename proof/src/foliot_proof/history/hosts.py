@@ -12,7 +12,7 @@ from datetime import UTC, datetime, timedelta
 from functools import cached_property
 
 from foliot_proof.history.facts import Fault, History, Trouble
-from foliot_proof.history.spans import Span, between, covering, merged
+from foliot_proof.history.spans import Span, between, covering, first_room, merged
 
 _CUT_OFF = (Trouble.DOWN, Trouble.PAUSED, Trouble.PARTITIONED)
 _GONE = (Trouble.DOWN, Trouble.DRAINING)
@@ -81,6 +81,15 @@ class Hosts:
         """The hosts that serve a queue."""
         serves = self._serves.items()
         return [name for name, queues in serves if queues is None or queues.get(queue, 0) > 0]
+
+    def can_tell(self, channel: str, since: datetime, until: datetime, length: timedelta) -> bool:
+        """Whether a host that has a channel was able for so long between two instants."""
+        able = [
+            self.able[host.name]
+            for host in self._history.hosts
+            if host.channels is None or channel in host.channels
+        ]
+        return any(first_room(spans, (), since, until, length) is not None for spans in able)
 
     def slots(self, name: str, queue: str) -> int | None:
         """How many attempts of a queue a host may hold; None: no bound."""

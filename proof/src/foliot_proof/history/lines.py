@@ -12,6 +12,7 @@ from types import NoneType, UnionType
 from typing import Any, NamedTuple, get_args, get_origin, get_type_hints
 
 from foliot.model.attempt import Attempt
+from foliot.model.outbox import ChannelAlert
 from foliot.model.state import Skip
 from foliot_proof.history.facts import (
     Bounds,
@@ -22,6 +23,7 @@ from foliot_proof.history.facts import (
     History,
     Host,
     Identity,
+    Told,
     Witness,
 )
 
@@ -32,7 +34,10 @@ class Final(NamedTuple):
     at: datetime
 
 
-Fact = Attempt | Skip | Change | Witness | Fault | Host | Identity | Finish | Forgotten | Bounds | Final
+Fact = (
+    Attempt | Skip | Change | Witness | Fault | Host | Identity | Finish | Forgotten | Told | ChannelAlert
+    | Bounds | Final
+)  # fmt: skip
 
 _FIELDS: dict[str, type[Any]] = {
     "hosts": Host,
@@ -44,6 +49,8 @@ _FIELDS: dict[str, type[Any]] = {
     "faults": Fault,
     "finishes": Finish,
     "forgotten": Forgotten,
+    "told": Told,
+    "outbox": ChannelAlert,
 }
 _KINDS: dict[str, type[Any]] = {kind.__name__: kind for kind in (Bounds, Final, *_FIELDS.values())}
 

@@ -66,7 +66,7 @@ def slots(story: Sequence[Stretch], hosts: Hosts, final: datetime, marks: Marks)
 
 
 def _ordinary(stretch: Stretch, hosts: Hosts) -> Iterator[Slot]:
-    """Occurrences that fell due in a stretch."""
+    """Occurrences that fell due in a stretch; those before it that a splay puts off until then may count."""
     live = stretch.live
     if not live:
         return
@@ -75,15 +75,16 @@ def _ordinary(stretch: Stretch, hosts: Hosts) -> Iterator[Slot]:
     common = set.intersection(*(set(instants) for instants in found.values()))
     for definition, instants in found.items():
         for at in instants:
-            is_owed = certain and at in common and not hosts.is_murky(at)
-            yield Slot(at, at, definition, is_owed, "" if is_owed else _UNSURE)
+            due = at + definition.offset
+            is_owed = certain and at in common and at >= stretch.begin and not hosts.is_murky(at, due)
+            yield Slot(at, due, definition, is_owed, "" if is_owed else _UNSURE)
 
 
 def _due_in(definition: Definition, stretch: Stretch) -> list[datetime]:
     last = stretch.end
     if definition.repeat_until is not None:
         last = min(last, definition.repeat_until)
-    return occurrences(definition.rule, stretch.begin, last)
+    return occurrences(definition.rule, stretch.begin - definition.offset, last)
 
 
 # -- occurrences of the past that a declaration owes -----------------------------------------------
@@ -121,7 +122,8 @@ def _first_seen(
             is_owed = is_sure and len(found) == 1 and old.definition is None
             lives = 1 if old.definition is None else 2
             excuse = "" if is_owed else _MAYBE_NEW
-            yield Slot(at, stretch.begin, definition, is_owed, excuse, lives=lives, is_backdated=True)
+            due = max(stretch.begin, at + definition.offset)
+            yield Slot(at, due, definition, is_owed, excuse, lives=lives, is_backdated=True)
 
 
 def _latest_of(definition: Definition, now: datetime) -> datetime | None:
@@ -164,7 +166,8 @@ def _from_last(
     for at in occurrences(definition.rule, claimed - skew, until):
         is_owed = is_sure and at > last + skew
         excuse = "" if is_owed else _UNSURE
-        yield Slot(at, stretch.begin, definition, is_owed, excuse, is_backdated=True)
+        due = max(stretch.begin, at + definition.offset)
+        yield Slot(at, due, definition, is_owed, excuse, is_backdated=True)
 
 
 def _present(definition: Definition, stretch: Stretch, skew: timedelta) -> Iterator[Slot]:
@@ -185,16 +188,21 @@ def _twice(known: Slot, slot: Slot) -> Slot:
 
 
 def _blur(found: list[Slot], story: Sequence[Stretch], hosts: Hosts) -> None:
-    """Whether a change came before or after an occurrence of the same moment, no log can tell."""
+    """Whether a change came before or after an occurrence of the same moment, no log can tell.
+
+    One that comes between an occurrence and its start, which its splay puts off, may take it away.
+    """
     skew = hosts.bounds.skew
-    dues = [slot.due for slot in found]
+    instants = [slot.at for slot in found]
+    longest = max((slot.definition.offset for slot in found), default=timedelta(0))
     for before, after in pairwise(story):
         if _counting(before.worlds) == _counting(after.worlds):
             continue
-        first = bisect_left(dues, after.begin - skew)
-        for index in range(first, bisect_right(dues, after.begin + skew)):
-            if found[index].is_owed and not found[index].is_backdated:
-                found[index] = found[index]._replace(is_owed=False, excuse=_UNSURE)
+        first = bisect_left(instants, after.begin - skew - longest)
+        for index in range(first, bisect_right(instants, after.begin + skew)):
+            slot = found[index]
+            if slot.is_owed and not slot.is_backdated and slot.due >= after.begin - skew:
+                found[index] = slot._replace(is_owed=False, excuse=_UNSURE)
 
 
 def _counting(worlds: Worlds) -> set[tuple[object, object] | None]:

@@ -9,6 +9,7 @@ from functools import cached_property
 from typing import NamedTuple
 
 from foliot.model.attempt import Attempt, Outcome
+from foliot.model.outbox import ChannelAlert
 from foliot.model.state import Skip
 from foliot_proof.history.facts import (
     Change,
@@ -17,6 +18,7 @@ from foliot_proof.history.facts import (
     History,
     Mark,
     Operation,
+    Told,
     Verdict,
     Witness,
 )
@@ -37,6 +39,8 @@ class Logs(NamedTuple):
     witness: list[Witness]
     finishes: list[Finish]
     forgotten: list[datetime]
+    told: list[Told]
+    outbox: list[ChannelAlert]
 
 
 class Story:
@@ -53,6 +57,8 @@ class Story:
         self.finishes = logs.finishes
         self.forgotten_until = max(logs.forgotten, default=None)
         self._witness = logs.witness
+        self.told = logs.told
+        self.outbox = logs.outbox
 
     def is_forgotten(self, at: datetime) -> bool:
         """Whether the ledger need not know of it any more."""
@@ -72,6 +78,11 @@ class Story:
         return {
             world.definition for s in self.stretches for world in s.worlds if world.definition is not None
         }
+
+    @cached_property
+    def offset(self) -> timedelta:
+        """How long after its occurrences it starts, at least."""
+        return min((definition.offset for definition in self.all_definitions), default=timedelta(0))
 
     def definitions(self, begin: datetime, end: datetime) -> set[Definition]:
         """Every definition that can have been in force between two instants, skew included."""

@@ -37,6 +37,8 @@ def _told(case: Case) -> Iterator[tuple[datetime, str]]:
         yield skip.last, f"skip      {skip.first:%H:%M:%S} to {skip.last:%H:%M:%S}: {skip.reason}"
     for row in case.rows:
         yield from _lived(row)
+    for told in case.told:
+        yield told.at, f"told      {told.channel} {told.kind} of {told.episode}, reminder {told.reminder}"
     for effect in case.effects:
         name = f"{effect.run_key} #{effect.number} on {effect.node}, token {effect.token}"
         yield effect.start, f"witness   start {name}"

@@ -23,7 +23,7 @@ _A_YEAR = timedelta(days=365).total_seconds()
 def early(case: Case) -> Iterator[Finding]:
     """A start before its occurrence, or before the delay of its retry, by more than the skew."""
     for row in case.timed:
-        due = row.at if row.attempt.request is None else _asked_at(case, row)
+        due = row.at + case.offset if row.attempt.request is None else _asked_at(case, row)
         began = min((sign for sign in (row.start, row.claimed) if sign is not None), default=due)
         if began < due - case.bounds.skew:
             yield Finding(Code.EARLY, began, f"{row} began at {began}, due at {due}")

@@ -5,13 +5,10 @@ from __future__ import annotations
 import argparse
 import gc
 import json
-import os
-import select
-import signal
 import sys
-import traceback
 from collections import Counter
 from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
 from random import Random
 from tempfile import TemporaryDirectory
@@ -19,6 +16,7 @@ from tempfile import TemporaryDirectory
 from foliot.clock import SystemClock
 from foliot.testing.servers import postgres_server, redis_server
 from foliot_proof.faults import bug
+from foliot_proof.kill_loop.fork import lead
 from foliot_proof.kill_loop.judge import Finding, judge
 from foliot_proof.kill_loop.life import STEPS, Orders, live
 
@@ -85,29 +83,8 @@ def _kill_again_and_again(kills: int, seed: int, orders: Orders) -> Counter[str]
 
 def _lead(orders: Orders, patience: float | None) -> bool:
     """One life in a process of its own; whether it killed itself, at its step."""
-    pid = os.fork()
-    if pid == 0:
-        code = 1
-        try:
-            live(orders)
-            code = 0
-        except BaseException:  # noqa: BLE001 - whatever it was is told, and must not return into the loop
-            traceback.print_exc()
-        finally:
-            sys.stderr.flush()
-            os._exit(code)
-    handle = os.pidfd_open(pid)
-    try:
-        ready, _, _ = select.select([handle], [], [], patience)
-        if not ready:
-            os.kill(pid, signal.SIGKILL)
-        _, status = os.waitpid(pid, 0)
-    finally:
-        os.close(handle)
-    code = os.waitstatus_to_exitcode(status)
-    if code > 0:
-        raise SystemExit(f"life {orders.number}, which was to die at {orders.step!r}, ended with {code}")
-    return bool(ready) and code < 0
+    told = f"life {orders.number}, which was to die at {orders.step!r},"
+    return lead(partial(live, orders), patience, told)
 
 
 def _tell(options: argparse.Namespace, deaths: Counter[str], seconds: float, finding: Finding) -> int:

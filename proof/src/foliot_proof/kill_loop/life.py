@@ -97,7 +97,7 @@ async def _live(orders: Orders) -> None:
         if step == orders.step:
             os.kill(os.getpid(), signal.SIGKILL)
 
-    async with _opened(orders, clock, failpoint) as store:
+    async with opened(orders.url, clock, failpoint) as store:
         if not orders.number:
             await reconcile(store, SOURCE, Snapshot("r1", jobs()), clock.now())
             return
@@ -121,15 +121,16 @@ async def _live(orders: Orders) -> None:
 
 
 @asynccontextmanager
-async def _opened(orders: Orders, clock: LifeClock, failpoint: _Failpoint) -> AsyncIterator[FullStore]:
-    if not orders.url.startswith("/"):
-        make = _server_store(orders.url)
-        async with make(orders.url, lease=LEASE, time=clock, failpoint=failpoint) as server:
+async def opened(url: str, clock: LifeClock, failpoint: _Failpoint) -> AsyncIterator[FullStore]:
+    """The store of a life; its leases are short, and who died is known to be dead."""
+    if not url.startswith("/"):
+        make = _server_store(url)
+        async with make(url, lease=LEASE, time=clock, failpoint=failpoint) as server:
             # In the kill loop every node of an earlier life is dead.
             server.traits = server.traits._replace(proves_deaths=True)
             yield server
     else:
-        async with SqliteStore(orders.url, clock, lease=LEASE, failpoint=failpoint) as file:
+        async with SqliteStore(url, clock, lease=LEASE, failpoint=failpoint) as file:
             yield file
 
 

@@ -16,6 +16,7 @@ from foliot_proof.simulation.world import Host, World
 _VERBS = (
     "join", "renew", "leave", "held", "claim", "finish", "recover", "update", "reconcile", "revision",
     "wakes", "jobs", "runs", "skips", "overview", "now", "nodes", "prune",
+    "waiting", "waiting_channels", "settle", "alerts",
 )  # fmt: skip
 
 

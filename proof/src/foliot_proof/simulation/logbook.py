@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 
 from foliot.model.attempt import Attempt, Ending
 from foliot.model.job import Job
+from foliot.model.outbox import ChannelAlert
 from foliot.model.state import Skip
 from foliot.protocols import Finished
 from foliot_proof.history.facts import (
@@ -19,6 +20,7 @@ from foliot_proof.history.facts import (
     Host,
     Identity,
     Operation,
+    Told,
     Trouble,
     Verdict,
     Witness,
@@ -31,6 +33,7 @@ class Logbook:
 
     def __init__(self) -> None:
         self.witness: list[Witness] = []
+        self.told: list[Told] = []
         self.passed_over = 0  # jobs that a claim found and left to others, each time
         self.unfit_starts = 0  # of jobs that the node could not know
         self._changes: list[Change] = []
@@ -76,8 +79,15 @@ class Logbook:
                 )
             )
 
-    def close(
-        self, *, final: datetime, bounds: Bounds, attempts: Sequence[Attempt], skips: Sequence[Skip]
+    def close(  # noqa: PLR0913 - all that a history has
+        self,
+        *,
+        final: datetime,
+        bounds: Bounds,
+        attempts: Sequence[Attempt],
+        skips: Sequence[Skip],
+        outbox: Sequence[ChannelAlert],
+        channels: Mapping[str, tuple[str, ...]],
     ) -> History:
         """The history, for the checker."""
         lasting = [
@@ -87,7 +97,7 @@ class Logbook:
         return History(
             final=final,
             bounds=bounds,
-            hosts=tuple(Host(name) for name in sorted(set(self._identities.values()))),
+            hosts=tuple(Host(name, None, channels[name]) for name in sorted(set(self._identities.values()))),
             changes=tuple(self._changes),
             attempts=tuple(attempts),
             skips=tuple(skips),
@@ -96,4 +106,6 @@ class Logbook:
             identities=tuple(Identity(node, host) for node, host in self._identities.items()),
             finishes=tuple(self._finishes),
             forgotten=tuple(self._forgotten),
+            told=tuple(self.told),
+            outbox=tuple(outbox),
         )

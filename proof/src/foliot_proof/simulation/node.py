@@ -3,22 +3,29 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextvars import ContextVar
 from datetime import timedelta
 from typing import Any
 
+from foliot.app.alerts import AlertsPart
+from foliot.app.part import Workplace
+from foliot.clock import wait_on_loop
 from foliot.engine.engine import Engine
 from foliot.engine.settings import Settings
 from foliot.errors import StoreError
 from foliot.model.decision import Event
-from foliot.protocols import Store
+from foliot.protocols import Executor, Store
 from foliot_proof.history.facts import Trouble
+from foliot_proof.simulation.channel import SimulatedChannel
 from foliot_proof.simulation.executor import SimulatedExecutor
 from foliot_proof.simulation.faulty_store import FaultyStore, Weather
 from foliot_proof.simulation.logbook import Logbook
+from foliot_proof.simulation.watched import Mood
 from foliot_proof.simulation.world import Host, HostClock, KilledError, World
 
+_POLL = timedelta(minutes=30)  # nodes look so often whether alerts wait
+_PAUSE = timedelta(seconds=10)
 _process: ContextVar[Process | None] = ContextVar("process", default=None)
 
 
@@ -53,6 +60,7 @@ class SimulatedNode:
         weather: Weather,
         logbook: Logbook,
         newest: Callable[[], int],
+        moods: Mapping[str, Mood],
     ) -> None:
         self.name = name
         self._world = world
@@ -61,12 +69,19 @@ class SimulatedNode:
         self._weather = weather
         self._logbook = logbook
         self._newest = newest
+        self._moods = moods
         self._begin(Trouble.DOWN)
         self._process: Process | None = None
         self._crash_at: str | None = None
+        self._has_died = asyncio.Event()
         self.host = Host(name)
         self.engine: Engine | None = None
         self._life: asyncio.Task[None] | None = None
+
+    @property
+    def channels(self) -> tuple[str, ...]:
+        """The channels that it has."""
+        return tuple(self._moods)
 
     @property
     def is_up(self) -> bool:
@@ -80,19 +95,48 @@ class SimulatedNode:
         self._process = Process(self.host)
         token = _process.set(self._process)
         try:
-            self.engine = self._make_engine(self.host)
-            self._life = asyncio.ensure_future(self.engine.run())
+            self.engine = None
+            self._life = asyncio.ensure_future(self._live(self.host))
         finally:
             _process.reset(token)
         self._over(Trouble.DOWN)
         self._over(Trouble.DRAINING)
         self._world.note(self.name, "start")
 
-    def _make_engine(self, host: Host) -> Engine:
+    async def _live(self, host: Host) -> None:
+        """Lead a life as an application does: with the part that delivers, if there are channels."""
+        store, clock = self._reach_store(host), HostClock(self._world, host)
+        executors: dict[str, Executor] = {
+            "simulated": SimulatedExecutor(self._world, host, self._logbook, self._newest)
+        }
+        if not self._moods:
+            self.engine = self._make_engine(store, clock, executors)
+            await self.engine.run()
+            return
+        part = AlertsPart({name: self._make_channel(name, host) for name in self._moods}, _POLL)
+        place = Workplace(store, clock, self._settings.beat, _ignore, _ignore, _ignore)
+        while self.engine is None:
+            try:
+                executors |= await part.begin(place)
+                self.engine = self._make_engine(store, clock, executors)
+            except StoreError:
+                await clock.wait(_PAUSE)
+        delivering = asyncio.ensure_future(part.live())
+        try:
+            await self.engine.run()
+        finally:
+            delivering.cancel()
+
+    def _make_channel(self, name: str, host: Host) -> SimulatedChannel:
+        return SimulatedChannel(
+            name, self._moods[name], self._world, host, self._logbook, self._failpoint
+        )  # fmt: skip
+
+    def _make_engine(self, store: Any, clock: HostClock, executors: Mapping[str, Executor]) -> Engine:
         return Engine(
-            self._reach_store(host),
-            {"simulated": SimulatedExecutor(self._world, host, self._logbook, self._newest)},
-            clock=HostClock(self._world, host),
+            store,
+            executors,
+            clock=clock,
             settings=self._settings,
             new_id=self._world.new_id,
             name=self.name,
@@ -100,12 +144,11 @@ class SimulatedNode:
             failpoint=self._failpoint,
         )
 
-    def _reach_store(self, host: Host) -> Store:
-        faulty: Any = FaultyStore(
+    def _reach_store(self, host: Host) -> Any:
+        """The store as the host sees it; its verbs are set when it is made."""
+        return FaultyStore(
             self._store, world=self._world, host=host, weather=self._weather, logbook=self._logbook
         )
-        store: Store = faulty  # its verbs are set when it is made
-        return store
 
     def crash(self) -> None:
         """SIGKILL: nothing of the process goes on, and nothing it did not yet write is ever written."""
@@ -124,9 +167,17 @@ class SimulatedNode:
         """Crash when the engine next comes to that point."""
         self._crash_at = failpoint
 
+    async def die_at(self, failpoint: str, patience: timedelta) -> None:
+        """The same; wait until it is dead, but no longer than that."""
+        self._crash_at = failpoint
+        self._has_died.clear()
+        await wait_on_loop(patience, self._has_died)
+        self._crash_at = None
+
     def _failpoint(self, name: str) -> None:
         if self._crash_at == name:
             self._crash_at = None
+            self._has_died.set()
             self.crash()
             raise KilledError
 
@@ -173,6 +224,10 @@ class SimulatedNode:
 
     def _over(self, what: Trouble) -> None:
         self._logbook.over(self.name, what, self._world.now)
+
+
+def _ignore(*_: object) -> None:
+    """What listeners and metrics are told."""
 
 
 class _Silent:

@@ -20,6 +20,7 @@ from foliot.model.policy import (
     parallel,
 )
 from foliot.schedules import Cron, Every, Once, Schedule
+from foliot_proof.simulation.watched import draw_deaths, draw_splayed, draw_watched
 from foliot_proof.simulation.world import START
 
 SOURCE = "sim"
@@ -67,6 +68,12 @@ class Scenario:
     fails_before: float
     fails_after: float
 
+    @property
+    def channels(self) -> tuple[str, ...]:
+        """The channels that its jobs tell."""
+        notifies = (job.policy.notify for job in self.jobs)
+        return tuple(sorted({name for notify in notifies if notify for name in notify.to}))
+
 
 def draw_scenario(seed: int, *, days: int, nodes: int, lease: timedelta) -> Scenario:
     """The scenario of a seed."""
@@ -75,6 +82,10 @@ def draw_scenario(seed: int, *, days: int, nodes: int, lease: timedelta) -> Scen
     end = START + timedelta(days=days)
     drawn = [*_draw_faults(chance, end, nodes, lease), *_draw_changes(chance, end, jobs)]
     drawn += _draw_clock(Random(f"clock {seed}"), end, lease)  # noqa: S311 - chance that can be repeated
+    jobs = draw_splayed(draw_watched(jobs, seed), seed)
+    if any(job.policy.is_watched for job in jobs):
+        for at, node, where in draw_deaths(seed, START, end, nodes):
+            drawn.append(Happening(at, "die_at", node=node, lasts=lease * 0.3, detail=where))
     happenings = sorted(drawn, key=lambda happening: happening.at)
     is_stormy = chance.random() < 0.5  # noqa: PLR2004 - every other seed
     return Scenario(

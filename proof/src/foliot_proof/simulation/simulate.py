@@ -7,14 +7,14 @@ from collections.abc import Callable
 from dataclasses import replace
 from datetime import datetime, timedelta
 from random import Random
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 from foliot.engine.plan_command import Cancel, Command, Pause, Resume, RunNow, plan_command
 from foliot.engine.reconciler import reconcile
 from foliot.engine.settings import Settings
 from foliot.errors import CommandRefusedError, JobNotFoundError
 from foliot.model.job import Job
-from foliot.protocols import JobQuery, RunQuery, SkipQuery, Snapshot, Store
+from foliot.protocols import AlertQuery, AlertStore, JobQuery, RunQuery, SkipQuery, Snapshot, Store
 from foliot.stores.memory import MemoryStore
 from foliot.testing.virtual_loop import run_virtually
 from foliot_proof.history.facts import Bounds, History, Operation, Trouble
@@ -22,6 +22,7 @@ from foliot_proof.simulation.faulty_store import Weather
 from foliot_proof.simulation.logbook import Logbook
 from foliot_proof.simulation.node import SimulatedNode, tag_tasks
 from foliot_proof.simulation.scenario import SOURCE, Happening, Scenario, draw_scenario, redraw
+from foliot_proof.simulation.watched import Mood, draw_mood
 from foliot_proof.simulation.world import START, StoreClock, World
 
 LEASE = timedelta(hours=2)
@@ -36,6 +37,7 @@ SETTINGS = Settings(
 )
 QUIET = timedelta(hours=16)
 _EVERYTHING = 10_000_000
+_LONGEST_WAIT = timedelta(days=2)  # for a node to deliver
 _OPERATIONS = {
     RunNow: Operation.RUN_NOW,
     Pause: Operation.PAUSE,
@@ -124,7 +126,15 @@ class Simulation:
             weather=_weather(scenario),
             logbook=self._logbook,
             newest=lambda: self._revision,
+            moods=self._moods(number),
         )
+
+    def _moods(self, number: int) -> dict[str, Mood]:
+        """The channels of a host. The last host does not have the secrets of all of them."""
+        names = self._scenario.channels
+        return {
+            name: draw_mood(name, self._seed) for name in names if name == "ops" or number + 1 < self._count
+        }
 
     async def _sleep_until(self, instant: datetime) -> None:
         await asyncio.sleep((instant - self._world.now).total_seconds())  # noqa: TID251 - virtual time
@@ -163,6 +173,8 @@ class Simulation:
                 node.crash()
             case "crash_at":
                 node.crash_at(happening.detail)
+            case "die_at":
+                await node.die_at(happening.detail, _LONGEST_WAIT)
             case "pause":
                 node.pause()
             case "cut_off":
@@ -259,14 +271,22 @@ class Simulation:
         await asyncio.sleep(QUIET.total_seconds())  # noqa: TID251 - virtual time
 
     async def _collect(self) -> Simulated:
-        attempts = await self._store.runs(RunQuery(limit=_EVERYTHING))
-        views = await self._store.jobs(JobQuery(with_removed=True, limit=_EVERYTHING))
+        views = await self._store.jobs(JobQuery(source=SOURCE, with_removed=True, limit=_EVERYTHING))
+        attempts = [
+            attempt
+            for attempt in await self._store.runs(RunQuery(limit=_EVERYTHING))
+            if attempt.job.startswith(f"{SOURCE}/")  # and not the deliveries of channels
+        ]
+        outbox = await cast("AlertStore", self._store).alerts(AlertQuery(limit=_EVERYTHING))
         skips = [
             skip for view in views for skip in await self._store.skips(SkipQuery(view.key, limit=_EVERYTHING))
         ]
         for attempt in attempts:
             self._world.note(*attempt)
-        history = self._logbook.close(final=self._world.now, bounds=BOUNDS, attempts=attempts, skips=skips)
+        history = self._logbook.close(
+            final=self._world.now, bounds=BOUNDS, attempts=attempts, skips=skips, outbox=outbox,
+            channels={node.name: node.channels for node in self._nodes},
+        )  # fmt: skip
         for node in self._nodes:
             node.crash()
         passed_over, unfit_starts = self._logbook.passed_over, self._logbook.unfit_starts

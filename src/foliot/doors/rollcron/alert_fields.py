@@ -12,7 +12,6 @@ from typing import Any
 from foliot.alerts.config import read_channel
 from foliot.alerts.formats import FORMATS
 from foliot.alerts.ping import STYLES
-from foliot.alerts.secrets import HINT
 from foliot.doors.rollcron.record import part, record, table, then
 from foliot.doors.rollcron.value import (
     COMMAND,
@@ -35,6 +34,7 @@ from foliot.doors.rollcron.value import (
 from foliot.doors.rollcron.yaml_tree import Mapping, Scalar, Sequence
 from foliot.errors import InvalidChannelError, shorten
 from foliot.model.policy import TOLD_KINDS, Expect, Notify
+from foliot.network.secrets import HINT
 
 CHANNEL = r"[A-Za-z0-9_][A-Za-z0-9_-]{0,63}"
 _MOST = 999_999_999

@@ -123,6 +123,10 @@ class Rollcron:
         if self._life is not None:
             self._life.pull_now()
 
+    def pulls(self) -> dict[str, Callable[[], None]]:
+        """What pulls now, by the name of the source."""
+        return {} if self._life is None else {self._life.name: self.pull_now}
+
     async def close(self) -> None:
         """Let go of everything."""
         await self._alerts.close()

@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Mapping
 from datetime import datetime, timedelta
 from threading import RLock
 
-from foliot.model.outbox import KEPT_DAYS, AlertState, ChannelAlert
+from foliot.model.outbox import KEPT_DAYS, AlertState, ChannelAlert, is_forgotten
 from foliot.protocols import AlertPage, AlertQuery
 from foliot.stores.pages import page_of_alerts
 
@@ -46,8 +46,11 @@ class Outbox:
         """Those of them that wait do so no more; how many did."""
         found = [one for one in self._waiting() if one.channel == channel and one.alert.id in ids]
         for one in found:
-            settled = one._replace(state=state, settled_at=at, answer=answer)
-            self._alerts[one.alert.id, channel] = settled
+            if is_forgotten(one.alert.kind, state):
+                del self._alerts[one.alert.id, channel]
+            else:
+                settled = one._replace(state=state, settled_at=at, answer=answer)
+                self._alerts[one.alert.id, channel] = settled
         return len(found)
 
     def forget_old(self, now: datetime, limit: int) -> int:

@@ -247,7 +247,7 @@ class HerdRun(Run):
     ) -> Ending:
         return new(Ending, (
             self.job_key, self._key[0], 1, self._token, outcome, started_at, finished_at, error, exit_code,
-            self, False,
+            self, False, False, None,
         ))  # fmt: skip
 
 

@@ -12,7 +12,7 @@ from datetime import datetime
 from foliot.errors import DamagedRecordError
 from foliot.model.alert import Alert
 from foliot.model.json_text import clean_text
-from foliot.model.outbox import KEPT_DAYS, AlertState, ChannelAlert
+from foliot.model.outbox import KEPT_DAYS, AlertState, ChannelAlert, is_forgotten
 from foliot.model.query import AlertPage, AlertQuery
 from foliot.stores.sql.codes import ALERT_CODES, ALERT_STATES, DAY, UNREADABLE, an_instant, instant, whole
 from foliot.stores.sql.dialect import Dialect
@@ -33,7 +33,8 @@ OLDEST = """
     WHERE w.state = 0 GROUP BY w.channel
 """
 WHICH_WAIT = """
-    SELECT w.id FROM alerts AS w WHERE w.id IN :texts AND w.channel = :channel AND w.state = 0 FOR UPDATE OF w
+    SELECT w.id, w.kind FROM alerts AS w
+    WHERE w.id IN :texts AND w.channel = :channel AND w.state = 0 FOR UPDATE OF w
 """
 SETTLE = """
     UPDATE alerts SET state = :state, settled_at = :at, answer = :answer
@@ -74,13 +75,13 @@ def settle(  # noqa: PLR0913, PLR0917 - see the protocol
 ) -> int:
     """Alerts wait no more; how many did."""
     dialect = session.dialect
-    found = (
-        [one for (one,) in dialect.among(WHICH_WAIT, list(ids), channel=channel).fetchall()] if ids else []
-    )
-    if found:
+    found = dialect.among(WHICH_WAIT, list(ids), channel=channel).fetchall() if ids else []
+    if gone := [(one, channel) for one, kind in found if is_forgotten(kind, state)]:
+        dialect.delete("alerts", "id, channel", gone)
+    if kept := [one for one, kind in found if not is_forgotten(kind, state)]:
         said = None if answer is None else clean_text(answer)
         code = ALERT_CODES[state]
-        dialect.among(SETTLE, found, channel=channel, state=code, at=whole(at), answer=said)
+        dialect.among(SETTLE, kept, channel=channel, state=code, at=whole(at), answer=said)
     return len(found)
 
 

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import datetime, timedelta
 from typing import Any, cast
 
@@ -11,13 +12,26 @@ import pytest
 
 from foliot.errors import InvalidJobError
 from foliot.model.alert import Alert, AlertKind
-from foliot.model.attempt import Outcome
+from foliot.model.attempt import Ending, Outcome
 from foliot.model.decision import Decision
+from foliot.model.job import Job
 from foliot.model.policy import Notify, Policy
 from foliot.model.state import Record
 from foliot.model.watch import Episode, Watch
 from foliot.protocols import AlertQuery, AlertState, AlertStore, ChannelAlert, DecideCommand
-from foliot.testing.contract.sample import DAY, HOUR, MINUTE, SECOND, TICK, a_job, change
+from foliot.testing.contract.sample import (
+    DAY,
+    HOUR,
+    MINUTE,
+    SECOND,
+    TICK,
+    a_job,
+    change,
+    end_and_count,
+    lose_and_restart,
+    some_jobs,
+    start_due,
+)
 from foliot.testing.contract.stage import Contract, Stage, scenario
 
 KEY = a_job().key
@@ -137,6 +151,16 @@ class AlertContract(Contract):
         assert (found["a2"].state, found["a2"].settled_at, found["a2"].answer) == (WAITING, None, None)
 
     @scenario
+    async def test_a_ping_that_was_sent_is_not_kept(self, stage: Stage) -> None:
+        kinds = {"ended": AlertKind.ENDED, "tried": AlertKind.TRIED, "failure": AlertKind.FAILURE}
+        await write(stage, *(an_alert(name, stage.now, kind=kind) for name, kind in kinds.items()))
+        await stage.store.update(KEY, tell(an_alert("refused", stage.now, kind=AlertKind.ENDED)))
+        store = outbox_of(stage)
+        assert await store.settle("ops", list(kinds), SENT, stage.now) == 3
+        assert await store.settle("ops", ["refused"], REFUSED, stage.now) == 1
+        assert {one.alert.id for one in await store.alerts(AlertQuery())} == {"failure", "refused"}
+
+    @scenario
     async def test_alerts_are_found_by_what_they_are_the_newest_first(self, stage: Stage) -> None:
         late = an_alert("a1", stage.now - HOUR, kind=AlertKind.LATE)
         other = ChannelAlert("admins", late.alert._replace(id="a2", at=stage.now, job="contract/other"))
@@ -179,15 +203,77 @@ class AlertContract(Contract):
 
     @scenario
     async def test_a_decision_that_is_not_written_tells_nothing(self, stage: Stage) -> None:
-        await stage.declare(a_job(), wake_at=stage.later(DAY))
+        """Of two jobs of one revision, the second cannot be decided about."""
+        first, second = some_jobs(2)
+        await stage.declare(first, second, wake_at=stage.later(DAY))
 
-        def fail(record: Record) -> Decision:
-            tell(an_alert("a1", stage.now))(record)
-            raise RuntimeError("the caller has second thoughts")
+        def fail(job: Job, record: Record | None) -> Decision:
+            if job.key == second.key:
+                raise RuntimeError("the caller has second thoughts")
+            assert record is not None
+            return tell(an_alert("a1", stage.now))(record)
 
         with pytest.raises(RuntimeError):
-            await stage.store.update(KEY, fail)
+            await stage.reconcile(first, second, declared=fail)
         assert await ids_waiting(stage) == []
+
+    @scenario
+    async def test_a_claim_writes_what_it_tells(self, stage: Stage) -> None:
+        await stage.join("a")
+        await stage.declare(a_job())
+
+        def start(record: Record, now: datetime, node: str, most: int = 1) -> Decision:
+            return start_due(record, now, node, most)._replace(alerts=(an_alert("a1", now),))
+
+        assert len(await stage.claim("a", decide=start)) == 1
+        assert await ids_waiting(stage) == ["a1"]
+
+    @scenario
+    async def test_a_finish_writes_what_it_tells(self, stage: Stage) -> None:
+        await stage.join("a")
+        attempt = await stage.start_one("a", a_job())
+
+        def ended(record: Record, endings: Sequence[Ending], now: datetime) -> Decision:
+            return end_and_count(record, endings, now)._replace(alerts=(an_alert("a1", now),))
+
+        await stage.finish("a", attempt, decide=ended)
+        assert await ids_waiting(stage) == ["a1"]
+
+    @scenario
+    async def test_a_finish_that_is_refused_tells_nothing(self, stage: Stage) -> None:
+        """The report is of another claim than the one that is open."""
+        await stage.join("a", "b")
+        attempt = await stage.start_one("a", a_job())
+
+        def ended(record: Record, endings: Sequence[Ending], now: datetime) -> Decision:
+            return end_and_count(record, endings, now)._replace(alerts=(an_alert("a1", now),))
+
+        stale = stage.ending(attempt)._replace(token=attempt.token + 1)
+        await stage.store.finish("a", [stale], stage.now, ended)
+        assert await ids_waiting(stage) == []
+
+    @scenario
+    async def test_a_recovery_writes_what_it_tells(self, stage: Stage) -> None:
+        await stage.join("a", "b")
+        await stage.start_one("a", a_job())
+
+        def lost(record: Record, keys: Sequence[tuple[str, int]], now: datetime) -> Decision:
+            return lose_and_restart(record, keys, now)._replace(alerts=(an_alert("a1", now),))
+
+        await stage.bury("a", lost)
+        assert await ids_waiting(stage) == ["a1"]
+
+    @scenario
+    async def test_a_revision_writes_what_it_tells(self, stage: Stage) -> None:
+        kept, gone = some_jobs(2)
+        await stage.declare(kept, gone, wake_at=stage.later(DAY))
+        await stage.reconcile(
+            kept,
+            removed=(gone.name,),
+            declared=lambda _, record: tell(an_alert("a1", stage.now))(cast("Record", record)),
+            decide_removed=tell(an_alert("a2", stage.now)),
+        )
+        assert await ids_waiting(stage) == ["a1", "a2"]
 
     @scenario
     async def test_a_job_that_is_forgotten_leaves_its_alerts(self, stage: Stage) -> None:

@@ -27,9 +27,11 @@ from foliot.protocols import (
     Changes,
     Claimed,
     Clock,
+    DecideDeclared,
     DecideDue,
     DecideEnded,
     DecideLost,
+    DecideRemoved,
     Finished,
     JobQuery,
     NodeStore,
@@ -120,6 +122,20 @@ class Stage:
         declared = declare_at(wake_at or self.now, self.now)
         base, revision = await self.store.revision(source), f"r{next(self._numbers)}"
         await self.store.reconcile(source, base, revision, Changes(jobs), declared=declared, removed=_never)
+
+    async def reconcile(
+        self,
+        *jobs: Job,
+        declared: DecideDeclared,
+        removed: tuple[str, ...] = (),
+        decide_removed: DecideRemoved | None = None,
+    ) -> None:
+        """Declare jobs, and remove some, by decisions that a case is about."""
+        base, revision = await self.store.revision(SOURCE), f"r{next(self._numbers)}"
+        decide = decide_removed or _never
+        await self.store.reconcile(
+            SOURCE, base, revision, Changes(jobs, removed), declared=declared, removed=decide
+        )
 
     async def plan(self, *jobs: Job, removed: tuple[str, ...] = ()) -> None:
         """Declare jobs, and remove some, the way the engine does: what follows is the planner's."""

@@ -8,16 +8,17 @@ declares the source meanwhile, or later, does so as if it were new.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import datetime
 from typing import NamedTuple
 from uuid import uuid4
 
-from foliot.cli.session import Session
 from foliot.engine.reconciler import names_of, reconcile
 from foliot.errors import SourceNotFoundError, StaleRevisionError, StoreError
 from foliot.model.view import NodeView
+from foliot.operations.facts import serves_source
+from foliot.operations.questions import Questions
 from foliot.protocols import Snapshot
-
-_ADDED = ".added"  # what an application schedules while it runs is a source of its own
+from foliot.wiring import FullStore
 
 
 class Removal(NamedTuple):
@@ -32,36 +33,34 @@ class Removal(NamedTuple):
     nodes: tuple[NodeView, ...]
 
 
-async def remove(session: Session, source: str, *, force: bool) -> Removal:
+async def remove_source(
+    ops: Questions, source: str, *, force: bool = False, dry_run: bool = False
+) -> Removal:
     """Remove a source; StoreError if a node serves it, unless forced."""
-    store = session.store
+    store = ops.store
+    now = await store.now()
     known = {view.source: view.revision for view in await store.sources()}
     names = await names_of(store, source)
     if "/" in source or (source not in known and not names):  # else `a/b` would be jobs b/… of a source a
         raise SourceNotFoundError(source, hint="foliot source list shows all")
-    serving = tuple(
-        view for view in await store.nodes() if view.until >= session.now and serves(view, source)
-    )
+    serving = tuple(view for view in await store.nodes() if view.until >= now and serves_source(view, source))
     if serving and not force:
         raise _served(source, serving)
-    revision = known.get(source)
-    if names:
-        base, revision = revision, f"removed-{uuid4().hex[:20]}"
-        await reconcile(store, source, Snapshot(revision, ()), session.now, base=base)
-    if not await store.forget_source(source, revision):
-        raise StaleRevisionError(source, revision, await store.revision(source))
-    attempts = await session.ops.attempts(is_open=True)
+    if not dry_run:
+        await _remove(store, source, known.get(source), now, has_jobs=bool(names))
+    attempts = await ops.attempts(is_open=True)
     running = sum(a.is_running and a.job.startswith(f"{source}/") for a in attempts)
     return Removal(source, len(names), running, serving)
 
 
-def serves(view: NodeView, source: str) -> bool:
-    """Whether a node declares a source: it follows that repository, or runs the code of that application.
-
-    Such a node tells so by a kind of action: `shell:ops`, `code:billing/r7`, `declarative:billing`.
-    """
-    subjects = {kind.partition(":")[2].partition("/")[0] for kind in view.node.kinds or ()}
-    return not subjects.isdisjoint((source, source.removesuffix(_ADDED)))
+async def _remove(
+    store: FullStore, source: str, revision: str | None, now: datetime, *, has_jobs: bool
+) -> None:
+    if has_jobs:
+        base, revision = revision, f"removed-{uuid4().hex[:20]}"
+        await reconcile(store, source, Snapshot(revision, ()), now, base=base)
+    if not await store.forget_source(source, revision):
+        raise StaleRevisionError(source, revision, await store.revision(source))
 
 
 def where(nodes: Sequence[NodeView]) -> str:

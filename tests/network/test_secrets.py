@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from foliot.alerts.secrets import Secret, SecretMissingError, check_literal_url, mask
 from foliot.errors import InvalidChannelError
+from foliot.network.secrets import Secret, SecretMissingError, check_literal_url, mask
 
 
 def test_a_variable(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,0 +1,366 @@
+"""What is sent: the types of all answers. The OpenAPI document is made from them.
+
+Instants are in UTC with a `Z`, durations are texts such as `90s`; what is not known is null.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any
+
+import msgspec
+
+
+class Answer(msgspec.Struct, frozen=True, kw_only=True):
+    """Something that is sent."""
+
+
+Links = dict[str, str]
+
+
+class ActionAnswer(Answer, frozen=True):
+    """What a job does. `payload` is null where it is hidden: in lists, and from tokens that may only read."""
+
+    kind: str
+    payload: dict[str, Any] | None = None
+
+
+class JobAnswer(Answer, frozen=True):
+    """A job. `state` has one word or more: `ok`, `running`, `paused`, `failing` and others."""
+
+    id: str
+    key: str
+    source: str
+    name: str
+    state: tuple[str, ...]
+    damage: str | None
+    schedule: str | None
+    timezone: str | None
+    queue: str | None
+    action: ActionAnswer | None
+    next_at: datetime | None
+    paused_at: datetime | None
+    paused_reason: str | None
+    last_outcome: str | None
+    last_attempt_at: datetime | None
+    last_success_at: datetime | None
+    failures_in_row: int
+    open_runs: tuple[str, ...]
+    version: int
+    links: Links
+
+
+class WholeJob(JobAnswer, frozen=True):
+    """A job with its definition. `policy` has the fields of the reference of policies."""
+
+    explanation: str | None = None
+    dialect: str | None = None
+    enabled: bool = True
+    repeat_until: datetime | None = None
+    auto_remove: bool = False
+    policy: dict[str, Any] | None = None
+    revision: str | None = None
+    created_at: datetime | None = None
+    removed_at: datetime | None = None
+
+
+class JobList(Answer, frozen=True):
+    """Some jobs. `next` is the cursor of the next page. `partial`: a search has not looked at all yet."""
+
+    jobs: tuple[JobAnswer, ...]
+    next: str | None
+    partial: bool = False
+
+
+class SkipAnswer(Answer, frozen=True):
+    """Occurrences of a job, from the first to the last, that did not run."""
+
+    job: str
+    first: datetime
+    last: datetime
+    code: str
+    reason: str
+
+
+class SkipList(Answer, frozen=True):
+    """Some skips, the newest first."""
+
+    skips: tuple[SkipAnswer, ...]
+    next: str | None
+
+
+class StartAnswer(Answer, frozen=True):
+    """An attempt that would start; `at` is null if a run that is open must end first."""
+
+    run: str
+    number: int
+    at: datetime | None
+    reason: str
+
+
+class Would(Answer, frozen=True):
+    """What a change would do. Nothing of it was written."""
+
+    starts: tuple[StartAnswer, ...]
+    skips: tuple[SkipAnswer, ...]
+    drops: tuple[str, ...]
+    cancels: tuple[str, ...]
+    next_at: datetime | None
+
+
+class Changed(Answer, frozen=True):
+    """What a command has done to a job. With `dry_run`, `would` tells what it would have done."""
+
+    job: str
+    changed: bool
+    text: str
+    paused_at: datetime | None = None
+    next_at: datetime | None = None
+    reason: str | None = None
+    dry_run: bool = False
+    would: Would | None = None
+    plan: None = None
+
+
+class ChangedJob(WholeJob, frozen=True, kw_only=True):
+    """A job as it is after a change of its definition; `changed`: it was another before."""
+
+    changed: bool
+    text: str
+    dry_run: bool = False
+    would: Would | None = None
+    plan: None = None
+
+
+class ChangedJobs(Answer, frozen=True):
+    """What became of each job of a batch."""
+
+    jobs: tuple[ChangedJob, ...]
+    dry_run: bool = False
+
+
+class Requested(Answer, frozen=True):
+    """A run that was asked for. `id` and `run_id` are the same."""
+
+    id: str
+    run_id: str
+    key: str
+    job: str
+    status: str
+    new: bool
+    links: Links
+    dry_run: bool = False
+    would: Would | None = None
+    plan: None = None
+
+
+class RunRef(Answer, frozen=True):
+    """A run, by its id and its key."""
+
+    id: str
+    key: str
+
+
+class Backfilled(Answer, frozen=True):
+    """The runs of the past that were asked for."""
+
+    job: str
+    runs: tuple[RunRef, ...]
+    dry_run: bool = False
+    would: Would | None = None
+    plan: None = None
+
+
+class BulkItem(Answer, frozen=True):
+    """What became of one job of a bulk."""
+
+    id: str
+    status: int
+    changed: bool
+    text: str
+    code: str | None = None
+
+
+class Bulk(Answer, frozen=True):
+    """What became of each job. With `next` there are more that fit: send it again with that cursor."""
+
+    results: tuple[BulkItem, ...]
+    next: str | None = None
+    dry_run: bool = False
+
+
+class AttemptAnswer(Answer, frozen=True):
+    """One try at a run."""
+
+    number: int
+    state: str
+    outcome: str | None
+    trigger: str
+    reason: str
+    node: str | None
+    token: int
+    claimed_at: datetime | None
+    started_at: datetime | None
+    finished_at: datetime | None
+    duration_ms: int | None
+    error: str | None
+    exit_code: int | None
+    version: int | None
+    links: Links
+
+
+class RunAnswer(Answer, frozen=True):
+    """A run, as its last attempt has it. `status` is pending, running, success, failed or cancelled."""
+
+    id: str
+    key: str
+    job: str
+    job_id: str
+    pipeline_id: str | None
+    status: str
+    outcome: str | None
+    trigger: str
+    reason: str
+    scheduled_for: datetime
+    covers_from: datetime | None
+    created_at: datetime
+    started_at: datetime | None
+    finished_at: datetime | None
+    duration_ms: int | None
+    error: str | None
+    number: int
+    node: str | None
+    payload: dict[str, Any] | None
+    links: Links
+    attempts: tuple[AttemptAnswer, ...] | None = None
+
+
+class RunList(Answer, frozen=True):
+    """Some runs, the newest first."""
+
+    runs: tuple[RunAnswer, ...]
+    next: str | None
+
+
+class Log(Answer, frozen=True):
+    """What an attempt wrote. `dropped` characters are missing in the middle; more may follow at `end`."""
+
+    run: str
+    attempt: int
+    text: str
+    dropped: int
+    end: int
+    is_open: bool
+
+
+class OccurrenceAnswer(Answer, frozen=True):
+    """A line of the ledger. `wall` is the time in the job's zone; `dst`: that time comes twice."""
+
+    at: datetime
+    wall: datetime
+    zone: str
+    verdict: str
+    reason: str
+    run: str | None
+    outcome: str | None
+    dst: str | None
+
+
+class Ledger(Answer, frozen=True):
+    """The occurrences of a time. `next` is where to go on from."""
+
+    job: str
+    occurrences: tuple[OccurrenceAnswer, ...]
+    next: datetime | None
+
+
+class WhyAnswer(Answer, frozen=True):
+    """Why a job runs, ran or did not, with the rule and the revision of that time."""
+
+    job: str
+    asked: datetime | None
+    verdict: str
+    text: str
+    at: datetime | None
+    rule: str | None
+    revision: str | None
+    version: int | None
+    is_replaced: bool
+    blocking_runs: tuple[str, ...]
+    notes: tuple[str, ...]
+
+
+class VersionAnswer(Answer, frozen=True):
+    """A definition that a job has had. `author` is who changed it over the API, if that is known."""
+
+    version: int
+    since: datetime
+    until: datetime | None
+    replaced_by: str | None
+    author: str | None
+    damage: str | None
+    definition: dict[str, Any] | None
+
+
+class VersionList(Answer, frozen=True):
+    """The definitions of a job, the newest first."""
+
+    job: str
+    versions: tuple[VersionAnswer, ...]
+
+
+class Difference(Answer, frozen=True):
+    """A field of a definition that differs."""
+
+    field: str
+    before: Any
+    after: Any
+
+
+class Diff(Answer, frozen=True):
+    """What differs between two definitions of a job."""
+
+    job: str
+    before: int
+    after: int
+    author: str | None
+    differences: tuple[Difference, ...]
+
+
+class CronAnswer(Answer, frozen=True):
+    """What a cron expression means."""
+
+    expression: str
+    canonical: str
+    dialect: str
+    timezone: str
+    explanation: str
+    occurrences: tuple[datetime, ...]
+    findings: tuple[dict[str, Any], ...]
+
+
+class BucketAnswer(Answer, frozen=True):
+    """A stretch of time, and how many occurrences lie in it."""
+
+    at: datetime
+    occurrences: int
+
+
+class ClockChangeAnswer(Answer, frozen=True):
+    """The clocks of the zone are changed; offsets are in minutes."""
+
+    at: datetime
+    before: int
+    after: int
+
+
+class ForecastAnswer(Answer, frozen=True):
+    """How many occurrences come. `partial`: there are more jobs than were looked at."""
+
+    zone: str
+    bucket: str
+    buckets: tuple[BucketAnswer, ...]
+    peaks: tuple[BucketAnswer, ...]
+    clock_changes: tuple[ClockChangeAnswer, ...]
+    jobs: int
+    partial: bool

@@ -1,0 +1,50 @@
+"""The stream of hints: that something has changed. What has changed, a GET tells."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from typing import Any
+
+from foliot.api.call import Call
+from foliot.api.cursor import Query
+from foliot.api.problem import ProblemError
+from foliot.api.route import Group
+from foliot.api.streams import KEEP_ALIVE, MEDIA_TYPE, Sent, stream, wait_for
+from foliot.model.access import Scope
+
+MOST_TOPICS = 100
+_WORDS = ("overview", "jobs", "nodes", "sources")
+_PREFIXES = ("job:", "run:")
+routes = Group("events")
+
+
+class EventsQuery(Query, frozen=True):
+    """Topics, with commas between them: `jobs,job:ops~2Fbackup`; none: all."""
+
+    topics: str = ""
+
+
+@routes.get("/events", Scope.READ, media=(MEDIA_TYPE,))
+async def events(call: Call, query: EventsQuery) -> Any:
+    """Tell by server-sent events that something has changed. After a `resync`, look at everything again."""
+    topics = [topic for topic in query.topics.split(",") if topic]
+    if len(topics) > MOST_TOPICS or not all(one in _WORDS or one.startswith(_PREFIXES) for one in topics):
+        hint = f"one of: {', '.join((*_WORDS, 'job:ID', 'run:ID'))}; {MOST_TOPICS} at most"
+        raise ProblemError(400, "BAD_QUERY", "there is no such topic", hint=hint)
+    return stream(call, _hints(call, topics))
+
+
+async def _hints(call: Call, topics: list[str]) -> AsyncIterator[Sent | None]:
+    with call.service.hub.watching(topics, call.identity.sources) as watcher:
+        yield Sent("resync", {})  # what came before this stream is not told by it
+        while not call.service.stopping.is_set():
+            await wait_for(call, KEEP_ALIVE, watcher.news)
+            if watcher.is_behind:
+                watcher.is_behind = False
+                watcher.take()
+                yield Sent("resync", {})
+            elif changed := watcher.take():
+                for topic in changed:
+                    yield Sent("changed", {"topic": topic})
+            else:
+                yield None

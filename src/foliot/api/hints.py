@@ -1,0 +1,163 @@
+"""Hints: that something has changed, not what. Who is interested asks again, so nothing is lost with a hint.
+
+    job:ops~2Fbackup   run:…   log:…/1   jobs   nodes   sources   overview
+
+They come from events of this process at once. While there are watchers, a poller looks each second at what
+other nodes do: open attempts, the newest attempts, nodes, sources. A watcher that reads too slowly is told to
+look at everything anew (`resync`).
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Collection, Iterator
+from contextlib import contextmanager, suppress
+from datetime import timedelta
+from typing import Any, NamedTuple
+
+from foliot.api.ids import id_of
+from foliot.errors import StoreError
+from foliot.model.attempt import Attempt
+from foliot.model.decision import Event, Happening
+from foliot.operations import Operations
+from foliot.protocols import Clock
+
+POLL = timedelta(seconds=1)
+_MOST_WAITING = 1000
+_NEWEST = 200
+_DEFINED = (Happening.DECLARED, Happening.CHANGED, Happening.REMOVED, Happening.PAUSED, Happening.RESUMED)
+
+
+class Hint(NamedTuple):
+    """A topic in which something has changed; `source` is that of its job, if it is about one."""
+
+    topic: str
+    source: str | None = None
+
+
+class Watcher:
+    """Who waits for hints of some topics; none: of all. `sources`: which may be seen; None: all."""
+
+    def __init__(self, topics: Collection[str], sources: Collection[str] | None) -> None:
+        self._topics, self._sources = frozenset(topics), sources
+        self._waiting: dict[str, None] = {}  # in their order; the same hint twice is one
+        self.is_behind = False
+        self.news = asyncio.Event()
+
+    def offer(self, hint: Hint) -> None:
+        """Take a hint, if it is wanted and may be seen."""
+        if self._topics and hint.topic not in self._topics:
+            return
+        if self._sources is not None and hint.source is not None and hint.source not in self._sources:
+            return
+        if len(self._waiting) >= _MOST_WAITING:
+            self._waiting.clear()
+            self.is_behind = True
+        self._waiting[hint.topic] = None
+        self.news.set()
+
+    def take(self) -> list[str]:
+        """The topics that have changed since the last call."""
+        taken, self._waiting = list(self._waiting), {}
+        self.news.clear()
+        return taken
+
+
+class Hub:
+    """Tells all watchers. It lives on the loop of the API."""
+
+    def __init__(self, ops: Operations, clock: Clock) -> None:
+        self._ops, self._clock = ops, clock
+        self._loop = asyncio.get_running_loop()
+        self._watchers: set[Watcher] = set()
+        self._poller: asyncio.Task[None] | None = None
+        self._seen: dict[str, Any] = {}
+
+    @contextmanager
+    def watching(self, topics: Collection[str], sources: Collection[str] | None) -> Iterator[Watcher]:
+        """A watcher, for a while."""
+        watcher = Watcher(topics, sources)
+        self._watchers.add(watcher)
+        if self._poller is None or self._poller.done():
+            self._poller = asyncio.ensure_future(self._poll_on())
+        try:
+            yield watcher
+        finally:
+            self._watchers.discard(watcher)
+
+    def note_from_other_thread(self, event: Event) -> None:
+        """The same as `note`, from the engine's thread: quick, and nothing at all without a watcher."""
+        if self._watchers:
+            with suppress(RuntimeError):  # the loop of the API has ended
+                self._loop.call_soon_threadsafe(self.note, event)
+
+    def note(self, event: Event) -> None:
+        """Something happened to a job."""
+        if not self._watchers:
+            return
+        self._tell_job(event.job)
+        if event.run_key is not None:
+            self._tell(Hint(f"run:{id_of(event.run_key)}", _source(event.job)))
+        if event.what in _DEFINED:
+            self._tell(Hint("jobs", _source(event.job)))
+        self._tell(Hint("overview"))
+
+    def _tell_job(self, job: str) -> None:
+        self._tell(Hint(f"job:{id_of(job)}", _source(job)))
+
+    def _tell(self, hint: Hint) -> None:
+        for watcher in self._watchers:
+            watcher.offer(hint)
+
+    async def close(self) -> None:
+        """End the poller."""
+        if self._poller is not None:
+            self._poller.cancel()
+            with suppress(asyncio.CancelledError):
+                await self._poller
+
+    # -- what other nodes do -----------------------------------------------------------------------
+
+    async def _poll_on(self) -> None:
+        self._seen = {}
+        while self._watchers:
+            with suppress(StoreError):
+                await self._poll()
+            await self._clock.wait(POLL)
+
+    async def _poll(self) -> None:
+        ops = self._ops
+        attempts = {*await ops.attempts(is_open=True, limit=_NEWEST), *await ops.attempts(limit=_NEWEST)}
+        for attempt in self._changed(
+            "attempts", {a.key: _mark(a) for a in attempts}, attempts, lambda a: a.key
+        ):
+            self._tell_job(attempt.job)
+            self._tell(Hint(f"run:{id_of(attempt.run_key)}", _source(attempt.job)))
+            self._tell(Hint("overview"))
+        sources = await ops.store.sources()
+        marks = {view.source: view for view in sources}
+        for view in self._changed("sources", marks, sources, lambda view: view.source):
+            self._tell(Hint("sources", view.source))
+            self._tell(Hint("jobs", view.source))
+        nodes = await ops.store.nodes()
+        living = {view.node.id: (view.node.is_draining, view.open_count) for view in nodes}
+        if self._seen.get("nodes", living) != living:
+            self._tell(Hint("nodes"))
+        self._seen["nodes"] = living
+
+    def _changed(
+        self, what: str, marks: dict[Any, Any], found: Collection[Any], key: Callable[[Any], Any]
+    ) -> list[Any]:
+        """Those that are other than at the last look; at the first look, none."""
+        before, self._seen[what] = self._seen.get(what), marks
+        if before is None:
+            return []
+        return [one for one in found if before.get(key(one)) != marks[key(one)]]
+
+
+def _mark(attempt: Attempt) -> Any:
+    return attempt.state, attempt.outcome, attempt.node
+
+
+def _source(job: str) -> str:
+    return job.partition("/")[0]

@@ -1,0 +1,229 @@
+"""What people ask of jobs: pause, resume, run, fill in the past; and many of them at once."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+import msgspec
+from msgspec import Meta
+
+from foliot.api.answers import Backfilled, Bulk, BulkItem, Changed, Requested, RunRef
+from foliot.api.call import Call
+from foliot.api.cursor import Paged
+from foliot.api.finders import FINDERS, find_job
+from foliot.api.ids import id_of
+from foliot.api.jobs import Text
+from foliot.api.problem import ProblemError, problem_of
+from foliot.api.reading import Instant
+from foliot.api.route import Group
+from foliot.api.show import show_would, status_of, utc
+from foliot.errors import CommandRefusedError, FoliotError, StoreUnavailableError
+from foliot.model.access import Scope
+from foliot.model.payload import payload_text
+from foliot.model.query import JobState
+from foliot.operations import Effect, Which
+from foliot.protocols import JobPage, JobQuery, JobView
+
+MOST_IN_BULK = 500
+routes = Group("jobs", FINDERS)
+
+
+class _Body(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
+    pass
+
+
+class PauseBody(_Body, frozen=True):
+    """Why a job is paused. It is kept until the job is resumed."""
+
+    reason: Annotated[str, Meta(max_length=200)] = ""
+
+
+@routes.post("/jobs/{job}/pause", Scope.OPERATE)
+async def pause(call: Call, job: JobView, body: PauseBody) -> Changed:
+    """Let the occurrences of a job pass without a run, until it is resumed. What runs goes on."""
+    return _show(await call.ops.pause(job.key, reason=body.reason, dry_run=call.dry_run))
+
+
+@routes.post("/jobs/{job}/resume", Scope.OPERATE)
+async def resume(call: Call, job: JobView) -> Changed:
+    """Let a paused job run again, from now on. What passed meanwhile is not caught up."""
+    return _show(await call.ops.resume(job.key, dry_run=call.dry_run))
+
+
+def _show(effect: Effect) -> Changed:
+    return Changed(
+        job=effect.job,
+        changed=effect.has_changed,
+        text=effect.text,
+        paused_at=utc(effect.paused_at),
+        next_at=utc(effect.next_at),
+        reason=effect.reason or None,
+        dry_run=effect.is_dry_run,
+        would=show_would(effect),
+    )
+
+
+class RunBody(_Body, frozen=True):
+    """A JSON object for the run to work with."""
+
+    payload: dict[str, Any] | None = None
+
+
+@routes.post("/jobs/{job}/runs", Scope.OPERATE, status=202)
+async def trigger(call: Call, job: JobView, body: RunBody) -> Requested:
+    """Run a job now, once, whatever its schedule says. The same Idempotency-Key counts once."""
+    effect = await call.ops.trigger(job.key, request=call.key, payload=body.payload, dry_run=call.dry_run)
+    if not effect.has_changed and effect.attempt is not None:
+        if effect.attempt.payload != payload_text(body.payload):
+            detail = "the Idempotency-Key was used for another payload"
+            raise ProblemError(422, "KEY_REUSED", detail, hint="use a new key for each new run")
+        call.replayed()
+    return show_request(call, effect)
+
+
+def show_request(call: Call, effect: Effect) -> Requested:
+    """A run that was asked for."""
+    link = call.link("runs", effect.run)
+    if not call.dry_run:
+        call.headers["Location"] = link
+    call.after = {"run": effect.run}
+    return Requested(
+        id=id_of(effect.run),
+        run_id=id_of(effect.run),
+        key=effect.run,
+        job=effect.job,
+        status="pending" if effect.attempt is None else status_of(effect.attempt),
+        new=effect.has_changed,
+        links={"self": link, "job": call.link("jobs", effect.job)},
+        dry_run=effect.is_dry_run,
+        would=show_would(effect),
+    )
+
+
+class BackfillBody(_Body, frozen=True, rename={"first": "from", "last": "to"}):
+    """A time of the past, both ends included, and which of its occurrences: missed, failed or all."""
+
+    first: Instant
+    last: Instant
+    which: Which | None = None
+
+
+@routes.post("/jobs/{job}/backfills", Scope.OPERATE, status=202)
+async def backfill(call: Call, job: JobView, body: BackfillBody) -> Backfilled:
+    """Run occurrences of the past, each under its own key. Without `which`: all, if none of them has run."""
+    if body.last < body.first:
+        raise ProblemError(422, "INVALID", "`to` lies before `from`", hint="give the earlier time as `from`")
+    if body.first > await call.ops.store.now():
+        raise ProblemError(422, "INVALID", "only what is past can be filled in", hint="a `from` that is over")
+    try:
+        effect = await call.ops.backfill(
+            job.key, body.first, body.last, which=body.which, dry_run=call.dry_run
+        )
+    except CommandRefusedError as error:
+        if "only what is past" in error.message:
+            raise ProblemError(422, "INVALID", error.message, hint=error.hint) from None
+        raise
+    call.after = {"runs": len(effect.runs)}
+    runs = tuple(RunRef(id=id_of(run), key=run) for run in effect.runs)
+    return Backfilled(job=effect.job, runs=runs, dry_run=effect.is_dry_run, would=show_would(effect))
+
+
+# -- many at once ----------------------------------------------------------------------------------
+
+
+class BulkFilter(_Body, frozen=True):
+    """Which jobs: as the list has it."""
+
+    source: Text | None = None
+    state: JobState | None = None
+    queue: Text | None = None
+    kind: Text | None = None
+    search: Annotated[str, Meta(min_length=1, max_length=200)] | None = None
+
+
+class BulkBody(_Body, frozen=True):
+    """What to do, and to which jobs: `ids`, or a `filter` with `expect`, the number of jobs that it fits.
+
+    `cursor` goes on where an answer has ended.
+    """
+
+    action: Literal["pause", "resume", "run"]
+    ids: Annotated[list[Text], Meta(min_length=1, max_length=MOST_IN_BULK)] | None = None
+    filter: BulkFilter | None = None
+    expect: Annotated[int, Meta(ge=0, le=1_000_000)] | None = None
+    cursor: Annotated[str, Meta(max_length=4000)] | None = None
+    reason: Annotated[str, Meta(max_length=200)] = ""
+
+
+class _Place(Paged, frozen=True, kw_only=True):
+    """What a cursor of a bulk belongs to."""
+
+    action: str
+    filter: BulkFilter
+
+
+@routes.post("/jobs/bulk", Scope.OPERATE)
+async def bulk(call: Call, body: BulkBody) -> Bulk:
+    """Pause, resume or run many jobs. Each has its own result: one that is refused stops no other."""
+    if (body.ids is None) == (body.filter is None):
+        raise ProblemError(422, "INVALID", "give either `ids` or `filter`")
+    if body.filter is None:
+        ids, following = body.ids or [], None
+    else:
+        ids, following = await _fitting(call, body, body.filter)
+    results = [await _one(call, body, one) for one in ids]
+    call.after = {"action": body.action, "jobs": len(results)}
+    return Bulk(results=tuple(results), next=following, dry_run=call.dry_run)
+
+
+async def _fitting(call: Call, body: BulkBody, chosen: BulkFilter) -> tuple[list[str], str | None]:
+    if body.expect is None:
+        hint = "count what GET /api/v1/jobs gives for the same filter"
+        raise ProblemError(422, "INVALID", "a filter needs `expect`: how many jobs it fits", hint=hint)
+
+    async def ask(source: str | None, after: str) -> JobPage:
+        return await call.ops.store.jobs(
+            JobQuery(
+                source=source,
+                state=chosen.state,
+                queue=chosen.queue,
+                kind=chosen.kind,
+                search=chosen.search,
+                after=after,
+                limit=MOST_IN_BULK,
+            )
+        )
+
+    place = _Place(cursor=body.cursor, action=body.action, filter=chosen)
+    if body.cursor is None:
+        count, source = 0, _Place(action=body.action, filter=chosen)
+        while True:
+            views, following = await call.page(source, chosen.source, ask)
+            count += len(views)
+            if following is None or count > body.expect:
+                break
+            source = msgspec.structs.replace(source, cursor=following)
+        if count != body.expect:
+            found = f"more than {body.expect}" if count > body.expect else str(count)
+            detail = f"the filter fits {found} jobs, and {body.expect} were expected"
+            raise ProblemError(409, "OTHER_COUNT", detail, hint="look at the list again")
+    views, following = await call.page(place, chosen.source, ask)
+    return [id_of(view.key) for view in views], following
+
+
+async def _one(call: Call, body: BulkBody, id_: str) -> BulkItem:
+    try:
+        job = (await find_job(call, id_)).key
+        match body.action:
+            case "pause":
+                effect = await call.ops.pause(job, reason=body.reason, dry_run=call.dry_run)
+            case "resume":
+                effect = await call.ops.resume(job, dry_run=call.dry_run)
+            case _:
+                effect = await call.ops.trigger(job, request=call.key, dry_run=call.dry_run)
+    except StoreUnavailableError:
+        raise
+    except FoliotError as error:
+        problem = problem_of(error)
+        return BulkItem(id=id_, status=problem.status, changed=False, text=problem.message, code=problem.code)
+    return BulkItem(id=id_, status=200, changed=effect.has_changed, text=effect.text)

@@ -1,0 +1,33 @@
+"""The API of an application that another web framework serves: `app.asgi()`."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+from foliot.access import environment_token
+from foliot.api.application import Application
+from foliot.api.home import AppHome
+from foliot.api.limits import Limits
+from foliot.api.service import Options
+from foliot.app import Foliot
+from foliot.clock import SystemClock
+from foliot.errors import InvalidPolicyError
+
+_KNOWN = ("hosts", "is_https", "demands_match", "limits", "has_engine")
+
+
+def make_asgi(app: Foliot, **given: Any) -> Application:
+    """An ASGI application. `hosts`: the names by which it may be called; `has_engine`: the app is run."""
+    for name in given:
+        if name not in _KNOWN:
+            raise InvalidPolicyError("option", name, "is not known", hint=f"one of: {', '.join(_KNOWN)}")
+    clock = SystemClock()
+    hosts = given.pop("hosts", None)
+    home = AppHome(app, clock, has_engine=given.pop("has_engine", True))
+    limits = given.pop("limits", None) or Limits()
+    token = environment_token(os.environ, clock.now())
+    options = Options(
+        hosts=None if hosts is None else frozenset(hosts), limits=limits, environment_token=token, **given
+    )
+    return Application(home, clock, options)

@@ -1,0 +1,250 @@
+"""Runs: list, show, cancel, repeat; what they wrote; and occurrences that did not run."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Sequence
+from datetime import timedelta
+from typing import Annotated, Any, Literal
+
+from msgspec import Meta
+from starlette.responses import Response
+
+from foliot.api.answers import Log, Requested, RunAnswer, RunList, SkipList
+from foliot.api.call import Call
+from foliot.api.cursor import Paged, Query
+from foliot.api.finders import FINDERS, find_attempt
+from foliot.api.ids import key_of
+from foliot.api.job_commands import show_request
+from foliot.api.jobs import Text
+from foliot.api.pipeline_runs import jobs_of_meant, page_of_runs
+from foliot.api.reading import Instant
+from foliot.api.route import Group
+from foliot.api.show import show_run, show_skip, status_of
+from foliot.api.streams import MEDIA_TYPE, Sent, stream, wait_for
+from foliot.model.access import Scope
+from foliot.model.attempt import Attempt, Outcome, Trigger
+from foliot.model.state import SkipCode
+from foliot.operations.run_words import words_of
+from foliot.protocols import JobView, Output, RunPage, RunQuery, SkipPage, SkipQuery
+
+_LOOK_EVERY = timedelta(milliseconds=500)
+_MEDIA = ("text/plain", MEDIA_TYPE)
+_HAPPY = (Outcome.SUCCEEDED, None)
+Status = Literal["pending", "running", "success", "failed", "cancelled"]
+routes = Group("runs", FINDERS)
+
+
+class RunsOfJobQuery(Paged, frozen=True):
+    """Which runs. `status` and `outcome` are those of the last attempt. Times are those of occurrences."""
+
+    status: Status | None = None
+    outcome: Outcome | None = None
+    trigger: Trigger | None = None
+    started_after: Instant | None = None
+    started_before: Instant | None = None
+
+
+class RunsQuery(RunsOfJobQuery, frozen=True):
+    """Which runs, of which jobs. `job` is the id or the key of a job.
+
+    A pipeline is given by its id, or by its namespace, layer and name.
+    """
+
+    source: Text | None = None
+    job: Text | None = None
+    node: Text | None = None
+    pipeline_id: Text | None = None
+    namespace: Text | None = None
+    layer: Text | None = None
+    pipeline: Text | None = None
+
+
+@routes.get("/runs", Scope.READ)
+async def list_runs(call: Call, query: RunsQuery) -> RunList:
+    """List runs, the newest first. A page may have fewer than asked for, and a next one."""
+    job, source = query.job, query.source
+    names = query.namespace, query.layer, query.pipeline
+    if (of_pipeline := await jobs_of_meant(call, query.pipeline_id, *names)) is not None:
+        return await _list(call, query, source, RunQuery(node=query.node), of_pipeline)
+    if job is not None:
+        job = key_of(job) or job
+        source = source or job.partition("/")[0]
+    return await _list(call, query, source, RunQuery(job=job, node=query.node))
+
+
+@routes.get("/jobs/{job}/runs", Scope.READ)
+async def list_runs_of_job(call: Call, job: JobView, query: RunsOfJobQuery) -> RunList:
+    """List the runs of a job, the newest first."""
+    return await _list(call, query, job.key.partition("/")[0], RunQuery(job=job.key))
+
+
+async def _list(
+    call: Call,
+    query: RunsOfJobQuery,
+    source: str | None,
+    asked: RunQuery,
+    jobs: Sequence[str] | None = None,
+) -> RunList:
+    is_open = {"pending": True, "running": True}.get(query.status or "", False if query.status else None)
+    outcome = Outcome.SUCCEEDED if query.status == "success" else query.outcome
+
+    asked = asked._replace(
+        outcome=outcome,
+        is_open=is_open,
+        trigger=query.trigger,
+        since=query.started_after,
+        until=query.started_before,
+        limit=query.limit,
+    )
+
+    async def ask(source: str | None, after: str) -> RunPage:
+        return await call.ops.store.runs(asked._replace(source=None if asked.job else source, after=after))
+
+    attempts: Sequence[Attempt]
+    if jobs is None:
+        attempts, following = await call.page(query, source, ask)
+    else:
+        attempts, following = await page_of_runs(call, query, jobs, asked)
+    shown: dict[str, Attempt] = {}
+    for attempt in attempts:
+        known = shown.get(attempt.run_key)
+        if (known is None or attempt.number > known.number) and query.status in (None, status_of(attempt)):
+            shown[attempt.run_key] = attempt
+    runs = [one for one in shown.values() if await _is_last(call, one)]
+    told = await words_of(call.ops.store, runs)
+    shown_runs = tuple(show_run(call, [one], words) for one, words in zip(runs, told, strict=True))
+    return RunList(runs=shown_runs, next=following)
+
+
+async def _is_last(call: Call, attempt: Attempt) -> bool:
+    """Whether no later attempt of the run is there; one that is open, or has succeeded, has none."""
+    if attempt.outcome in _HAPPY:
+        return True
+    last = await call.ops.last(attempt.job, attempt.run_key)
+    return last is None or last.number == attempt.number
+
+
+@routes.get("/runs/{run}", Scope.READ)
+async def show_one_run(call: Call, run: list[Attempt]) -> RunAnswer:
+    """Show a run with all its attempts."""
+    [words] = await words_of(call.ops.store, run[-1:])
+    return show_run(call, run, words, is_whole=True)
+
+
+@routes.post("/runs/{run}/cancel", Scope.OPERATE, status=202)
+async def cancel(call: Call, run: list[Attempt]) -> Requested:
+    """Ask a run to end: one that waits never starts. 409 if it has ended."""
+    effect = await call.ops.cancel(run[-1].run_key, dry_run=call.dry_run)
+    return show_request(call, effect)
+
+
+@routes.post("/runs/{run}/rerun", Scope.OPERATE, status=202)
+async def rerun(call: Call, run: list[Attempt]) -> Requested:
+    """Repeat a run that has ended, as a new run with the same payload."""
+    effect = await call.ops.rerun(run[-1].run_key, request=call.key, dry_run=call.dry_run)
+    if not effect.has_changed:
+        call.replayed()
+    return show_request(call, effect)
+
+
+# -- what they wrote -------------------------------------------------------------------------------
+
+
+class LogQuery(Query, frozen=True):
+    """From which place on: the `end` of an earlier answer."""
+
+    after: Annotated[int, Meta(ge=0, le=2**53)] = 0
+
+
+@routes.get("/runs/{run}/attempts/{number}/log", Scope.READ, media=_MEDIA, answer=Log)
+async def log(call: Call, run: list[Attempt], number: int, query: LogQuery) -> Any:
+    """Tell what an attempt wrote: as JSON, as text/plain, or live as text/event-stream, by `Accept`."""
+    return await answer_log(call, find_attempt(run, number), query.after)
+
+
+@routes.get("/runs/{run}/logs", Scope.READ, media=_MEDIA, answer=Log)
+async def last_log(call: Call, run: list[Attempt], query: LogQuery) -> Any:
+    """The same, of the last attempt that has started."""
+    started = [attempt for attempt in run if attempt.claimed_at is not None or attempt.started_at is not None]
+    return await answer_log(call, (started or run)[-1], query.after)
+
+
+async def answer_log(call: Call, attempt: Attempt, after: int) -> Any:
+    """What an attempt wrote, in the form that the client accepts."""
+    accept = call.request.headers.get("accept", "")
+    if MEDIA_TYPE in accept:
+        return stream(call, _follow(call, attempt, after))
+    output = await call.ops.store.output(*attempt.key, after)
+    if "text/plain" in accept:
+        name = f"attachment; filename=attempt-{attempt.number}.txt"
+        return Response(output.text if output else "", 200, {"Content-Disposition": name}, "text/plain")
+    return _show(attempt, output, after)
+
+
+def _show(attempt: Attempt, output: Output | None, after: int) -> Log:
+    text, dropped, end = ("", 0, after) if output is None else (output.text, output.dropped, output.end)
+    return Log(
+        run=attempt.run_key, attempt=attempt.number, text=text, dropped=dropped, end=max(end, after),
+        is_open=attempt.is_open,
+    )  # fmt: skip
+
+
+async def _follow(call: Call, attempt: Attempt, after: int) -> AsyncIterator[Sent | None]:
+    """`log` for each new part, `status` when the attempt has ended; then the stream ends."""
+    quiet = 0
+    while True:
+        # In this order: what an attempt wrote is stored before its end is.
+        last = await call.ops.last(attempt.job, attempt.run_key)
+        is_open = last is not None and last.is_open and last.number == attempt.number
+        output = await call.ops.store.output(*attempt.key, after)
+        if output is not None and output.text:
+            after, quiet = output.end, 0
+            yield Sent("log", _show(attempt, output, after))
+        if not is_open:
+            ended = [
+                a
+                for a in await call.ops.attempts_of(attempt.job, attempt.run_key)
+                if a.number == attempt.number
+            ]
+            final = ended[0] if ended else attempt
+            yield Sent("status", {"status": status_of(final), "outcome": final.outcome, "end": after})
+            return
+        quiet += 1
+        if quiet % 30 == 0:
+            yield None
+        await wait_for(call, _LOOK_EVERY)
+        if call.service.stopping.is_set():
+            return
+
+
+# -- what did not run ------------------------------------------------------------------------------
+
+
+class SkipsQuery(Paged, frozen=True, rename={"first": "from", "last": "to"}):
+    """Which skips: those that end within a time."""
+
+    first: Instant | None = None
+    last: Instant | None = None
+    reason: SkipCode | None = None
+    source: Text | None = None
+    job: Text | None = None
+
+
+@routes.get("/skips", Scope.READ)
+async def list_skips(call: Call, query: SkipsQuery) -> SkipList:
+    """List occurrences that did not run, the newest first. A page may have fewer than asked for."""
+    job = None if query.job is None else key_of(query.job) or query.job
+    if job is not None and not call.sees(job.partition("/")[0]):
+        return SkipList(skips=(), next=None)
+    after = call.place(query, str) or ""
+    page: SkipPage = await call.ops.store.skips(
+        SkipQuery(job, since=query.first, until=query.last, after=after, limit=query.limit)
+    )
+    shown = [
+        show_skip(skip)
+        for skip in page
+        if call.sees(source := skip.job.partition("/")[0])
+        and query.source in (None, source)
+        and query.reason in (None, skip.code)
+    ]
+    return SkipList(skips=tuple(shown), next=page.next and call.cursor(query, page.next))

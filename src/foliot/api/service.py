@@ -1,0 +1,136 @@
+"""What all requests share: the store, who may ask, the limits, and what is counted."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from foliot.access import Authority
+from foliot.api.hints import Hub
+from foliot.api.limits import Buckets, Gate, Limits
+from foliot.errors import FoliotError
+from foliot.model.access import Token
+from foliot.model.decision import Event
+from foliot.network.address import Network
+from foliot.operations import Operations
+from foliot.protocols import Clock
+from foliot.wiring import FullStore
+
+
+class Home(Protocol):
+    """Where an API lives: in a program with an engine, or alone."""
+
+    has_engine: bool
+
+    def open_store(self) -> Any:
+        """The store, for as long as the API is open: an async context manager."""
+        ...
+
+    def tell(self, events: Sequence[Event]) -> None:
+        """An engine in the same process is told at once what was changed."""
+        ...
+
+    def listen(self, listener: Callable[[Event], None]) -> None:
+        """Have a function told of what happens in the same process."""
+        ...
+
+    def pull(self, source: str, *, dry_run: bool) -> bool:
+        """Have a source read again now; whether this process follows it."""
+        ...
+
+    @property
+    def is_alive(self) -> bool:
+        """Whether the engine's loop turns, if there is an engine."""
+        ...
+
+    @property
+    def is_ready(self) -> bool:
+        """Whether the engine has begun, if there is an engine."""
+        ...
+
+    @property
+    def registry(self) -> Any:
+        """The metrics of the process, for Prometheus; None if there are none."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Options:
+    """How an API is served.
+
+    `hosts`: the names by which it may be called; None: any. `root`: what a proxy has put before each path.
+    `proxies`: from which addresses forwarded headers are believed. `demands_match`: changes need `If-Match`.
+    """
+
+    limits: Limits = field(default_factory=Limits)
+    hosts: frozenset[str] | None = None
+    root: str = ""
+    is_https: bool = False
+    proxies: tuple[Network, ...] = ()
+    demands_match: bool = False
+    environment_token: Token | None = None
+
+
+class Service:
+    """An API that is open."""
+
+    def __init__(self, home: Home, clock: Clock, options: Options) -> None:
+        limits = options.limits
+        self.home, self.clock, self.options, self.limits = home, clock, options, limits
+        self.rate = Buckets(clock, limits.rate, limits.burst)
+        self.logins = Buckets(clock, limits.failed_logins / 60, limits.failed_logins)
+        self.streams = Gate(limits.streams, limits.streams_of_token)
+        self.heavy = Gate(limits.heavy)
+        self.answered: Counter[tuple[str, str, int]] = Counter()  # by verb, path of the route, and status
+        self.document: dict[str, Any] = {}  # that describes all routes
+        self.hub: Hub
+        self.store: FullStore
+        self.ops: Operations
+        self.authority: Authority
+        self._open: AsyncExitStack | None = None
+        self._opening = asyncio.Lock()
+        self.stopping = asyncio.Event()
+
+    async def open(self) -> None:
+        """Open the store, if it is not open. A store that is away is asked again with the next request."""
+        async with self._opening:
+            if self._open is not None:
+                return
+            stack = AsyncExitStack()
+            try:
+                self.store = await stack.enter_async_context(self.home.open_store())
+            except FoliotError:
+                await stack.aclose()
+                raise
+            self.ops = Operations(self.store, self.clock, tell=self._tell)
+            self.authority = Authority(self.store, self.clock, self.options.environment_token)
+            self.hub = Hub(self.ops, self.clock)
+            self.home.listen(self.hub.note_from_other_thread)
+            stack.push_async_callback(self.hub.close)
+            self._open = stack
+
+    def _tell(self, events: Sequence[Event]) -> None:
+        self.home.tell(events)
+        for event in events[:100]:  # more are found by who looks
+            self.hub.note(event)
+
+    async def close(self) -> None:
+        """End streams, and let go of the store."""
+        self.stopping.set()
+        async with self._opening:
+            stack, self._open = self._open, None
+            if stack is not None:
+                await stack.aclose()
+
+    @asynccontextmanager
+    async def opened(self) -> AsyncIterator[Service]:
+        """Open, for a while."""
+        await self.open()
+        try:
+            yield self
+        finally:
+            await self.close()

@@ -1,0 +1,56 @@
+"""Server-sent events: a stream that ends by itself, and never keeps the server from stopping."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from datetime import timedelta
+from typing import Any, NamedTuple
+
+import msgspec
+from starlette.responses import StreamingResponse
+
+from foliot.api.call import Call
+
+MEDIA_TYPE = "text/event-stream"
+KEEP_ALIVE = timedelta(seconds=15)
+_RETRY = b"retry: 3000\n\n"
+
+
+class Sent(NamedTuple):
+    """An event of a stream."""
+
+    event: str
+    data: Any
+
+    def encoded(self) -> bytes:
+        """The event as it is sent."""
+        return b"event: %s\ndata: %s\n\n" % (self.event.encode(), msgspec.json.encode(self.data))
+
+
+def stream(call: Call, events: AsyncIterator[Sent | None]) -> StreamingResponse:
+    """A response that sends events as they come; None is sent as a comment. 429 if too many are open."""
+    streams, name = call.service.streams, call.identity.token_id
+    streams.check(name)
+
+    async def body() -> AsyncIterator[bytes]:
+        end = call.service.clock.monotonic() + call.service.limits.stream_life
+        with streams.held(name):
+            yield _RETRY
+            async for event in events:
+                yield b": still here\n\n" if event is None else event.encoded()
+                if call.service.stopping.is_set() or call.service.clock.monotonic() >= end:
+                    return
+
+    return StreamingResponse(body(), media_type=MEDIA_TYPE, headers={"X-Accel-Buffering": "no"})
+
+
+async def wait_for(call: Call, duration: timedelta, news: asyncio.Event | None = None) -> None:
+    """Wait for news, or that long; no longer than the server serves."""
+    stopping = asyncio.ensure_future(call.service.stopping.wait())
+    waits = {stopping, asyncio.ensure_future(call.service.clock.wait(duration, news or asyncio.Event()))}
+    try:
+        await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        for wait in waits:
+            wait.cancel()

@@ -1,0 +1,219 @@
+"""Around the API: is it alive, what does it count, how is it documented; and logging in."""
+
+from __future__ import annotations
+
+from typing import Any
+from urllib.parse import parse_qs
+
+from prometheus_client import CollectorRegistry, generate_latest
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
+from starlette.responses import JSONResponse, PlainTextResponse, RedirectResponse, Response
+
+from foliot.access import Actor, Auditor
+from foliot.api.call import Call
+from foliot.api.cursor import Query
+from foliot.api.entry import address_of, check_origin, cookie_name, identify
+from foliot.api.limits import too_many
+from foliot.api.pages import docs_page, home_page, login_page, static_file
+from foliot.api.problem import ProblemError
+from foliot.api.reading import read_body, receive
+from foliot.api.route import Finder, Group
+from foliot.errors import FoliotError, StoreUnavailableError
+from foliot.model.access import SESSION_LIFE, Scope
+
+_MOST_LOGIN = 4096  # bytes of a body
+_FORM = "application/x-www-form-urlencoded"
+
+
+async def find_text(_: Call, text: str) -> str:
+    """What stands there."""
+    return text
+
+
+_NAME = Finder(find_text, lambda name: f"file:{name}", "The name of a file.")
+routes = Group("system", {"file": _NAME}, prefix="")
+
+
+# -- health ----------------------------------------------------------------------------------------
+
+
+class HealthQuery(Query, frozen=True):
+    """`verbose`: tell more, to who has a token."""
+
+    verbose: bool = False
+
+
+@routes.get("/livez", None, media=("text/plain",), answer=dict[str, bool])
+async def livez(call: Call, query: HealthQuery) -> Any:
+    """Tell whether the engine of this process turns. Without an engine, it does."""
+    if not call.service.home.is_alive:
+        raise ProblemError(503, "NOT_ALIVE", "the engine's loop stands still", hint="restart the process")
+    return await _healthy(call, query)
+
+
+@routes.get("/startupz", None, media=("text/plain",), answer=dict[str, bool])
+async def startupz(call: Call, query: HealthQuery) -> Any:
+    """Tell whether this process has started."""
+    if not call.service.home.is_ready:
+        raise ProblemError(503, "NOT_STARTED", "the engine has not begun yet", headers={"Retry-After": "1"})
+    return await _healthy(call, query)
+
+
+@routes.get("/readyz", None, media=("text/plain",), answer=dict[str, bool])
+async def readyz(call: Call, query: HealthQuery) -> Any:
+    """Tell whether the store answers, and the engine has begun."""
+    await call.service.open()
+    await call.ops.store.now()
+    return await startupz(call, query)
+
+
+async def _healthy(call: Call, query: HealthQuery) -> Response:
+    if not query.verbose:
+        return PlainTextResponse("ok")
+    await call.service.open()
+    await identify(call.service, call.request)
+    home = call.service.home
+    return JSONResponse({"engine": home.has_engine, "alive": home.is_alive, "ready": home.is_ready})
+
+
+@routes.get("/metrics", Scope.READ, is_of_all=True, media=("text/plain",))
+async def metrics(call: Call) -> Any:
+    """Count and measure, for Prometheus."""
+    registry = CollectorRegistry()
+    registry.register(_Counted(call))
+    text = generate_latest(registry)
+    if call.service.home.registry is not None:
+        text += generate_latest(call.service.home.registry)
+    return Response(text, media_type="text/plain; version=0.0.4; charset=utf-8")
+
+
+class _Counted:
+    def __init__(self, call: Call) -> None:
+        self._service = call.service
+
+    def collect(self) -> list[Any]:
+        answered = CounterMetricFamily(
+            "foliot_api_requests", "Requests that were answered.", labels=("method", "route", "status")
+        )
+        for (verb, path, status), count in self._service.answered.items():
+            answered.add_metric((verb, path, str(status)), count)
+        streams = GaugeMetricFamily(
+            "foliot_api_streams", "Streams of events that are open.", self._service.streams.count
+        )
+        return [answered, streams]
+
+
+# -- documentation ---------------------------------------------------------------------------------
+
+
+@routes.get("/openapi.json", Scope.READ)
+async def openapi(call: Call) -> Any:
+    """Describe all paths, as OpenAPI 3.1."""
+    return JSONResponse(_document(call))
+
+
+@routes.get("/docs", Scope.READ, media=("text/html",))
+async def docs(call: Call) -> Any:
+    """The same as a page."""
+    return docs_page(_root(call), _document(call))
+
+
+def _document(call: Call) -> dict[str, Any]:
+    return call.service.document | {"servers": [{"url": _root(call) or "/"}]}
+
+
+def _root(call: Call) -> str:
+    return str(call.request.scope.get("root_path", ""))
+
+
+# -- pages and logging in --------------------------------------------------------------------------
+
+
+@routes.get("/", None, media=("text/html",))
+async def home(call: Call) -> Any:
+    """Say what is here; who is not logged in is led to the login."""
+    await call.service.open()
+    try:
+        identity = await identify(call.service, call.request)
+    except StoreUnavailableError:
+        raise
+    except FoliotError:
+        return RedirectResponse(f"{_root(call)}/login", 303)
+    return home_page(_root(call), identity)
+
+
+@routes.get("/static/{file}", None, media=("text/css", "text/javascript"))
+async def static(call: Call, file: str) -> Any:
+    """Our own files."""
+    del call
+    found = static_file(file)
+    if found is None:
+        raise ProblemError(404, "NOT_FOUND", "there is no such file")
+    return found
+
+
+@routes.get("/login", None, media=("text/html",))
+async def show_login(call: Call) -> Any:
+    """Ask for a token."""
+    return login_page(_root(call))
+
+
+@routes.post("/login", None, is_raw=True, media=("text/html",))
+async def login(call: Call) -> Any:
+    """Begin a session with a token or a code: `{"token": "…"}`, or a form. 429 after ten that were wrong."""
+    service, address = call.service, address_of(call.service, call.request)
+    if wait := service.logins.wait(address):
+        raise too_many("too many logins from this address were wrong", wait)
+    is_form = call.request.headers.get("content-type", "").partition(";")[0].strip().lower() == _FORM
+    text = await (_token_of_form(call) if is_form else _token_of_json(call))
+    await service.open()
+    session = await service.authority.login(text) if text else None
+    auditor = Auditor(service.store, service.clock, Actor("anybody", address, _request_id(call)))
+    if session is None:
+        service.logins.take(address)
+        await auditor.refuse("login", "session", "no valid token, and no code")
+        if is_form:
+            return login_page(_root(call), is_refused=True)
+        raise ProblemError(401, "NO_TOKEN", "that is no valid token, and no code that was not used")
+    root = _root(call)
+    response: Response = JSONResponse({"name": session.identity.name, "scope": session.identity.scope})
+    if is_form:
+        response = RedirectResponse(f"{root}/", 303)
+    _set_cookie(call, response, session.cookie, int(SESSION_LIFE.total_seconds()))
+    return response
+
+
+async def _token_of_form(call: Call) -> str:
+    check_origin(call.request)  # another site could log a person in under its own name
+    body = await receive(call.request, _MOST_LOGIN)
+    fields = parse_qs(body.decode("utf-8", "replace"), max_num_fields=5)
+    return fields.get("token", [""])[0].strip()
+
+
+async def _token_of_json(call: Call) -> str:
+    value = await read_body(call.request, dict[str, str], _MOST_LOGIN)
+    return str(value.get("token", ""))
+
+
+@routes.post("/logout", None, is_raw=True, media=("text/html",))
+async def logout(call: Call) -> Any:
+    """End the session."""
+    check_origin(call.request)
+    await call.service.open()
+    if cookie := call.request.cookies.get(cookie_name(call.service)):
+        await call.service.authority.logout(cookie)
+    response = RedirectResponse(f"{_root(call)}/login", 303)
+    _set_cookie(call, response, "", 0)
+    return response
+
+
+def _set_cookie(call: Call, response: Response, value: str, seconds: int) -> None:
+    is_https, root = call.service.options.is_https, _root(call)
+    response.set_cookie(
+        cookie_name(call.service), value, max_age=seconds, path=root or "/", secure=is_https, httponly=True,
+        samesite="strict",
+    )  # fmt: skip
+
+
+def _request_id(call: Call) -> str:
+    return str(call.request.scope["foliot.request_id"])

@@ -1,0 +1,85 @@
+"""The API of a daemon: beside an engine (`serve --listen`), or alone (`foliot api`)."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from importlib import import_module
+from importlib.metadata import version
+from typing import Any
+
+from foliot.app import Foliot
+from foliot.clock import SystemClock
+from foliot.daemon.load import load_app
+from foliot.daemon.places import default_store, state_directory
+from foliot.errors import FoliotError, InvalidStoreError, without_password
+from foliot.observability.log import tell
+
+Say = Callable[[str], None]
+Pulls = Callable[[], Mapping[str, Callable[[], None]]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Listen:
+    """Where to serve the API, and how it is called: see `foliot.api.server`. `say` prints a line."""
+
+    host: str
+    port: int
+    proxy: str | None = None
+    proxies: tuple[str, ...] = ()
+    names: tuple[str, ...] = ()
+    say: Say = print
+    environment: Mapping[str, str] = field(default_factory=lambda: dict(os.environ))
+
+
+@contextmanager
+def serving_beside(app: Foliot, listen: Listen, pulls: Pulls) -> Iterator[None]:
+    """Serve the API of an application, on a thread of its own, for as long as it runs."""
+    clock = SystemClock()
+    with _serving(listen, lambda home: home.AppHome(app, clock, pulls)):
+        yield
+
+
+async def serve_alone(listen: Listen, store: str | None, app: str | None) -> None:
+    """Serve the API of a store until SIGTERM or Ctrl-C. No job runs here."""
+    url = store or (load_app(app).store if app else default_store(listen.environment))
+    state_directory(listen.environment).mkdir(mode=0o700, parents=True, exist_ok=True)
+    if url.startswith("memory:"):
+        raise InvalidStoreError(url, "lives in one process only", hint="foliot serve --listen serves both")
+    tell("serving", version=version("foliot"), store=without_password(url), process=os.getpid())
+    loop, asked = asyncio.get_running_loop(), asyncio.Event()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, asked.set)
+    clock = SystemClock()
+    with _serving(listen, lambda home: home.StoreHome(url, clock)):
+        await asked.wait()
+        tell("stop_asked", app="api")
+
+
+@contextmanager
+def _serving(listen: Listen, make_home: Callable[[Any], Any]) -> Iterator[None]:
+    try:
+        # It needs packages of its own, which only who serves the API has.
+        server, home = import_module("foliot.api.server"), import_module("foliot.api.home")
+    except ModuleNotFoundError as error:
+        reason = f"the API is not installed ({error.name})"
+        raise FoliotError(reason, hint="pip install 'foliot[api]'") from None
+    where = server.Listening(
+        host=listen.host,
+        port=listen.port,
+        proxy=listen.proxy,
+        proxies=listen.proxies,
+        names=listen.names,
+        state=state_directory(listen.environment),
+    )
+    with server.serving(make_home(home), SystemClock(), where, listen.environment) as address:
+        listen.say(f"The API is served at {address.url}/api/v1")
+        if address.token_file is not None:
+            listen.say(f"A token is in {address.token_file}")
+        if address.login is not None:
+            listen.say(f"Log in within ten minutes, once: {address.login}")
+        yield

@@ -1,0 +1,40 @@
+"""The ports on which this process listens: no job may call them.
+
+A job that calls the API of its own node could do what the author of the job may not do. Ports belong to the
+process, not to one application in it, so they are kept here for all.
+"""
+
+from __future__ import annotations
+
+import socket
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+_listening: Counter[int] = Counter()
+
+
+@contextmanager
+def listening_on(port: int) -> Iterator[None]:
+    """Within this block the process listens on a port."""
+    _listening[port] += 1
+    try:
+        yield
+    finally:
+        _listening[port] -= 1
+
+
+def is_own(family: int, sockaddr: tuple[str, int] | tuple[str, int, int, int]) -> bool:
+    """Whether a connection to that address would reach this process."""
+    host, port, *scope = sockaddr
+    return _listening[port] > 0 and _is_of_this_host(family, (host, 0, *scope))
+
+
+def _is_of_this_host(family: int, sockaddr: tuple[str | int, ...]) -> bool:
+    """Only an address of this host can be bound. The socket is a datagram's: it takes no port from others."""
+    try:
+        with socket.socket(family, socket.SOCK_DGRAM) as probe:
+            probe.bind(sockaddr)
+    except OSError:
+        return False
+    return True

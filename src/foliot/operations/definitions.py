@@ -1,0 +1,174 @@
+"""Jobs that are added, changed and removed one by one: by `app.schedule`, and over the API.
+
+Callers that come at the same time share one write: one wait for the disk instead of many. A caller's check is
+asked inside of the store's step, so nothing can change between the check and the write.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from datetime import datetime
+from typing import NamedTuple
+from uuid import uuid4
+
+from foliot.engine.plan_definition import PlanDeclared, plan_declared, plan_removed
+from foliot.errors import StaleRevisionError, StoreUnavailableError
+from foliot.model.decision import Decision, Event
+from foliot.model.job import Job
+from foliot.model.state import Record
+from foliot.operations.effect import Effect, effect_of
+from foliot.protocols import Changes, JobQuery, JobView
+from foliot.wiring import FullStore
+
+Check = Callable[
+    [str, Record | None], None
+]  # a key, and what is stored; it raises if that must not be changed
+
+
+class Defined(NamedTuple):
+    """What a change of a definition does, and the job as it is then."""
+
+    effect: Effect
+    view: JobView
+
+
+class _Asked(NamedTuple):
+    """A change that waits to be written. `defined` is filled if there is a check."""
+
+    changes: Changes
+    check: Check | None
+    defined: dict[str, Defined]
+    done: asyncio.Future[None]
+
+
+class Definitions:
+    """The jobs of one source. `heed` is told what has happened; `mark` is what its revisions begin with."""
+
+    def __init__(
+        self,
+        store: Callable[[], Awaitable[FullStore]],
+        source: str,
+        heed: Callable[[Sequence[Event]], None],
+        mark: str,
+    ) -> None:
+        self._store, self._source, self._heed, self._mark = store, source, heed, mark
+        self._waiting: list[_Asked] = []
+        self._writing: asyncio.Task[None] | None = None
+
+    async def change(self, changes: Changes, check: Check | None = None) -> Mapping[str, Defined]:
+        """Declare and remove jobs, all or nothing; if there is a check, what became of each."""
+        done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        asked = _Asked(changes, check, {}, done)
+        self._waiting.append(asked)
+        if self._writing is None or self._writing.done():
+            self._writing = asyncio.ensure_future(self._write())  # nobody's own: a caller may be cancelled
+        await done
+        return asked.defined
+
+    async def preview(self, changes: Changes, check: Check) -> Mapping[str, Defined]:
+        """What `change` would answer. Nothing is written."""
+        store = await self._store()
+        keys = [*(job.key for job in changes.declared), *(f"{self._source}/{n}" for n in changes.removed)]
+        query = JobQuery(keys=frozenset(keys), with_removed=True, limit=len(keys))
+        found = {view.key: view.record for view in await store.jobs(query)}
+        asked = _Asked(changes, check, {}, asyncio.get_running_loop().create_future())
+        plan = _Plan([asked], self._source, await store.now(), is_dry_run=True)
+        for job in changes.declared:
+            plan.declared(job, found.get(job.key))
+        for name in changes.removed:
+            if (record := found.get(f"{self._source}/{name}")) is not None:
+                plan.removed(record)
+        return asked.defined
+
+    async def _write(self) -> None:
+        while self._waiting:
+            waiting, self._waiting = self._waiting, []
+            await self._change_together(waiting)
+
+    async def _change_together(self, waiting: list[_Asked]) -> None:
+        try:
+            await self._reconcile(waiting)
+        except Exception as error:  # noqa: BLE001 - handed to whom it belongs
+            if len(waiting) > 1 and not isinstance(error, StoreUnavailableError):
+                for one in waiting:  # whose fault was it? Not everybody's
+                    await self._change_together([one])
+                return
+            for asked in waiting:
+                if not asked.done.done():
+                    asked.done.set_exception(error)
+        else:
+            for asked in waiting:
+                if not asked.done.done():
+                    asked.done.set_result(None)
+
+    async def _reconcile(self, waiting: list[_Asked]) -> None:
+        together = Changes(
+            tuple(job for asked in waiting for job in asked.changes.declared),
+            tuple(name for asked in waiting for name in asked.changes.removed),
+        )
+        store = await self._store()
+        base = await store.revision(self._source)
+        has_checks = any(asked.check for asked in waiting)
+        while True:
+            now = await store.now()
+            plan = _Plan(waiting, self._source, now, is_dry_run=False)
+            try:
+                events = await store.reconcile(
+                    self._source,
+                    base,
+                    f"{self._mark}-{uuid4().hex}",
+                    together,
+                    declared=plan.declared if has_checks else PlanDeclared(now),
+                    removed=plan.removed,
+                )
+            except StaleRevisionError as stale:  # another process was quicker; these are additions, so go on
+                base = stale.details["found"]
+            else:
+                self._heed(events)
+                return
+
+
+class _Plan:
+    """Asks the checks, then the planner, and notes what follows."""
+
+    def __init__(self, waiting: Sequence[_Asked], source: str, now: datetime, *, is_dry_run: bool) -> None:
+        self._now, self._is_dry_run = now, is_dry_run
+        self._asked = {
+            key: asked
+            for asked in waiting
+            for key in (
+                *(job.key for job in asked.changes.declared),
+                *(f"{source}/{name}" for name in asked.changes.removed),
+            )
+        }
+
+    def declared(self, job: Job, record: Record | None) -> Decision:
+        """A job is declared."""
+        self._check(job.key, record)
+        decision = plan_declared(job, record, self._now)
+        self._note("declare", decision.job or job, record, decision)
+        return decision
+
+    def removed(self, record: Record) -> Decision:
+        """A job is removed."""
+        self._check(record.job.key, record)
+        decision = plan_removed(record, self._now)
+        self._note("remove", record.job, record, decision)
+        return decision
+
+    def _check(self, key: str, record: Record | None) -> None:
+        if (check := self._asked[key].check) is not None:
+            check(key, record)
+
+    def _note(self, command: str, job: Job, record: Record | None, decision: Decision) -> None:
+        asked = self._asked[job.key]
+        if asked.check is None:
+            return
+        state, attempts = (decision.state, ()) if record is None else (record.state, record.attempts)
+        before = Record(job, state, attempts)
+        effect = effect_of(command, before, decision, self._now, is_dry_run=self._is_dry_run)
+        changed = {attempt.key: attempt for attempt in (*before.attempts, *decision.attempts)}
+        still_open = tuple(attempt for attempt in changed.values() if attempt.is_open)
+        view = JobView(job.key, Record(job, decision.state, still_open))
+        asked.defined[job.key] = Defined(effect, view)

@@ -1,0 +1,79 @@
+"""How jobs and nodes are, in single words, and what waits for a node: the same for CLI and REST."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import NamedTuple
+
+from foliot.model.state import Problem
+from foliot.model.view import NodeView
+from foliot.operations.questions import can_start
+from foliot.protocols import JobView
+from foliot.wiring import FullStore
+
+# What makes a job not well although nothing failed: a run that is not repeated, or was none.
+_NOT_WELL = (Problem.LOST, Problem.INTERRUPTED, Problem.MISSED)
+_ADDED = ".added"  # what an application schedules while it runs is a source of its own
+
+
+def state_of(view: JobView) -> tuple[str, ...]:
+    """What is to be said of a job in single words; `ok` if nothing is."""
+    if view.record is None or view.damage is not None:
+        return ("damaged",)
+    job, state, attempts = view.record
+    facts = {
+        "removed": state.removed_at is not None,
+        "running": any(attempt.is_running for attempt in attempts),
+        "waiting": any(not attempt.is_running for attempt in attempts),
+        "paused": state.paused_at is not None,
+        "disabled": not job.enabled,
+        "failing": state.failures_in_row > 0,
+        **{problem.value: state.last_problem == problem for problem in _NOT_WELL},
+    }
+    words = tuple(word for word, is_true in facts.items() if is_true)
+    return words or (("ok",) if state.next_at is not None else ("finished",))
+
+
+def next_at(view: JobView) -> datetime | None:
+    """When a job runs next, if it will."""
+    if view.record is None or view.damage is not None:
+        return None
+    job, state, _ = view.record
+    is_served = job.enabled and state.paused_at is None and state.removed_at is None
+    return state.next_at if is_served else None
+
+
+def node_state(view: NodeView, now: datetime) -> str:
+    """`alive`, `draining`, or `silent`: then it is dead, stands still, or is cut off from the store."""
+    if view.until < now:
+        return "silent"
+    return "draining" if view.node.is_draining else "alive"
+
+
+def serves_source(view: NodeView, source: str) -> bool:
+    """Whether a node declares a source: it follows that repository, or runs the code of that application.
+
+    Such a node tells so by a kind of action: `shell:ops`, `code:billing/r7`, `declarative:billing`.
+    """
+    subjects = {kind.partition(":")[2].partition("/")[0] for kind in view.node.kinds or ()}
+    return not subjects.isdisjoint((source, source.removesuffix(_ADDED)))
+
+
+class Unserved(NamedTuple):
+    """A queue and an action of which jobs are due, how many, and since when the first of them is."""
+
+    queue: str
+    action: str
+    jobs: int
+    since: datetime
+
+
+async def find_unserved(store: FullStore, nodes: Sequence[NodeView], now: datetime) -> list[Unserved]:
+    """What waits for a node: no node that lives serves its queue and its action, and does not drain."""
+    found = []
+    for queue, kind, wake_at in (await store.overview()).lanes:
+        if wake_at <= now and not any(can_start(view, queue, kind, now) for view in nodes):
+            count = (await store.wakes((queue,), (kind,), now)).due
+            found.append(Unserved(queue, kind, count, wake_at))
+    return [unserved for unserved in found if unserved.jobs]  # a node may have come meanwhile

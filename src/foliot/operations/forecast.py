@@ -1,0 +1,90 @@
+"""How many occurrences come in each hour, or minute, of a time to come.
+
+Occurrences are counted for each distinct rule, not for each job, and without walking from one to the next.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import AsyncIterator, Iterator
+from datetime import datetime, timedelta
+from typing import NamedTuple
+
+from foliot.model.query import MOST_LOOKED_AT
+from foliot.protocols import JobView
+from foliot.schedules import Schedule
+from foliot.schedules.zone import changes, load_zone
+
+_TICK = timedelta(microseconds=1)
+_PEAKS = 5
+
+
+class Bucket(NamedTuple):
+    """A stretch of time, and how many occurrences lie in it."""
+
+    at: datetime
+    occurrences: int
+
+
+class ClockChange(NamedTuple):
+    """The clocks of a zone are changed at an instant, from one offset to another, in minutes."""
+
+    at: datetime
+    before: int
+    after: int
+
+
+class Forecast(NamedTuple):
+    """Counts of each bucket in order. `is_partial`: there are more jobs than were looked at."""
+
+    buckets: tuple[Bucket, ...]
+    peaks: tuple[Bucket, ...]
+    changes: tuple[ClockChange, ...]
+    jobs: int
+    is_partial: bool
+
+
+async def forecast(
+    jobs: AsyncIterator[JobView], first: datetime, last: datetime, size: timedelta, zone: str
+) -> Forecast:
+    """Count what comes from `first` on, before `last`, in buckets of a size."""
+    rules: Counter[tuple[Schedule, datetime | None]] = Counter()
+    looked_at = 0
+    async for view in jobs:
+        looked_at += 1
+        if looked_at > MOST_LOOKED_AT:
+            break
+        if view.record is not None and view.damage is None and _is_served(view):
+            rules[view.record.job.schedule, view.record.job.repeat_until] += 1
+    buckets = tuple(
+        Bucket(begin, sum(_count(*rule, begin, end) * count for rule, count in rules.items()))
+        for begin, end in _stretches(first, last, size)
+    )
+    peaks = sorted((b for b in buckets if b.occurrences), key=lambda b: (-b.occurrences, b.at))[:_PEAKS]
+    is_partial = looked_at > MOST_LOOKED_AT
+    return Forecast(buckets, tuple(peaks), tuple(_changes(zone, first, last)), rules.total(), is_partial)
+
+
+def _is_served(view: JobView) -> bool:
+    assert view.record is not None  # noqa: S101 - its caller has looked
+    job, state, _ = view.record
+    return job.enabled and state.paused_at is None and state.removed_at is None
+
+
+def _count(rule: Schedule, until: datetime | None, begin: datetime, end: datetime) -> int:
+    last = end - _TICK if until is None else min(end - _TICK, until)
+    return rule.count(begin, last) if last >= begin else 0
+
+
+def _stretches(first: datetime, last: datetime, size: timedelta) -> Iterator[tuple[datetime, datetime]]:
+    while first < last:
+        yield first, min(first + size, last)
+        first += size
+
+
+def _changes(zone: str, first: datetime, last: datetime) -> Iterator[ClockChange]:
+    minute = timedelta(minutes=1)
+    for year in range(first.year, last.year + 1):
+        for change in changes(load_zone(zone), year):
+            if first <= change.at < last:
+                yield ClockChange(change.at, change.before // minute, change.after // minute)
