@@ -9,11 +9,13 @@ from datetime import datetime
 from foliot.errors import DamagedRecordError
 from foliot.model.alert import Alert
 from foliot.model.json_text import clean_text
-from foliot.model.outbox import KEPT_DAYS, AlertState, ChannelAlert
+from foliot.model.outbox import KEPT_DAYS, AlertState, ChannelAlert, is_forgotten
 from foliot.model.query import MOST_LOOKED_AT, AlertPage, AlertQuery
 from foliot.stores.pages import is_alert_meant, read_place
 from foliot.stores.redis import layout
 from foliot.stores.redis.asking import text_of
+from foliot.stores.redis.encode import Operation
+from foliot.stores.redis.layout import time_text
 from foliot.stores.redis.session import RedisSession
 from foliot.stores.redis.walk import falling, parts
 from foliot.stores.sql.codes import ALERT_CODES, ALERT_STATES, DAY, UNREADABLE, an_instant, instant, whole
@@ -66,17 +68,24 @@ def settle(  # noqa: PLR0913, PLR0917 - see the protocol
     at: datetime,
     answer: str | None = None,
 ) -> int:
-    """Alerts wait no more; how many did. Who takes an alert out of those that wait settles it."""
+    """Alerts wait no more; how many did. Of several callers, one settles an alert."""
     names = [f"{id_}\n{channel}" for id_ in ids]
     found = session.ask("HMGET", "alerts", *names) if names else ()
-    told = [(name, one, _read(name, one)) for name, one in zip(names, found, strict=True)]
-    waits = [(name, one, alert) for name, one, alert in told if alert and alert.state is AlertState.WAITING]
-    members = [layout.time_text(whole(alert.alert.at)) + alert.alert.id for _, _, alert in waits]
-    taken = session.ask_all([("ZREM", f"aw:{channel}", member) for member in members])
     said = json.dumps((ALERT_CODES[state], whole(at), None if answer is None else clean_text(answer)))
-    ours = [(name, one) for (name, one, _), count in zip(waits, taken, strict=True) if count]
-    session.ask_all([("HSET", "alerts", name, text_of(one) + _MARK + said) for name, one in ours])
-    return len(ours)
+    writes: list[tuple[list[tuple[str, ...]], list[Operation]]] = []
+    for name, text in zip(names, found, strict=True):
+        told = _read(name, text)
+        if told is None or told.state is not AlertState.WAITING:
+            continue
+        alert, before = told.alert, text_of(text)
+        time = time_text(whole(alert.at))
+        operations: list[Operation] = [("ZREM", f"aw:{channel}", f"{time}{alert.id}", "")]
+        if is_forgotten(alert.kind, state):
+            operations += [("HDEL", "alerts", name, ""), ("ZREM", "ax", f"{time}{name}", "")]
+        else:
+            operations.append(("HSET", "alerts", name, before + _MARK + said))
+        writes.append(([("alerts", name, before)], operations))
+    return sum(session.put_each(writes))
 
 
 def alerts(session: RedisSession, query: AlertQuery) -> AlertPage:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from foliot.stores.redis import layout
 from foliot.stores.redis.asking import Asking, text_of
 from foliot.stores.redis.encode import Operation, operation_words
+from foliot.stores.redis.script import Call
 
 
 class Records(Asking):
@@ -19,7 +20,12 @@ class Records(Asking):
 
     def put(self, checks: Sequence[tuple[str, ...]], operations: Sequence[Operation]) -> bool:
         """Write, if each check holds: a hash, a field, and its value, without which it must not be there."""
-        return bool(self.run_one("put", operation_words(operations), checks=checks)[1][0])
+        return self.put_each([(checks, operations)])[0]
+
+    def put_each(self, writes: Sequence[tuple[Sequence[tuple[str, ...]], Sequence[Operation]]]) -> list[bool]:
+        """Several writes at once, each if its own checks hold."""
+        calls = [Call({"checks": checks}, operation_words(operations)) for checks, operations in writes]
+        return [bool(facts[0]) for _, facts in self.run("put", *calls)] if calls else []
 
     def forget_before(self, name: str, index: str, at: int, limit: int, more: Sequence[str] = ()) -> int:
         """Forget records whose time in an index is no later, at most so many; how many."""
