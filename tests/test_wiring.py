@@ -14,27 +14,42 @@ from foliot import wiring
 from foliot.clock import SystemClock
 from foliot.errors import InvalidPolicyError, InvalidStoreError
 from foliot.executors.place import ExecutorPlace
-from foliot.stores import memory, postgres, sqlite
+from foliot.stores import memory, postgres, redis, sqlite
 
 ROOT = Path(__file__).parent.parent
-MODULES: dict[str, wiring.StoreModule] = {"memory": memory, "sqlite": sqlite, "postgres": postgres}
+MODULES: dict[str, wiring.StoreModule] = {
+    "memory": memory,
+    "sqlite": sqlite,
+    "postgres": postgres,
+    "redis": redis,
+}
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 
 
 def test_the_table_names_every_store() -> None:
     assert {name for name, _ in wiring._STORES.values()} == set(MODULES)
     packages = {folder.parent.name for folder in (ROOT / "src/foliot/stores").glob("*/__init__.py")}
-    assert packages == {*MODULES, "sql"}
+    assert packages == {*MODULES, "sql", "optimistic"}
+
+
+REDIS = ("redis://u:p@h:1/2", "rediss://h", "unix:///run/redis.sock", "valkey://h?namespace=shop")
 
 
 @pytest.mark.parametrize(
-    "url", ["sqlite:///jobs.db", "postgresql://u:p@h/d", "postgres://u:p@h/d", "memory://"]
+    "url", ["sqlite:///jobs.db", "postgresql://u:p@h/d", "postgres://u:p@h/d", "memory://", *REDIS]
 )
 def test_a_right_url_is_not_refused(url: str) -> None:
     wiring.check_url(url)
 
 
-WRONG = ("sqlite://jobs.db", "postgresql://h/d?schema=A", "mysql://h/d", "redis://h", "jobs.db")
+WRONG = (
+    "sqlite://jobs.db",
+    "postgresql://h/d?schema=A",
+    "mysql://h/d",
+    "redis://h/d",
+    "mongodb://h",
+    "jobs.db",
+)
 
 
 @pytest.mark.parametrize("url", WRONG)

@@ -43,6 +43,12 @@ if ! "$python" -c 'import ensurepip, venv' 2>/dev/null; then
     }
 fi
 
+# PostgreSQL and Valkey for tests come as wheels; of Redis there is none that is new enough. On a laptop the tests
+# that need it are skipped, and say so. The service is not started: each test session has a server of its own.
+if [ "${CI:-}" = true ] && ! command -v redis-server >/dev/null; then
+    RUNLEVEL=1 apt_install --no-install-recommends redis-server || say "redis-server could not be installed"
+fi
+
 say "setting up $environment with $python"
 "$environment/bin/python" -c "$oldest" 2>/dev/null || "$python" -m venv --clear "$environment"
 "$environment/bin/python" -m pip install --quiet --disable-pip-version-check --require-hashes -r "$lock"

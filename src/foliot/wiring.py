@@ -26,10 +26,11 @@ from foliot.protocols_access import AccessStore, AuditStore, PipelineStore
 _STORES = {
     "sqlite": ("sqlite", "sqlite:///jobs.db for a file"),
     "postgresql": ("postgres", "postgresql://user:password@host/database"),
+    "redis": ("redis", "redis://user:password@host:6379/0"),
     "memory": ("memory", "memory:// for tests"),
 }
-_ALIASES = {"postgres": "postgresql"}
-_TO_COME = ("redis", "mongodb")
+_ALIASES = {"postgres": "postgresql", **dict.fromkeys(("rediss", "unix", "valkey", "valkeys"), "redis")}
+_TO_COME = ("mongodb",)
 _SCHEMES = ", ".join(example for _, example in _STORES.values())
 
 # Each executor that every application has, by the prefix of the kinds of its actions: its module in

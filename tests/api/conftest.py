@@ -7,10 +7,14 @@ from collections.abc import Iterator
 import pytest
 
 from api.stage import Stage, staged
+from real_redis import redis_url_of
 from stores.postgres.opening import fresh
+from stores.redis.opening import fresh as fresh_namespace
 
 
-@pytest.fixture(scope="module", params=["memory", "sqlite", "postgres"])
+@pytest.fixture(
+    scope="module", params=["memory", "sqlite", "postgres", pytest.param("redis", marks=pytest.mark.prove)]
+)
 def stage(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]:
     folder = tmp_path_factory.mktemp("api")
     url: str | None = None
@@ -18,6 +22,8 @@ def stage(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
         url = f"sqlite:///{folder}/jobs.db"
     elif request.param == "postgres":
         url = fresh(request.getfixturevalue("server_url"))
+    elif request.param == "redis":
+        url = fresh_namespace(redis_url_of("redis"))
     with staged(url, folder) as stage:
         yield stage
 

@@ -31,7 +31,10 @@ from foliot.executors.python import JobRun
     [
         ("jobs.db", "has no scheme"),
         ("mysql://u:secret@h/db", "unknown scheme 'mysql'"),
-        ("redis://u:secret@h/db", "not supported yet"),
+        ("mongodb://u:secret@h/db", "not supported yet"),
+        ("redis://u:secret@h/db", "cannot be read"),
+        ("redis://u:secret@h?namespace=a b", "a namespace is named by"),
+        ("redis://u:secret@h?retry=1", "unknown option 'retry'"),
         ("postgresql://u:secret@h/db?schema=No", "a schema is named by"),
         ("postgresql://u:se%zzcret@h/db", "cannot be read"),
         ("sqlite://", "names no file"),

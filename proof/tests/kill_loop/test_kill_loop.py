@@ -16,6 +16,7 @@ from foliot.model.state import Skip
 from foliot_proof.kill_loop.judge import Effect, find_problems
 from foliot_proof.kill_loop.life import BEGIN, STEP, STEPS, jobs
 from real_postgres import shared_url
+from real_redis import redis_url_of
 
 
 def kill_loop(folder: Path, *options: str) -> tuple[int, dict[str, Any], str]:
@@ -45,6 +46,14 @@ def test_killed_at_every_step_a_file_keeps_its_promises(tmp_path: Path) -> None:
 def test_killed_at_every_step_a_server_keeps_its_promises(tmp_path: Path) -> None:
     shared_url()  # who has no server, skips
     code, facts, said = kill_loop(tmp_path, "--kills", "60", "--store", "postgres")
+    assert (code, facts["problems"]) == (0, 0), said
+    assert facts["steps"].keys() >= set(STEPS)
+
+
+@pytest.mark.parametrize("kind", ["redis", "valkey"])
+def test_killed_at_every_step_a_store_of_scripts_keeps_its_promises(tmp_path: Path, kind: str) -> None:
+    redis_url_of(kind)  # who has no server, skips
+    code, facts, said = kill_loop(tmp_path, "--kills", "60", "--store", kind)
     assert (code, facts["problems"]) == (0, 0), said
     assert facts["steps"].keys() >= set(STEPS)
 

@@ -33,6 +33,10 @@ class GroupPlaces:
         self.has_refused = self.has_refused or not self._free[group]
         return self._free[group]
 
+    def forget(self) -> None:
+        """Count anew: another claim was quicker, and what this one has decided was not written."""
+        self._free.clear()
+
     def take(self, group: str | None, count: int) -> None:
         """So many attempts of a group were started. A place that is refused later is for the next claim."""
         if group is not None:

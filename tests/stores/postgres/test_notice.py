@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from foliot.errors import StoreError
-from foliot.stores.postgres import notice
+from foliot.stores import hint_listener
 from foliot.stores.postgres.address import read_address
 from foliot.stores.postgres.connection import Connection, connect
 from foliot.stores.postgres.notice import Listener, send_notice
@@ -20,7 +20,7 @@ from foliot.stores.postgres.notice import Listener, send_notice
 def test_hints_are_heard_again_after_any_fault(
     url: str, fault: Exception, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(notice, "_PAUSE", 0.01)
+    monkeypatch.setattr(hint_listener, "_PAUSE", 0.01)
     address, failed = read_address(url), threading.Event()
 
     def connected() -> Connection:

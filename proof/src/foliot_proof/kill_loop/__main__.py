@@ -14,7 +14,7 @@ from random import Random
 from tempfile import TemporaryDirectory
 
 from foliot.clock import SystemClock
-from foliot.testing.servers import postgres_server
+from foliot.testing.servers import postgres_server, redis_server
 from foliot_proof.faults import bug
 from foliot_proof.kill_loop.fork import lead
 from foliot_proof.kill_loop.judge import Finding, judge
@@ -32,9 +32,13 @@ def main(arguments: list[str] | None = None) -> int:
     with ExitStack() as stack:
         folder = Path(stack.enter_context(TemporaryDirectory(prefix="foliot-kill-loop-", dir=options.folder)))
         if options.store == "postgres":
-            import foliot.stores.postgres  # noqa: F401, PLC0415 - once, for all that are born from here on
+            import foliot.stores.postgres  # noqa: PLC0415 - once, for all that are born from here on
 
             url = store = stack.enter_context(postgres_server()).url
+        elif options.store in ("redis", "valkey"):
+            import foliot.stores.redis  # noqa: F401, PLC0415 - the same
+
+            url = store = stack.enter_context(redis_server(options.store)).url
         else:
             url, store = f"sqlite:///{folder}/kill_loop.db", f"{folder}/kill_loop.db"
         witness = folder / "witness"
@@ -50,7 +54,7 @@ def main(arguments: list[str] | None = None) -> int:
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m foliot_proof.kill_loop", description=__doc__)
     parser.add_argument("--kills", type=int, default=1000)
-    parser.add_argument("--store", choices=("sqlite", "postgres"), default="sqlite")
+    parser.add_argument("--store", choices=("sqlite", "postgres", "redis", "valkey"), default="sqlite")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--folder", type=Path, help="where the file is to be, such as a memory file system")
     parser.add_argument(

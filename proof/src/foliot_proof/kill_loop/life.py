@@ -8,7 +8,7 @@ import signal
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime, timedelta
-from typing import NamedTuple
+from typing import Any, NamedTuple
 from uuid import uuid4
 
 from foliot.clock import SystemClock
@@ -123,16 +123,26 @@ async def _live(orders: Orders) -> None:
 @asynccontextmanager
 async def opened(url: str, clock: LifeClock, failpoint: _Failpoint) -> AsyncIterator[FullStore]:
     """The store of a life; its leases are short, and who died is known to be dead."""
-    if url.startswith("postgres"):
-        from foliot.stores.postgres import PostgresStore  # noqa: PLC0415 - its driver may not be there
-
-        async with PostgresStore(url, lease=LEASE, time=clock, failpoint=failpoint) as server:
+    if not url.startswith("/"):
+        make = _server_store(url)
+        async with make(url, lease=LEASE, time=clock, failpoint=failpoint) as server:
             # In the kill loop every node of an earlier life is dead.
             server.traits = server.traits._replace(proves_deaths=True)
             yield server
     else:
         async with SqliteStore(url, clock, lease=LEASE, failpoint=failpoint) as file:
             yield file
+
+
+def _server_store(url: str) -> Any:
+    """The store of a server; its driver may not be there."""
+    if url.startswith("postgres"):
+        from foliot.stores.postgres import PostgresStore  # noqa: PLC0415 - see above
+
+        return PostgresStore
+    from foliot.stores.redis import RedisStore  # noqa: PLC0415 - see above
+
+    return RedisStore
 
 
 class _Witness:

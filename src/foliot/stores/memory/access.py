@@ -25,7 +25,7 @@ from foliot.protocols_access import (
     TokenPage,
     TokenQuery,
 )
-from foliot.stores.memory.pages import page_of_audit, page_of_pipelines, page_of_tokens
+from foliot.stores.pages import page_of_audit, page_of_pipelines, page_of_tokens
 
 _Row = TypeVar("_Row")
 

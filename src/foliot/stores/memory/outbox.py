@@ -8,7 +8,7 @@ from threading import RLock
 
 from foliot.model.outbox import KEPT_DAYS, AlertState, ChannelAlert, is_forgotten
 from foliot.protocols import AlertPage, AlertQuery
-from foliot.stores.memory.pages import page_of_alerts
+from foliot.stores.pages import page_of_alerts
 
 _Key = tuple[str, str]
 

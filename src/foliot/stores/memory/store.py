@@ -63,10 +63,10 @@ from foliot.stores.memory.nodes import Nodes
 from foliot.stores.memory.outbox import AlertVerbs, Outbox
 from foliot.stores.memory.outputs import Outputs, OutputVerbs
 from foliot.stores.memory.overview import overview_of
-from foliot.stores.memory.pages import page_of_jobs, page_of_runs, page_of_skips
 from foliot.stores.memory.past import Pasts
 from foliot.stores.memory.sources import Sources
 from foliot.stores.memory.versions import Versions
+from foliot.stores.pages import page_of_jobs, page_of_runs, page_of_skips
 
 
 class MemoryStore(AlertVerbs, OutputVerbs, AccessRows):

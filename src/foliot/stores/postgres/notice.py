@@ -1,23 +1,11 @@
-"""Hints between nodes: somebody should look sooner than they meant to.
-
-A hint is sent when a command or a revision lets a job wake earlier, or asks an attempt to end; never by
-claims and finishes, because hints make commits wait for each other. A hint may be lost: whoever waits for one
-looks from time to time all the same.
-"""
+"""Hints by NOTIFY. Claims and finishes send none, because hints make commits wait for each other."""
 
 from __future__ import annotations
 
-import asyncio
-import os
-import threading
 from collections.abc import Callable
-from contextlib import suppress
 
-from foliot.errors import StoreError, StoreUnavailableError
+from foliot.stores.hint_listener import TURN, HintListener
 from foliot.stores.postgres.connection import Connection
-
-_TURN = 1.0  # seconds after which the thread sees that it is to end
-_PAUSE = 5.0  # seconds between two tries to connect
 
 
 def send_notice(connection: Connection, schema: str) -> None:
@@ -30,66 +18,18 @@ def channel_of(schema: str) -> str:
     return f"foliot_{schema}"
 
 
-class Listener(threading.Thread):
-    """Has a connection of its own that hears hints, for any number who wait on their loops.
-
-    No fault ends it: a server that cannot be used now is tried again. When it is to end, who waits is told.
-    """
+class Listener(HintListener):
+    """Has a connection of its own that hears hints."""
 
     def __init__(self, schema: str, connect: Callable[[], Connection]) -> None:
-        super().__init__(name="foliot-listener", daemon=True)
+        super().__init__()
         self._schema = schema
         self._connect = connect
-        self._process = os.getpid()
-        self._ends = threading.Event()
-        self._waiting: dict[asyncio.AbstractEventLoop, asyncio.Event] = {}
-
-    async def heard(self) -> None:
-        """Wait for the next hint since the last call on this loop; StoreError if there will be none."""
-        event = self._waiting.setdefault(asyncio.get_running_loop(), asyncio.Event())
-        self._refuse()
-        if self.ident is None:
-            self._process = os.getpid()
-            try:
-                self.start()
-            except RuntimeError as error:  # there can be no more threads now
-                raise StoreUnavailableError("changed", str(error)) from error
-        await event.wait()
-        self._refuse()
-        event.clear()
-
-    def _refuse(self) -> None:
-        if self._ends.is_set():
-            raise StoreError("changed: the store is not open", hint="use `async with`, or open it first")
-        if self.ident is not None and self._process != os.getpid():
-            hint = "open another store in the child; or fork first, and open then"
-            raise StoreError("changed: the store was opened before a fork", hint=hint)
-
-    def end(self) -> None:
-        """No more hints."""
-        self._ends.set()
-        self._tell()
-        if self.ident is not None:
-            self.join(2 * _TURN)
-
-    def run(self) -> None:
-        """Listen until the end, over any number of connections."""
-        while not self._ends.is_set():
-            with suppress(Exception):  # hints are no promise; what is wrong with the server, all calls say
-                self._listen()
-            self._ends.wait(_PAUSE)
 
     def _listen(self) -> None:
         with self._connect() as connection:
             connection.execute(f"LISTEN {channel_of(self._schema)}")
-            self._tell()  # what came before is not known
+            self._tell()
             while not self._ends.is_set():
-                for _ in connection.notifies(timeout=_TURN, stop_after=1):
+                for _ in connection.notifies(timeout=TURN, stop_after=1):
                     self._tell()
-
-    def _tell(self) -> None:
-        for loop, event in list(self._waiting.items()):
-            try:
-                loop.call_soon_threadsafe(event.set)
-            except RuntimeError:  # the loop is closed
-                self._waiting.pop(loop, None)

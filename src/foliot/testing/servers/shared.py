@@ -6,31 +6,47 @@ import atexit
 import fcntl
 import os
 import tempfile
+from collections.abc import Callable
 from contextlib import suppress
 from functools import lru_cache
 from pathlib import Path
+from typing import TypeVar
 
 from foliot.testing.servers.guardian import server_number
-from foliot.testing.servers.postgres import MissingServerError, PostgresServer
+from foliot.testing.servers.postgres import PostgresServer
+from foliot.testing.servers.process import MissingServerError
+from foliot.testing.servers.redis import RedisServer
+
+_Server = TypeVar("_Server", PostgresServer, RedisServer)
 
 
 @lru_cache(maxsize=1)
 def shared_postgres() -> PostgresServer:
     """The server of this session: the first who asks starts it. Schemas are for tests to make."""
+    return _shared("pg", PostgresServer, PostgresServer.create)
+
+
+@lru_cache(maxsize=2)
+def shared_redis(kind: str = "redis") -> RedisServer:
+    """The same of Redis, or of `valkey`. Namespaces are for tests to make."""
+    return _shared(kind, RedisServer, lambda place: RedisServer.create(place, kind))
+
+
+def _shared(name: str, use: Callable[[Path], _Server], create: Callable[[Path], _Server]) -> _Server:
     session = os.environ.get("PYTEST_XDIST_TESTRUNUID") or str(os.getpid())
-    place = Path(tempfile.gettempdir(), f"foliot-pg-{os.geteuid()}-{session}")
+    place = Path(tempfile.gettempdir(), f"foliot-{name}-{os.geteuid()}-{session}")
     with Path(f"{place}.lock").open("ab") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         with suppress(OSError):
             if server_number(place) is not None:
-                return _until_the_end(PostgresServer(place))
+                return _until_the_end(use(place))
         place.mkdir(mode=0o700)
         try:
-            return _until_the_end(PostgresServer.create(place))
+            return _until_the_end(create(place))
         except OSError as error:
-            raise MissingServerError(f"PostgreSQL cannot be started: {error}") from error
+            raise MissingServerError(f"{name} cannot be started: {error}") from error
 
 
-def _until_the_end(server: PostgresServer) -> PostgresServer:
+def _until_the_end(server: _Server) -> _Server:
     atexit.register(server.release)
     return server

@@ -1,6 +1,7 @@
-"""Pages of what the memory store has: all of it is filtered, sorted and cut.
+"""Pages of what a store has at hand: all of it is filtered, sorted and cut.
 
-A place in a list is the number of microseconds and the texts by which the list is sorted.
+A store that walks an index asks for each entry whether it is meant. A place in a list is the number of
+microseconds and the texts by which the list is sorted.
 """
 
 from __future__ import annotations
@@ -46,7 +47,7 @@ _Entry = TypeVar("_Entry")
 
 def page_of_jobs(views: Iterable[JobView], query: JobQuery) -> JobPage:
     """Jobs by their keys, or the soonest first."""
-    meant = (view for view in views if _is_job_meant(view, query))
+    meant = (view for view in views if is_job_meant(view, query))
     if query.order is JobOrder.SOONEST:
         return _page(filter(_is_to_be_looked_at, meant), query, _soonest)
     ordered = sorted((view for view in meant if view.key > query.after), key=lambda view: view.key)
@@ -56,20 +57,20 @@ def page_of_jobs(views: Iterable[JobView], query: JobQuery) -> JobPage:
 
 def page_of_runs(attempts: Iterable[Attempt], query: RunQuery) -> RunPage:
     """Attempts, newest first."""
-    meant = (attempt for attempt in attempts if _is_run_meant(attempt, query))
+    meant = (attempt for attempt in attempts if is_run_meant(attempt, query))
     return _page(meant, query, _run_place, is_falling=True)
 
 
 def page_of_skips(skips: Iterable[Skip], query: SkipQuery) -> SkipPage:
     """Skips, those that end last first."""
-    meant = (skip for skip in skips if _is_within(skip.last, query))
+    meant = (skip for skip in skips if is_within(skip.last, query))
     place_of = _skip_place if query.job is None else _skip_place_of_job
     return _page(meant, query, place_of, is_falling=True)
 
 
 def page_of_alerts(alerts: Iterable[ChannelAlert], query: AlertQuery) -> AlertPage:
     """Alerts, the newest first."""
-    meant = (one for one in alerts if _is_alert_meant(one, query))
+    meant = (one for one in alerts if is_alert_meant(one, query))
     return _page(meant, query, _alert_place, is_falling=True)
 
 
@@ -80,7 +81,7 @@ def page_of_tokens(tokens: Iterable[Token], query: TokenQuery) -> TokenPage:
 
 def page_of_audit(entries: Iterable[AuditEntry], query: AuditQuery) -> AuditPage:
     """Entries, the newest first."""
-    meant = (one for one in entries if _is_entry_meant(one, query))
+    meant = (one for one in entries if is_entry_meant(one, query))
     return _page(meant, query, _entry_place, is_falling=True)
 
 
@@ -92,7 +93,8 @@ def page_of_pipelines(pipelines: Iterable[Pipeline], query: PipelineQuery) -> Pi
 # -- what is meant ---------------------------------------------------------------------------------
 
 
-def _is_job_meant(view: JobView, query: JobQuery) -> bool:
+def is_job_meant(view: JobView, query: JobQuery) -> bool:
+    """Whether a query means a job that can be read."""
     record, (source, _, name) = view.record, view.key.partition("/")
     if record is None:
         return False
@@ -122,7 +124,8 @@ def _is_to_be_looked_at(view: JobView) -> bool:
     return view.damage is None and view.record is not None and view.record.state.wake_at is not None
 
 
-def _is_run_meant(attempt: Attempt, query: RunQuery) -> bool:
+def is_run_meant(attempt: Attempt, query: RunQuery) -> bool:
+    """Whether a query means an attempt."""
     return (
         query.run_key in (None, attempt.run_key)
         and query.job in (None, attempt.job)
@@ -131,23 +134,25 @@ def _is_run_meant(attempt: Attempt, query: RunQuery) -> bool:
         and query.is_open in (None, attempt.is_open)
         and query.node in (None, attempt.node)
         and query.trigger in (None, attempt.trigger)
-        and _is_within(attempt.scheduled_for, query)
+        and is_within(attempt.scheduled_for, query)
     )
 
 
-def _is_alert_meant(one: ChannelAlert, query: AlertQuery) -> bool:
+def is_alert_meant(one: ChannelAlert, query: AlertQuery) -> bool:
+    """Whether a query means an alert."""
     return (
         query.channel in (None, one.channel)
         and query.job in (None, one.alert.job)
         and query.kind in (None, one.alert.kind)
         and query.state in (None, one.state)
-        and _is_within(one.alert.at, query)
+        and is_within(one.alert.at, query)
     )
 
 
-def _is_entry_meant(one: AuditEntry, query: AuditQuery) -> bool:
+def is_entry_meant(one: AuditEntry, query: AuditQuery) -> bool:
+    """Whether a query means an entry of the audit."""
     return (
-        query.actor in (None, one.actor) and query.object in (None, one.object) and _is_within(one.at, query)
+        query.actor in (None, one.actor) and query.object in (None, one.object) and is_within(one.at, query)
     )
 
 
@@ -160,7 +165,8 @@ def _is_pipeline_meant(one: Pipeline, query: PipelineQuery) -> bool:
     )
 
 
-def _is_within(instant: datetime, query: RunQuery | SkipQuery | AlertQuery | AuditQuery) -> bool:
+def is_within(instant: datetime, query: RunQuery | SkipQuery | AlertQuery | AuditQuery) -> bool:
+    """Whether an instant is within the time of a query."""
     return (query.since is None or instant >= query.since) and (query.until is None or instant < query.until)
 
 
@@ -213,7 +219,7 @@ def _page(
 ) -> Page[_Entry]:
     places = [(place_of(entry), entry) for entry in entries]
     if query.after:
-        after = _read(query.after, place_of)
+        after = read_place(query.after, _SHAPES[place_of])
         places = [pair for pair in places if (pair[0] < after if is_falling else pair[0] > after)]
     places.sort(key=lambda pair: pair[0], reverse=is_falling)
     page = places[: query.limit]
@@ -233,12 +239,12 @@ _SHAPES: dict[Any, tuple[type, ...]] = {
 }
 
 
-def _read(after: str, place_of: Callable[..., Any]) -> _Place:
+def read_place(after: str, shape: tuple[type, ...]) -> _Place:
+    """A place of what is to be in it; InvalidJobError if no page gave it."""
     try:
         place = json.loads(after)
     except ValueError:
         raise bad_place(after) from None
-    shape = _SHAPES[place_of]
     if not isinstance(place, list) or tuple(map(type, place)) != shape:
         raise bad_place(after)
     return tuple(place)

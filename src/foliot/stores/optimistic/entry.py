@@ -1,0 +1,112 @@
+"""One job as it was read: its record, the mark that guards it, and the counts of its history."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from foliot.model.attempt import Attempt
+from foliot.model.damage import Damage, Flaw
+from foliot.model.decision import Decision
+from foliot.model.policy import Keep
+from foliot.model.state import Record, Skip, State
+from foliot.stores.retention import first_look
+from foliot.stores.sql.codes import DAY, whole
+
+ABSENT = ""  # the mark of a job that is not there
+Name = tuple[object, int]
+
+
+def name_of(attempt: Attempt) -> Name:
+    """What no two attempts of a job share, without the text of its key: each run asks several times."""
+    return attempt.request or attempt.scheduled_for, attempt.number
+
+
+class Tally(NamedTuple):
+    """What is known of a job's history without reading it. Instants are in microseconds.
+
+    `opened` counts attempts, and numbers them in the order of their opening. `entries` counts attempts and
+    skips. When it reaches `trim_at`, or at `look_at`, the history is worth a look. `newest` is the latest
+    occurrence that was opened.
+    """
+
+    opened: int = 0
+    entries: int = 0
+    trim_at: int | None = None
+    look_at: int | None = None
+    newest: int | None = None
+    last_success: int | None = None
+
+    def grown(self, keep: Keep, entries: int) -> Tally:
+        """So many attempts and skips are new."""
+        if not entries:
+            return self
+        trim_at = first_look(keep) if self.trim_at is None else self.trim_at
+        return self._replace(entries=self.entries + entries, trim_at=trim_at)
+
+    def aged(self, keep: Keep, end: int) -> Tally:
+        """Something has ended, and will be too old to be kept."""
+        if keep.days is None:
+            return self
+        too_old = end + keep.days * DAY
+        return self._replace(look_at=too_old if self.look_at is None else min(too_old, self.look_at))
+
+    @property
+    def ripe_at(self) -> int | None:
+        """When the history is worth a look; 0: now; None: not as far as it is known."""
+        is_full = self.trim_at is not None and self.entries >= self.trim_at
+        return 0 if is_full else self.look_at
+
+    def skipped(self, keep: Keep, skips: tuple[Skip, ...]) -> Tally:
+        """Some occurrences did not run."""
+        tally = self.grown(keep, len(skips))
+        for skip in skips:
+            tally = tally.aged(keep, whole(skip.last))
+        return tally
+
+
+class Entry:
+    """A job that was read. `record` is None if it is not there, or cannot be read: then `damage` says why.
+
+    `remains` is what can be read of a job whose definition cannot: its state, and its open attempts.
+    `orders` are the places of its open attempts in the order of opening. `place` is where it stood in the
+    order of what is due, if it was found there.
+    """
+
+    __slots__ = ("damage", "key", "mark", "orders", "place", "record", "remains", "tally")
+
+    def __init__(
+        self,
+        key: str,
+        mark: str = ABSENT,
+        record: Record | None = None,
+        tally: Tally | None = None,
+        orders: tuple[int, ...] = (),
+    ) -> None:
+        self.key = key
+        self.mark = mark
+        self.record = record
+        self.tally = tally or Tally()
+        self.orders = orders
+        self.damage: Damage | None = None
+        self.place = ""
+        self.remains: tuple[State, tuple[Attempt, ...]] | None = None
+
+    @property
+    def is_there(self) -> bool:
+        """Whether something is stored of it, readable or not."""
+        return self.mark != ABSENT
+
+    @property
+    def is_unknown_here(self) -> bool:
+        """Whether another node may understand the definition: then nobody sets the job aside."""
+        return self.damage is not None and self.damage.flaw is Flaw.UNKNOWN_HERE
+
+    @property
+    def is_damaged(self) -> bool:
+        """Whether it is to be out of service."""
+        return self.damage is not None and not self.is_unknown_here
+
+    def opens_anew(self, decision: Decision) -> list[Attempt]:
+        """The attempts that a decision opens, or notes as ended, of which the record knows nothing."""
+        known = {name_of(attempt) for attempt in self.record.attempts} if self.record else set()
+        return [attempt for attempt in decision.attempts if name_of(attempt) not in known]

@@ -1,0 +1,200 @@
+"""Changes as words for the scripts: which keys and indices each of them touches."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import count
+
+from foliot.model.attempt import Attempt, AttemptState
+from foliot.model.state import Record, State
+from foliot.model.version import KEPT_VERSIONS, Version
+from foliot.stores.optimistic.change import Change, Past
+from foliot.stores.redis import codec
+from foliot.stores.redis.definition import Definitions
+from foliot.stores.redis.layout import (
+    attempt_id,
+    held_name,
+    lane_id,
+    output_name,
+    run_member,
+    skip_id,
+    skip_member,
+    time_text,
+)
+from foliot.stores.sql.codes import micros, whole
+
+Operation = tuple[str, str, str | int, str]
+OUT_OF_SERVICE = "="  # the text of a job that stays as it is, and is not due
+
+
+class Encoder:
+    """Makes the words of changes."""
+
+    def __init__(self, definitions: Definitions, new_mark: Iterator[str]) -> None:
+        self._definitions = definitions
+        self._new_mark = new_mark
+        self._starts = count(1)
+
+    def words(self, change: Change, claim_id: str | None = None) -> tuple[str, list[str | int]]:
+        """The mark that the job will have, and the words."""
+        entry, mark = change.entry, next(self._new_mark)
+        if change.aside is not None:
+            mark, text = entry.mark, OUT_OF_SERVICE
+            operations: list[Operation] = [
+                ("HSET", "damaged", entry.key, str(change.aside).replace("\0", "?"))
+            ]
+            if entry.place:
+                operations.append(("ZREM", f"w:{entry.place[:12]}", entry.place[12:], ""))
+        elif change.after is None:
+            text, operations = "", list(_forgotten(change))
+        else:
+            text = codec.write_text(mark, change.after, change.orders, change.tally)
+            operations = list(self._written(change, change.after, claim_id))
+        words: list[str | int] = [entry.key, entry.mark, text, len(operations)]
+        for operation in operations:
+            words += operation
+        return mark, words
+
+    def shared(self, changes: Iterable[Change]) -> list[Operation]:
+        """What definitions share that the server may not know yet, and who holds attempts from now on."""
+        operations = self._definitions.news(c.after.job for c in changes if c.after and c.is_defined)
+        nodes = {str(a.node) for change in changes for _, a in change.moved if a.is_running}
+        return operations + [("SADD", "holders", node, "") for node in nodes]
+
+    def _written(self, change: Change, after: Record, claim_id: str | None) -> Iterator[Operation]:
+        key, attempts = change.key, after.attempts
+        yield from _indexed(change, after)
+        was_open = len(change.before.attempts) if change.before else -1
+        if len(attempts) != was_open and (attempts or was_open):
+            yield ("HSET", "busy", key, str(len(attempts))) if attempts else ("HDEL", "busy", key, "")
+        for before, attempt in change.moved:
+            yield from _moved(key, before, attempt, f"{next(self._starts):x} {claim_id or ''}")
+        for attempt in change.group_starts:
+            yield "HSET", f"g:{after.job.group}", held_name(key, attempt_id(attempt)), str(attempt.node)
+        yield from _past(change)
+        yield from _told(change)
+        if change.is_defined:
+            yield from self._defined(change, after)
+        if change.version is not None:
+            yield from self._kept(key, change.version)
+
+    def _defined(self, change: Change, after: Record) -> Iterator[Operation]:
+        key, (job, state, _) = change.key, after
+        yield "HSET", "d", key, self._definitions.text(job)
+        if change.entry.damage is not None:
+            yield "HDEL", "damaged", key, ""
+            if state.wake_at is not None:  # it was taken out of the index
+                member = time_text(whole(state.wake_at)) + key
+                yield "ZADD", f"w:{lane_id(job.queue, job.action.kind)}", 0, member
+
+    def _kept(self, key: str, version: Version) -> Iterator[Operation]:
+        """The definition drives out the one that is too old to be kept."""
+        if version.job is not None:
+            span = (micros(version.since), micros(version.until), version.replaced_by)
+            yield "KEEP", f"v:{key}", version.number, self._definitions.version_text(version.job, span)
+            yield "HDEL", f"v:{key}", str(version.number - KEPT_VERSIONS), ""
+
+
+def _sets_of(state: State) -> set[str]:
+    """The sorted sets that a job is in, by its state."""
+    if state.removed_at is not None:
+        return {"gone"}
+    found = {"keys"}
+    if state.paused_at is not None:
+        found.add("paused")
+    if state.failures_in_row > 0:
+        found.add("failing")
+    return found
+
+
+_SETS = ("keys", "gone", "paused", "failing")
+
+
+def _indexed(change: Change, after: Record) -> Iterator[Operation]:
+    """The sets that jobs are found in by what they are."""
+    after_ = _sets_of(after.state)
+    if change.before is None and change.entry.is_there:  # nobody knows where it was
+        yield from (("ZREM", name, change.key, "") for name in _SETS if name not in after_)
+    before = _sets_of(change.before.state) if change.before else set()
+    yield from (("ZREM", name, change.key, "") for name in before - after_)
+    yield from (("ZADD", name, 0, change.key) for name in after_ - before)
+
+
+def _moved(key: str, before: Attempt | None, attempt: Attempt, told: str) -> Iterator[Operation]:
+    """Where an attempt is found: by time, and by the node that holds it, with the claim that started it."""
+    if before is None:
+        yield "ZADD", "e", 0, run_member(attempt)
+    name = held_name(key, attempt_id(attempt))
+    was_running, is_running = before is not None and before.is_running, attempt.is_running
+    if is_running and not was_running:
+        yield "HSET", f"o:{attempt.node}", name, told
+    elif before is not None and was_running and not is_running:
+        yield "HDEL", f"o:{before.node}", name, ""
+    is_cancelling = attempt.state is AttemptState.CANCELLING
+    was_cancelling = before is not None and before.state is AttemptState.CANCELLING
+    if is_cancelling and not was_cancelling:
+        yield "SADD", f"x:{attempt.node}", name, ""
+    elif before is not None and was_cancelling and not is_cancelling:
+        yield "SREM", f"x:{before.node}", name, ""
+
+
+def _past(change: Change) -> Iterator[Operation]:
+    """What became history, and when it is worth a look."""
+    key, ripe_at = change.key, change.tally.ripe_at
+    for attempt, order in change.ended:
+        yield "HSET", f"h:{key}", attempt_id(attempt), codec.write_ended(attempt, order)
+    for skip in change.skips:
+        yield "HSET", f"k:{key}", skip_id(skip), skip.reason
+        yield "ZADD", "kx", 0, skip_member(skip)
+    if ripe_at != change.entry.tally.ripe_at:
+        yield ("ZREM", "ripe", key, "") if ripe_at is None else ("ZADD", "ripe", ripe_at, key)
+
+
+def _told(change: Change) -> Iterator[Operation]:
+    for told in change.alerts:
+        alert = told.alert
+        yield "ALERT", told.channel, alert.id, time_text(whole(alert.at)) + alert.to_json()
+
+
+def _forgotten(change: Change) -> Iterator[Operation]:
+    """All that is known of a job."""
+    key = change.key
+    for name in (*_SETS, "ripe"):
+        yield "ZREM", name, key, ""
+    for name in ("busy", "damaged"):
+        yield "HDEL", name, key, ""
+    for attempt in change.before.attempts if change.before else ():
+        ended = attempt._replace(state=AttemptState.ENDED)
+        yield from _moved(key, attempt, ended, "")
+        yield from forget_attempt(ended)
+    yield from forget_past(key, change.past or Past())
+    yield "DEL", f"h:{key}", "", ""
+    yield "DEL", f"k:{key}", "", ""
+    yield "DEL", f"v:{key}", "", ""
+    yield from _told(change)
+
+
+def forget_past(key: str, past: Past) -> Iterator[Operation]:
+    """Attempts and skips of a job that are not kept."""
+    for attempt, _ in past.attempts:
+        yield from forget_attempt(attempt)
+        yield "HDEL", f"h:{key}", attempt_id(attempt), ""
+    for skip in past.skips:
+        yield "HDEL", f"k:{key}", skip_id(skip), ""
+        yield "ZREM", "kx", skip_member(skip), ""
+
+
+def forget_attempt(attempt: Attempt) -> Iterator[Operation]:
+    """Its place among all attempts, and what it wrote."""
+    name = output_name(*attempt.key)
+    yield "ZREM", "e", run_member(attempt), ""
+    yield "HDEL", "out", name, ""
+    yield "DEL", f"parts:{name}", "", ""
+
+
+def operation_words(operations: Sequence[Operation]) -> list[str | int]:
+    """Operations that belong to no job, as words."""
+    words: list[str | int] = ["", "", "", len(operations)]
+    for operation in operations:
+        words += operation
+    return words

@@ -1,0 +1,140 @@
+"""Questions about the past: attempts and skips, of one job or of all."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+
+from foliot.model.attempt import Attempt, AttemptState, Trigger
+from foliot.model.query import MOST_LOOKED_AT, RunPage, RunQuery, SkipPage, SkipQuery, names_of
+from foliot.model.state import Skip
+from foliot.stores.pages import is_run_meant, is_within, page_of_runs, page_of_skips, read_place
+from foliot.stores.redis import codec, layout
+from foliot.stores.redis.asking import text_of
+from foliot.stores.redis.session import RedisSession, read_skip
+from foliot.stores.redis.walk import falling, parts
+from foliot.stores.sql.codes import UNREADABLE, an_instant, whole
+
+
+def runs(session: RedisSession, query: RunQuery) -> RunPage:
+    """Attempts, open and ended, the newest first."""
+    session.help_apply()
+    if query.run_key is not None:
+        jobs = {name.job for name in names_of(query.run_key)}
+        return page_of_runs(_of_jobs(session, jobs), query)
+    if query.job is not None:
+        return page_of_runs(_of_jobs(session, (query.job,)), query)
+    if query.is_open:
+        return page_of_runs(_open(session), query)
+    return _of_all(session, query)
+
+
+def _of_jobs(session: RedisSession, jobs: Iterable[str]) -> Iterator[Attempt]:
+    for job, entry in session.entries(list(jobs)).items():
+        yield from entry.record.attempts if entry.record else ()
+        for text in session.ask("HVALS", f"h:{job}"):
+            with suppress(*UNREADABLE):
+                yield codec.read_ended(job, text)[0]
+
+
+def _open(session: RedisSession) -> Iterator[Attempt]:
+    for part in parts(map(text_of, session.ask("HKEYS", "busy"))):
+        for entry in session.entries(part).values():
+            yield from entry.record.attempts if entry.record else ()
+
+
+def _of_all(session: RedisSession, query: RunQuery) -> RunPage:
+    """By the index of all attempts; where few are meant, a page ends after so many looks."""
+    first, last = _bounds(query)
+    if query.after:
+        at, job, request, number = read_place(query.after, (int, str, str, int))
+        first = f"({layout.time_text(int(at))}{job}\0{request}\0{number:010}"
+    found: list[Attempt] = []
+    walk, looked = falling(session, "e", first, last), 0
+    for part in parts(walk):
+        for attempt in _attempts(session, part):
+            if not is_run_meant(attempt, query):
+                continue
+            if len(found) >= query.limit:
+                return RunPage(found, _place(found[-1])) if found else RunPage()
+            found.append(attempt)
+        looked += len(part)
+        if looked >= MOST_LOOKED_AT:
+            at_, job_, request_, number_ = _parts_of(part[-1])
+            return RunPage(found, json.dumps((at_, job_, request_, number_)))
+    return RunPage(found)
+
+
+def _bounds(query: RunQuery | SkipQuery) -> tuple[str | bytes, str]:
+    """From where, and to where, the index is walked backwards."""
+    first = "+" if query.until is None else f"({layout.time_text(whole(query.until))}"
+    last = "-" if query.since is None else f"[{layout.time_text(whole(query.since))}"
+    return first, last
+
+
+def _place(attempt: Attempt) -> str:
+    return json.dumps((whole(attempt.scheduled_for), attempt.job, attempt.request or "", attempt.number))
+
+
+def _parts_of(member: str) -> tuple[int, str, str, int]:
+    """Time, job, request and number of an attempt."""
+    job, rest = member[layout.DIGITS :].split("\0", 1)
+    request, number = rest.rsplit("\0", 1)
+    return layout.time_number(member), job, request, int(number)
+
+
+def _attempts(session: RedisSession, members: list[str]) -> Iterator[Attempt]:
+    """The attempts of entries of the index; one that was forgotten meanwhile is passed by."""
+    names = []
+    for member in members:
+        at, job, request, number = _parts_of(member)
+        run = Attempt(job, number, *_ANY, an_instant(at), request=request or None)
+        names.append((job, layout.attempt_id(run)))
+    ended = session.ask_all([("HGET", f"h:{job}", identity) for job, identity in names])
+    open_jobs = {job for (job, _), text in zip(names, ended, strict=True) if text is None}
+    entries = session.entries(open_jobs)
+    for (job, identity), text in zip(names, ended, strict=True):
+        if text is not None:
+            with suppress(*UNREADABLE):
+                yield codec.read_ended(job, text)[0]
+        elif (entry := entries.get(job)) is not None and entry.record is not None:
+            yield from (one for one in entry.record.attempts if layout.attempt_id(one) == identity)
+
+
+_ANY = (Trigger.SCHEDULE, AttemptState.ENDED)  # they are no part of its name
+
+
+def skips(session: RedisSession, query: SkipQuery) -> SkipPage:
+    """Ranges of occurrences that did not run."""
+    session.help_apply()
+    if query.job is not None:
+        return page_of_skips(session.past_skips(query.job), query)
+    first, last = _bounds(query)
+    if query.after:
+        at, job, begin = read_place(query.after, (int, str, int))
+        first = f"({layout.time_text(int(at))}{job}\0{layout.time_text(int(begin))}"
+    found: list[Skip] = []
+    for part in parts(falling(session, "kx", first, last)):
+        for skip in _skips(session, part):
+            if not is_within(skip.last, query):
+                continue
+            if len(found) >= query.limit:
+                return SkipPage(found, _skip_place(found[-1])) if found else SkipPage()
+            found.append(skip)
+    return SkipPage(found)
+
+
+def _skip_place(skip: Skip) -> str:
+    return json.dumps((whole(skip.last), skip.job, whole(skip.first)))
+
+
+def _skips(session: RedisSession, members: list[str]) -> Iterator[Skip]:
+    names = []
+    for member in members:
+        job, begin = member[layout.DIGITS :].split("\0")
+        names.append((job, f"{begin}{member[: layout.DIGITS]}"))
+    reasons = session.ask_all([("HGET", f"k:{job}", name) for job, name in names])
+    for (job, name), reason in zip(names, reasons, strict=True):
+        if reason is not None:
+            yield read_skip(job, name.encode(), reason)

@@ -1,0 +1,109 @@
+"""A look at a store from outside: how far its schema is, and whether it is sound. Nothing is written."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from datetime import timedelta
+from typing import TypeVar
+
+from redis.exceptions import RedisError
+
+from foliot.clock import SystemClock
+from foliot.errors import StoreError, StoreUnavailableError
+from foliot.model.view import Schema
+from foliot.stores.redis import layout
+from foliot.stores.redis.address import Address, read_address
+from foliot.stores.redis.asking import SCHEMA, Shared, text_of
+from foliot.stores.redis.durability import look_at, refuse
+from foliot.stores.redis.session import RedisSession
+from foliot.stores.redis.walk import parts, rising
+from foliot.stores.redis.wire import Wire, translated
+from foliot.stores.sql.codes import whole
+
+Found = TypeVar("Found")
+_DEADLINE = timedelta(seconds=5)
+
+
+def connect(address: Address, deadline: timedelta) -> Wire:
+    """A connection to a server that can be used; StoreError if it cannot."""
+    wire = Wire(address, deadline)
+    try:
+        refuse(look_at(wire), address)
+    except BaseException:
+        wire.close()
+        raise
+    return wire
+
+
+def _looking(url: str, verb: str, look: Callable[[RedisSession], Found]) -> Found:
+    address = read_address(url)
+    try:
+        wire = connect(address, _DEADLINE)
+        try:
+            shared = Shared(address.prefix, SystemClock(), _DEADLINE)
+            return look(RedisSession(wire, shared))
+        finally:
+            wire.close()
+    except (RedisError, OSError) as error:
+        failure = translated(verb, error)
+    raise failure
+
+
+def look_at_schema(url: str) -> Schema:
+    """How far a store is. StoreUnavailableError if there is no answer, or no store yet."""
+    return _looking(url, "open", _schema)
+
+
+def _schema(session: RedisSession) -> Schema:
+    found = session.ask("HGET", "meta", "schema")
+    if found is None:
+        hint = "the first node that runs jobs makes it, and so does foliot store migrate"
+        raise StoreUnavailableError("open", f"there is no store {session.shared.prefix} yet", hint=hint)
+    check_schema(found)
+    return Schema(int(found), SCHEMA)
+
+
+def check_schema(found: bytes) -> None:
+    """StoreError if a newer program has made the store."""
+    if not found.isdigit() or int(found) > SCHEMA:
+        raise StoreError(
+            f"the store has schema {text_of(found)}, and this program knows {SCHEMA} at most",
+            hint="use a newer version of Foliot",
+        )
+
+
+def find_flaws(url: str) -> tuple[str, ...]:
+    """What does not agree between jobs and indices, after reading all of it."""
+    return _looking(url, "check", lambda session: tuple(_flaws(session)))
+
+
+def _flaws(session: RedisSession) -> Iterator[str]:
+    keys, gone, texts, definitions = session.ask_all(
+        [("ZCARD", "keys"), ("ZCARD", "gone"), ("HLEN", "s"), ("HLEN", "d")]
+    )
+    if texts != definitions:
+        yield f"{texts} job(s) have a state, and {definitions} have a definition"
+    if keys + gone != texts:
+        yield f"{texts} job(s) have a state, and {keys + gone} are listed"
+    undue = 0
+    for name in ("keys", "gone"):
+        for part in parts(rising(session, name)):
+            undue += _not_due(session, part)
+    if undue:
+        yield f"{undue} job(s) wait for a time, and no node would look at them"
+
+
+def _not_due(session: RedisSession, keys: list[str]) -> int:
+    """How many jobs have a wake, are in service, and are not in the index of what is due."""
+    entries = session.entries(keys)
+    waiting = [
+        (layout.lane_id(record.job.queue, record.job.action.kind), record.state.wake_at, key)
+        for key, entry in entries.items()
+        if (record := entry.record) is not None and entry.damage is None
+    ]
+    asked = [
+        ("ZSCORE", f"w:{lane}", layout.time_text(whole(at)) + key)
+        for lane, at, key in waiting
+        if at is not None
+    ]
+    return sum(score is None for score in session.ask_all(asked))

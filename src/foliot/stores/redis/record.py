@@ -1,0 +1,43 @@
+"""Small records that belong to no job: read one field, write some if others are still as they were."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from foliot.stores.redis import layout
+from foliot.stores.redis.asking import Asking, text_of
+from foliot.stores.redis.encode import Operation, operation_words
+from foliot.stores.redis.script import Call
+
+
+class Records(Asking):
+    """What tokens, the audit and pipelines are kept with."""
+
+    def field(self, name: str, key: str) -> str | None:
+        """One field of a hash."""
+        found = self.ask("HGET", name, key)
+        return None if found is None else text_of(found)
+
+    def put(self, checks: Sequence[tuple[str, ...]], operations: Sequence[Operation]) -> bool:
+        """Write, if each check holds: a hash, a field, and its value, without which it must not be there."""
+        return self.put_each([(checks, operations)])[0]
+
+    def put_each(self, writes: Sequence[tuple[Sequence[tuple[str, ...]], Sequence[Operation]]]) -> list[bool]:
+        """Several writes at once, each if its own checks hold."""
+        calls = [Call({"checks": checks}, operation_words(operations)) for checks, operations in writes]
+        return [bool(facts[0]) for _, facts in self.run("put", *calls)] if calls else []
+
+    def forget_before(self, name: str, index: str, at: int, limit: int, more: Sequence[str] = ()) -> int:
+        """Forget records whose time in an index is no later, at most so many; how many."""
+        members = self.old_members(index, at, limit)
+        keys = [member[layout.DIGITS :] for member in members]
+        if members:
+            hashes = [("HDEL", one, *keys) for one in (name, *more)]
+            self.ask_all([*hashes, ("ZREM", index, *members)])
+        return len(members)
+
+    def old_members(self, index: str, at: int, limit: int) -> list[str]:
+        """The entries of an index whose time is no later, at most so many."""
+        last = f"({layout.time_text(at + 1)}"
+        found = self.ask("ZRANGEBYLEX", index, "-", last, "LIMIT", 0, limit) if limit > 0 else ()
+        return [text_of(member) for member in found]

@@ -1,0 +1,61 @@
+"""The Lua scripts: package files, each sent once to a server, and called by the digest of its text."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from functools import cache
+from hashlib import sha1
+from importlib.resources import files
+from typing import Any, NamedTuple
+
+from redis.exceptions import NoScriptError
+
+from foliot.stores.redis.wire import Answer, Wire
+
+_FLAGS = "-- flags="
+
+
+class Script(NamedTuple):
+    """A script as a server knows it. A newer program may have another text: both live side by side."""
+
+    text: str
+    digest: str
+
+
+@cache
+def script(name: str) -> Script:
+    """A script of this package. It begins with what all of them share; its first line may name flags."""
+    folder = files(__package__) / "scripts"
+    common, body = ((folder / f"{part}.lua").read_text("utf-8") for part in ("common", name))
+    flags = body.partition("\n")[0].removeprefix(_FLAGS) if body.startswith(_FLAGS) else ""
+    text = f"#!lua{f' flags={flags}' if flags else ''}\n{common}\n{body}"
+    return Script(text, sha1(text.encode(), usedforsecurity=False).hexdigest())
+
+
+class Call(NamedTuple):
+    """What a script is asked: some facts, and jobs to be written, in words."""
+
+    facts: Mapping[str, Any]
+    words: Sequence[str | int] = ()
+
+
+def run(wire: Wire, prefix: str, name: str, calls: Sequence[Call]) -> list[Answer]:
+    """The answers of a script to some calls, which are sent together.
+
+    A server that does not know the script, such as one that was started anew, has done nothing.
+    """
+    found = script(name)
+    commands = [
+        ("EVALSHA", found.digest, 1, prefix, json.dumps(call.facts, ensure_ascii=False), *call.words)
+        for call in calls
+    ]
+    answers = wire.ask_all(commands)
+    if missed := [place for place, answer in enumerate(answers) if isinstance(answer, NoScriptError)]:
+        wire.ask("SCRIPT", "LOAD", found.text)
+        for place, answer in zip(missed, wire.ask_all([commands[n] for n in missed]), strict=True):
+            answers[place] = answer
+    for answer in answers:
+        if isinstance(answer, Exception):
+            raise answer
+    return answers

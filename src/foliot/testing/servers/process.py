@@ -1,0 +1,84 @@
+"""Processes of servers: without privileges, watched over, and gone when nobody uses them any more."""
+
+from __future__ import annotations
+
+import atexit
+import os
+import pwd
+import shutil
+import socket
+import subprocess
+import sys
+from collections.abc import Mapping
+from contextlib import closing, suppress
+from pathlib import Path
+from typing import Any
+
+from foliot.testing.servers import guardian
+
+_TIME_TO_PART = 5.0  # seconds that an ending program waits for its servers to end
+started: list[subprocess.Popen[bytes]] = []
+
+
+class MissingServerError(Exception):
+    """A server cannot be had here; the message says why."""
+
+
+def run_server(
+    folder: Path, program: Path, *arguments: str, variables: Mapping[str, str] | None = None
+) -> subprocess.Popen[bytes]:
+    """A program of a server, without privileges, away from the terminal's signals."""
+    account: dict[str, Any] = {}
+    if os.geteuid() == 0:
+        user = pwd.getpwnam(unprivileged())
+        account = {"user": user.pw_uid, "group": user.pw_gid, "extra_groups": []}
+    with (folder / "log").open("ab") as log:
+        process = subprocess.Popen(  # noqa: S603 - a program of the server that was found
+            [program, *arguments],
+            stdin=subprocess.DEVNULL, stdout=log, stderr=log, cwd=folder,
+            start_new_session=True, env={"PATH": os.defpath, "LC_ALL": "C", **(variables or {})}, **account,
+        )  # fmt: skip
+    started.append(process)
+    return process
+
+
+def give_away(*paths: Path) -> None:
+    """Let the user without privileges have what root has made."""
+    if os.geteuid() == 0:
+        for path in paths:
+            shutil.chown(path, unprivileged())
+
+
+@atexit.register
+def _part() -> None:
+    """Wait for what was started here; where others still use a server, not for long."""
+    for process in started:
+        with suppress(subprocess.TimeoutExpired):
+            process.wait(_TIME_TO_PART)
+        process.returncode = process.returncode or 0  # it may outlive this program, which is no mistake
+
+
+def watch_over(folder: Path) -> None:
+    """Have the server in a folder ended when its last user has ended, however that was."""
+    process = subprocess.Popen(  # noqa: S603 - this package's own program
+        [sys.executable, "-I", "-S", guardian.__file__, str(folder)],  # it needs nothing but the language
+        stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+        start_new_session=True, cwd="/",
+    )  # fmt: skip
+    started.append(process)
+
+
+def unprivileged() -> str:
+    """Who runs servers for root: PostgreSQL refuses to run as root itself."""
+    for name in ("postgres", "nobody"):
+        with suppress(KeyError):
+            return pwd.getpwnam(name).pw_name
+    raise MissingServerError("root has nobody to run a server as")
+
+
+def free_port() -> int:
+    """A port of the loopback that nobody uses now."""
+    with closing(socket.socket()) as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port
