@@ -155,6 +155,7 @@ async def flood(*, with_alerts: bool) -> Outcomes:
     return Outcomes(recorder.messages, work.lateness, work.failures)
 
 
+@pytest.mark.prove
 @pytest.mark.req("OWN-04")
 def test_a_flood_is_twenty_messages_at_most_and_makes_no_other_job_late() -> None:
     calm, told = run_virtually(flood(with_alerts=False)), run_virtually(flood(with_alerts=True))

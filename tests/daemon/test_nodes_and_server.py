@@ -22,14 +22,14 @@ from programs import free_port
 from real_postgres import do_without
 from stores.postgres.opening import fresh
 
+pytestmark = pytest.mark.prove
+
 clock = SystemClock()
 SECOND = timedelta(seconds=1)
 SHOP = """
 import asyncio
 from foliot import Foliot
 from foliot.observability import Metrics
-
-pytestmark = pytest.mark.prove
 
 app = Foliot("memory://", name="shop", slots={slots}, lease="3s", metrics=Metrics())
 

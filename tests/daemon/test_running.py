@@ -34,6 +34,7 @@ def ended(host: Host, name: str, count: int) -> list[Attempt]:
     ) or []  # fmt: skip
 
 
+@pytest.mark.prove
 @pytest.mark.req("ROLL-08", "ROLL-09", "ROLL-10")
 def test_overlapping_occurrences_are_started_waited_for_or_skipped(
     daemons: Daemons, repository: Repository, host: Host

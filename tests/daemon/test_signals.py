@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from daemon.harness import SLACK, Daemons, Host
+from daemon.harness import SLACK, Daemons, Host, eventually
 from daemon.repositories import Repository, job
 from foliot.clock import SystemClock
 from foliot.model.attempt import Outcome
@@ -113,7 +113,7 @@ def test_systemd_is_told_that_it_is_ready_alive_and_stopping(
     with manager(place) as listener:
         daemon = daemons.start("rollcron", repository.remote, NOTIFY_SOCKET=place, WATCHDOG_USEC="400000")
         assert listener.recv(100) == b"READY=1"
-        assert daemon.all("source_followed")  # not before there is something to run
+        eventually(lambda: daemon.all("source_followed"))  # there is something to run
         assert [listener.recv(100) for _ in range(3)] == [b"WATCHDOG=1"] * 3
         daemon.send(signal.SIGTERM)
         while (word := listener.recv(100)) == b"WATCHDOG=1":

@@ -214,6 +214,7 @@ def test_an_invalid_cron_in_the_store_costs_only_its_own_schedule_and_is_warned_
 # -- several instances, lost wake-ups, start and stop ----------------------------------------------
 
 
+@pytest.mark.prove
 @pytest.mark.req("RAT-12")
 def test_several_instances_fire_every_occurrence_once(on_stage: On) -> None:
     async def scene(stage: RatStage) -> None:

@@ -197,6 +197,7 @@ def test_the_watched_application_tells_each_event_and_goes_on_when_killed(tmp_pa
     assert key in (tmp_path / ".run/watch.log").read_text()
 
 
+@pytest.mark.prove
 def test_the_watched_application_shows_every_kind_of_job(tmp_path: Path) -> None:
     with example(tmp_path, "watch.py", "here") as program:
         program.read_until("retry_planned    watch/fetch@")
@@ -205,6 +206,7 @@ def test_the_watched_application_shows_every_kind_of_job(tmp_path: Path) -> None
         assert program.process.wait(PATIENCE) == 0
 
 
+@pytest.mark.prove
 def test_on_a_terminal_the_watched_application_is_a_table(tmp_path: Path) -> None:
     words = command("python", str(EXAMPLES / "watch.py"), str(tmp_path))
     with on_a_terminal(words) as screen:

@@ -11,7 +11,6 @@ from foliot.testing.servers import RedisServer, redis_server, shared_redis
 from real_redis import redis_url_of
 from stores.redis.opening import fresh
 
-_LONG = ("processes", "killed")  # each starts several programs: `threads` and `tasks` race as well
 _ON_VALKEY = {
     name
     for topic in (ClaimContract, FinishContract, LeaseContract, RecoveryContract)
@@ -27,9 +26,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             continue
         name = item.name.partition("[")[0]
         is_valkey = "valkey" in item.name
-        if any(word in item.name for word in _LONG) or (
-            is_valkey and (name not in _ON_VALKEY or "TestAnyDamage" in item.nodeid)
-        ):
+        if is_valkey and (name not in _ON_VALKEY or "TestAnyDamage" in item.nodeid):
             item.add_marker(pytest.mark.prove)
 
 
