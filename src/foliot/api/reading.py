@@ -41,7 +41,7 @@ def read_query(text: bytes, kind: type[Q]) -> tuple[Q, bool]:
     try:
         query = msgspec.convert(values, kind, strict=False)
     except msgspec.ValidationError as error:
-        raise _misfit_in_query(error, values) from None
+        raise _misfit_in_query(error, values, kind) from None
     _check_instants(query)
     for name, value in zip(known, msgspec.structs.astuple(query), strict=True):
         # A library that reads texts as values takes more for a time, and for nothing, than is meant.
@@ -69,12 +69,37 @@ def _read_pairs(text: bytes) -> dict[str, str]:
     return values
 
 
-def _misfit_in_query(error: msgspec.ValidationError, values: dict[str, str]) -> ProblemError:
+def _misfit_in_query(
+    error: msgspec.ValidationError, values: dict[str, str], kind: type[Query]
+) -> ProblemError:
     reason, name = _told(error)
     if "timezone" in reason:
         return _no_offset(name)
-    hint = "write + as %2B in a URL" if " " in values.get(name, "") and "datetime" in reason else None
+    hint = None
+    if " " in values.get(name, "") and "datetime" in reason:
+        hint = "write + as %2B in a URL"
+    elif choices := _choices(kind, name):
+        hint = f"one of: {', '.join(choices)}"
     return _bad_query(f"{name}: {reason}" if name else reason, name, hint)
+
+
+def _choices(kind: type[Query], name: str) -> list[str]:
+    """The values that a parameter may have, if the API lists them."""
+    shape = msgspec.inspect.type_info(kind)
+    assert isinstance(shape, msgspec.inspect.StructType)  # noqa: S101 - a query is a struct
+    found: list[str] = []
+    for field in shape.fields:
+        if field.encode_name != name:
+            continue
+        parts = field.type.types if isinstance(field.type, msgspec.inspect.UnionType) else (field.type,)
+        for part in parts:
+            if isinstance(part, msgspec.inspect.EnumType):
+                found += (str(member.value) for member in part.cls)
+            elif isinstance(part, msgspec.inspect.LiteralType):
+                found += map(str, part.values)
+            elif isinstance(part, msgspec.inspect.BoolType):
+                found += ("true", "false")
+    return found
 
 
 def _bad_query(detail: str, name: str, hint: str | None) -> ProblemError:
