@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from api.stage import Stage
 from foliot.api.cursor import Query
 from foliot.api.jobs import JobsQuery
 from foliot.api.problem import ProblemError
@@ -30,3 +31,13 @@ def test_a_value_that_is_not_possible_is_told_with_those_that_are(
     problem = caught.value
     assert (problem.status, problem.code, problem.hint) == (400, "BAD_QUERY", hint)
     assert problem.errors[0].hint == hint
+
+
+@pytest.mark.req("OWN-11")
+def test_a_body_of_a_million_lists_is_refused_before_it_is_decoded(alone: Stage) -> None:
+    """To decode it would hold up every thread, and with it the engine, for the better part of a second."""
+    headers = {"Content-Type": "application/json"}
+    for nested, code in ((b"[]", 413), (b"{}", 413), (b"1", 422)):
+        body = b'{"jobs":[%s]}' % b",".join([nested] * 1_000_000)
+        answer = alone.expect(code, "POST", "/jobs/batch", content=body, headers=headers)
+        assert answer["code"] == {413: "TOO_LARGE", 422: "INVALID"}[code]

@@ -24,6 +24,7 @@ Q = TypeVar("Q", bound=Query)
 _MOST_PARAMETERS = 50
 _LONGEST_LENGTH = 15  # digits
 _PATIENCE = 4  # times the largest body are read, at most
+_MOST_NESTED = 100_000  # no other thread runs, and no job starts, while a decoder makes lists by the million
 _NUMBER = re.compile(r"[-+0-9.eE]*")
 _PLACE = re.compile(r" - at `\$?\.?([^`]*)`$")
 _FIELD = re.compile(r"^Object (contains unknown|missing required) field `([^`]*)`")
@@ -127,6 +128,8 @@ async def read_body(request: Request, kind: Any, most: int) -> Any:
     raw = await receive(request, most)
     if raw:
         _check_type(request)
+    if raw.count(b"[") + raw.count(b"{") > _MOST_NESTED:
+        raise ProblemError(413, "TOO_LARGE", f"a body has {_MOST_NESTED:,} lists and objects at most")
     try:
         value = read_value(raw.decode("utf-8")) if raw else {}
     except UnicodeDecodeError:
