@@ -56,6 +56,7 @@ bench: $(BENCH)/.ready $(BENCH4)/.ready ## measure us and the peers side by side
 	@$(BENCH)/bin/python -m benchmarks.fire
 	@$(BENCH)/bin/python -m benchmarks.loading
 	@$(BENCH)/bin/python -m benchmarks.alerts
+	@$(BENCH)/bin/python -m benchmarks.api
 	@$(BENCH)/bin/python -m benchmarks.shell
 	@$(BENCH)/bin/python -m benchmarks.nodes
 	@$(BENCH)/bin/python tools/speed_tables.py

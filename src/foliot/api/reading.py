@@ -24,6 +24,7 @@ Q = TypeVar("Q", bound=Query)
 _MOST_PARAMETERS = 50
 _LONGEST_LENGTH = 15  # digits
 _PATIENCE = 4  # times the largest body are read, at most
+_MOST_NESTED = 100_000  # no other thread runs, and no job starts, while a decoder makes lists by the million
 _NUMBER = re.compile(r"[-+0-9.eE]*")
 _PLACE = re.compile(r" - at `\$?\.?([^`]*)`$")
 _FIELD = re.compile(r"^Object (contains unknown|missing required) field `([^`]*)`")
@@ -41,7 +42,7 @@ def read_query(text: bytes, kind: type[Q]) -> tuple[Q, bool]:
     try:
         query = msgspec.convert(values, kind, strict=False)
     except msgspec.ValidationError as error:
-        raise _misfit_in_query(error, values) from None
+        raise _misfit_in_query(error, values, kind) from None
     _check_instants(query)
     for name, value in zip(known, msgspec.structs.astuple(query), strict=True):
         # A library that reads texts as values takes more for a time, and for nothing, than is meant.
@@ -69,12 +70,37 @@ def _read_pairs(text: bytes) -> dict[str, str]:
     return values
 
 
-def _misfit_in_query(error: msgspec.ValidationError, values: dict[str, str]) -> ProblemError:
+def _misfit_in_query(
+    error: msgspec.ValidationError, values: dict[str, str], kind: type[Query]
+) -> ProblemError:
     reason, name = _told(error)
     if "timezone" in reason:
         return _no_offset(name)
-    hint = "write + as %2B in a URL" if " " in values.get(name, "") and "datetime" in reason else None
+    hint = None
+    if " " in values.get(name, "") and "datetime" in reason:
+        hint = "write + as %2B in a URL"
+    elif choices := _choices(kind, name):
+        hint = f"one of: {', '.join(choices)}"
     return _bad_query(f"{name}: {reason}" if name else reason, name, hint)
+
+
+def _choices(kind: type[Query], name: str) -> list[str]:
+    """The values that a parameter may have, if the API lists them."""
+    shape = msgspec.inspect.type_info(kind)
+    assert isinstance(shape, msgspec.inspect.StructType)  # noqa: S101 - a query is a struct
+    found: list[str] = []
+    for field in shape.fields:
+        if field.encode_name != name:
+            continue
+        parts = field.type.types if isinstance(field.type, msgspec.inspect.UnionType) else (field.type,)
+        for part in parts:
+            if isinstance(part, msgspec.inspect.EnumType):
+                found += (str(member.value) for member in part.cls)
+            elif isinstance(part, msgspec.inspect.LiteralType):
+                found += map(str, part.values)
+            elif isinstance(part, msgspec.inspect.BoolType):
+                found += ("true", "false")
+    return found
 
 
 def _bad_query(detail: str, name: str, hint: str | None) -> ProblemError:
@@ -102,6 +128,8 @@ async def read_body(request: Request, kind: Any, most: int) -> Any:
     raw = await receive(request, most)
     if raw:
         _check_type(request)
+    if raw.count(b"[") + raw.count(b"{") > _MOST_NESTED:
+        raise ProblemError(413, "TOO_LARGE", f"a body has {_MOST_NESTED:,} lists and objects at most")
     try:
         value = read_value(raw.decode("utf-8")) if raw else {}
     except UnicodeDecodeError:
