@@ -84,9 +84,10 @@ class Service:
         self.home, self.clock, self.options, self.limits = home, clock, options, limits
         self.rate = Buckets(clock, limits.rate, limits.burst)
         self.logins = Buckets(clock, limits.failed_logins / 60, limits.failed_logins)
-        self.streams = Gate(limits.streams, limits.streams_of_token)
-        self.heavy = Gate(limits.heavy)
+        self.streams = Gate(limits, "streams", "streams_of_token")
+        self.heavy = Gate(limits, "heavy")
         self.answered: Counter[tuple[str, str, int]] = Counter()  # by verb, path of the route, and status
+        self.refused: Counter[str] = Counter()  # by the limit that was met
         self.document: dict[str, Any] = {}  # that describes all routes
         self.hub: Hub
         self.logs: LogReaders
