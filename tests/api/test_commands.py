@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from contextlib import ExitStack
 from datetime import datetime, timedelta
 from typing import Any
 from uuid import uuid4
@@ -10,9 +11,11 @@ from uuid import uuid4
 import pytest
 
 from api.stage import HOUR, Stage, declare
+from foliot.api.ids import id_of
 from foliot.clock import SystemClock
 from foliot.model.attempt import Outcome
 from foliot.model.job import Action, Job
+from foliot.model.output import OutputPart
 from foliot.schedules import Cron
 
 
@@ -261,3 +264,30 @@ def test_hints_tell_that_a_job_has_changed(stage: Stage, job: str) -> None:
     watching.join(30)
     assert seen[-1] == f'data: {{"topic":"{topic}","version":null,"token":null}}'
     assert stage.get("/events?topics=weather", code=400)["code"] == "BAD_QUERY"
+
+
+def test_a_log_that_grows_is_told_by_a_hint_and_to_all_streams_that_follow_it(stage: Stage, job: str) -> None:
+    run = stage.post(f"{job}/runs", code=202)["id"]
+    [attempt] = [one for one in stage.claim() if id_of(one.run_key) == run]
+    headers = {"Authorization": f"Bearer {stage.tokens['read']}", "Accept": "text/event-stream"}
+    topic, log = f"log:{run}/1", f"api/v1/runs/{run}/attempts/1/log"
+
+    def grow(start: int, text: str) -> None:
+        part = OutputPart(attempt.job, *attempt.key, start, text)
+        stage.act(lambda ops: ops.store.append_outputs([part]))
+
+    with ExitStack() as opened:
+        asked = [("api/v1/events", {"topics": topic}), (log, {}), (log, {"after": "2"})]
+        hints, whole, rest = (
+            opened.enter_context(
+                stage.client.stream("GET", path, params=params, headers=headers)
+            ).iter_lines()
+            for path, params in asked
+        )
+        for start, text, later in ((0, "one.", "e."), (4, "two.", "two.")):
+            grow(start, text)
+            assert any(topic in line for line in hints)
+            assert any(f'"text":"{text}"' in line for line in whole)
+            assert any(f'"text":"{later}"' in line for line in rest)
+    for topics in ("log:x", ",".join(f"log:{run}/{n}" for n in range(1, 12))):
+        assert stage.get(f"/events?topics={topics}", code=400)["code"] == "BAD_QUERY"

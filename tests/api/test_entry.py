@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import socket
 from collections.abc import Iterator
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ import httpx
 import pytest
 
 from api.stage import WIDE, Stage, staged
+from foliot.api.limits import Limits, read_limits
 from foliot.api.server import Listening, options_of
 from foliot.errors import FoliotError, StoreUnavailableError
 
@@ -98,6 +100,51 @@ def test_a_token_that_asks_too_often_waits_and_others_do_not(tmp_path: Path) -> 
         assert stage.ask("GET", "/whoami", "admin").status_code == 200
 
 
+def refused_by(stage: Stage) -> dict[str, int]:
+    """How many requests and connections each limit has refused, as the metrics tell."""
+    text = stage.ask("GET", "//metrics", "admin").text
+    found = re.findall(r'^foliot_api_refused_total{limit="(\w+)"} (\d+)', text, re.MULTILINE)
+    return {limit: int(count) for limit, count in found}
+
+
+def test_what_a_limit_refuses_is_counted_by_its_name(tmp_path: Path) -> None:
+    texts = [
+        "body=100",
+        "batch_body=200",
+        "header=4000",
+        "failed_logins=1",
+        "rate=0.001",
+        "burst=3",
+        "receive=0.3",
+    ]
+    with staged(None, tmp_path, read_limits(texts)) as stage:
+        for _ in range(5):
+            stage.ask("GET", "/whoami", "read")
+        long = {"name": "x" * 150, "schedule": "@daily", "action": {"kind": "k"}}
+        stage.post("/jobs", long, "write", 413)
+        stage.post("/jobs/batch", {"jobs": [long]}, "write", 413)
+        stage.expect(431, "GET", "/whoami", "operate", headers={"X": "x" * 4000})
+        assert [stage.client.post("/login", json={"token": "x"}).status_code for _ in range(2)] == [401, 429]
+        with socket.create_connection(("127.0.0.1", int(stage.base.rpartition(":")[2])), timeout=30) as slow:
+            assert slow.recv(12) == b"HTTP/1.1 408"
+        assert refused_by(stage) == {
+            "rate": 2, "body": 1, "batch_body": 1, "header": 1, "failed_logins": 1, "receive": 1,
+        }  # fmt: skip
+
+
+def test_every_limit_can_be_set_and_is_told_in_the_docs() -> None:
+    page = (Path(__file__).parents[2] / "docs/how-to/rest-api.md").read_text()
+    for name, usual in asdict(Limits()).items():
+        assert f"| `{name}` | {usual:.0f} |" in page
+        assert getattr(read_limits([f"{name}=7", f"{name}=8"]), name) == 8
+    for text in ("rate", "rate=", "rate=x", "rate=0", "rate=-1", "rate=nan", "rate=inf", "body=1.5"):
+        with pytest.raises(FoliotError, match="cannot be"):
+            read_limits([text])
+    with pytest.raises(FoliotError, match="no limit 'colour'") as caught:
+        read_limits(["rate=1", "colour=7"])
+    assert "rate, burst, failed_logins" in str(caught.value.hint)
+
+
 def test_too_many_streams_and_connections_are_refused(tmp_path: Path) -> None:
     limits = WIDE.__class__(rate=1e6, burst=1000, streams_of_token=2, connections_of_address=4)
     with staged(None, tmp_path, limits) as stage:
@@ -109,6 +156,7 @@ def test_too_many_streams_and_connections_are_refused(tmp_path: Path) -> None:
             streams = first.iter_lines(), second.iter_lines()  # a stream that is let go of is closed
             assert [next(stream) for stream in streams] == ["retry: 3000"] * 2
             assert stage.ask("GET", "/events", "read").json()["code"] == "TOO_MANY"
+            assert refused_by(stage) == {"streams_of_token": 1}
             port = int(stage.base.rpartition(":")[2])
             others = [socket.create_connection(("127.0.0.1", port), timeout=30) for _ in range(4)]
             try:

@@ -214,7 +214,10 @@ def test_serve_listens_prints_a_login_link_and_ends_with_50_streams_at_once(tmp_
             stream.sendall("\r\n".join((*lines, "", "")).encode())
         for stream in streams:
             assert stream.recv(12) == b"HTTP/1.1 200"
+        asked_at = _clock.monotonic()
         assert daemon.stop() == 0
+        took = _clock.monotonic() - asked_at
+        assert took < 10
         for stream in streams:
             stream.close()
 
@@ -244,18 +247,24 @@ def test_a_command_of_the_api_runs_only_where_that_is_allowed(tmp_path: Path) ->
 def test_the_api_alone_serves_a_store_and_needs_one(tmp_path: Path) -> None:
     host, port = Host(tmp_path / "host"), free_port()
     with daemons_on(host) as daemons:
-        daemon = daemons.start("foliot api", "--listen", str(port), FOLIOT_API_TOKEN=TOKEN)
+        daemon = daemons.start(
+            "foliot api", "--listen", str(port), "--limit", "burst=3",
+            FOLIOT_API_TOKEN=TOKEN, FOLIOT_API_LIMITS="rate=0.001 burst=9",
+        )  # fmt: skip
         daemon.wait_for("api_serving")
         headers = {"Authorization": f"Bearer {TOKEN}"}
         base = f"http://127.0.0.1:{port}"
         assert httpx.get(f"{base}/api/v1/whoami", headers=headers).json()["scope"] == "admin"
         assert httpx.get(f"{base}/api/v1/scheduler", headers=headers).json()["engine"] is False
+        codes = [httpx.get(f"{base}/api/v1/whoami", headers=headers).status_code for _ in range(2)]
+        assert codes == [200, 429]  # what the option says holds
         assert daemon.stop(signal.SIGINT) == 0
         for words, code in (
             (("--store", "memory://", "--listen", "1"), 3),
             (("--listen", "0.0.0.0:8080"), 1),
             (("--listen", "nowhere"), 2),
             (("--listen", "8080", "--behind-proxy", "nonsense"), 1),
+            (("--listen", "8080", "--limit", "colour=7"), 1),
         ):
             assert daemons.start("foliot api", *words).wait() == code
         assert daemons.start("foliot api", "--listen", "1", FOLIOT_API_TOKEN=TOKEN[:9]).wait() != 0

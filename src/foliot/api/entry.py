@@ -34,7 +34,7 @@ async def identify(service: Service, request: Request) -> Identity:
     if identity.is_session and request.method not in SAFE:
         check_origin(request)
     if wait := service.rate.wait(identity.token_id):
-        raise too_many("this token asks too often", wait)
+        raise too_many("rate", "this token asks too often", wait)
     service.rate.take(identity.token_id)
     return identity
 

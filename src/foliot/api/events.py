@@ -7,19 +7,24 @@ from typing import Any
 
 from foliot.api.call import Call
 from foliot.api.cursor import Query
+from foliot.api.hints import read_log_topic
 from foliot.api.problem import ProblemError
 from foliot.api.route import Group
 from foliot.api.streams import KEEP_ALIVE, MEDIA_TYPE, Sent, stream, wait_for
 from foliot.model.access import Scope
 
 MOST_TOPICS = 100
+MOST_LOGS = 10  # each of them is read again every second
 _WORDS = ("overview", "jobs", "nodes", "sources")
 _PREFIXES = ("job:", "run:")
 routes = Group("events")
 
 
 class EventsQuery(Query, frozen=True):
-    """Topics, with commas between them: `jobs,job:ops~2Fbackup`; none: all."""
+    """Topics, with commas between them: `jobs,job:ops~2Fbackup`; none: all but logs.
+
+    `log:RUN/N` tells that attempt N of a run has written more.
+    """
 
     topics: str = ""
 
@@ -28,8 +33,11 @@ class EventsQuery(Query, frozen=True):
 async def events(call: Call, query: EventsQuery) -> Any:
     """Tell by server-sent events that something has changed. After a `resync`, look at everything again."""
     topics = [topic for topic in query.topics.split(",") if topic]
-    if len(topics) > MOST_TOPICS or not all(one in _WORDS or one.startswith(_PREFIXES) for one in topics):
-        hint = f"one of: {', '.join((*_WORDS, 'job:ID', 'run:ID'))}; {MOST_TOPICS} at most"
+    logs = [topic for topic in topics if read_log_topic(topic)]
+    others = [topic for topic in topics if topic not in _WORDS and not topic.startswith(_PREFIXES)]
+    if len(topics) > MOST_TOPICS or len(logs) > MOST_LOGS or len(others) > len(logs):
+        words = ", ".join((*_WORDS, "job:ID", "run:ID", "log:RUN/N"))
+        hint = f"one of: {words}; {MOST_TOPICS} at most, and {MOST_LOGS} logs"
         raise ProblemError(400, "BAD_QUERY", "there is no such topic", hint=hint)
     return stream(call, _hints(call, topics))
 

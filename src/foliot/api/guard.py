@@ -84,6 +84,8 @@ class Guard:
         if sent.status:  # the answer has begun: all that can be told is its end
             raise error
         problem = problem_of(error) if isinstance(error, FoliotError) else _of_http(error)
+        if (limit := _limit_of(problem, scope)) is not None:
+            self._service.refused[limit] += 1
         await problem.response(sent.request_id)(scope, receive, sent)
 
     def _count(self, scope: Scope, status: int) -> None:
@@ -115,10 +117,19 @@ class _Sending:
         await self._send(message)
 
 
+def _limit_of(problem: ProblemError, scope: Scope) -> str | None:
+    """The limit that a request has met, if any. Which one a body has met, its route tells."""
+    if problem.code != "TOO_LARGE":
+        return problem.limit
+    return "batch_body" if (route := scope.get("foliot.route")) and route.is_batch else "body"
+
+
 def check_head(most: int, scope: Scope) -> None:
     """431 if the headers are too large; 400 for a version of HTTP that there is not."""
     if sum(len(name) + len(value) for name, value in scope["headers"]) > most:
-        raise ProblemError(431, "HEADERS_TOO_LARGE", f"headers have {most:,} bytes at most together")
+        raise ProblemError(
+            431, "HEADERS_TOO_LARGE", f"headers have {most:,} bytes at most together", limit="header"
+        )
     if scope.get("http_version") not in _VERSIONS:
         raise ProblemError(400, "MALFORMED", "there is no such version of HTTP")
 

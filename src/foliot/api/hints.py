@@ -3,8 +3,8 @@
     job:ops~2Fbackup   run:…   log:…/1   jobs   nodes   sources   overview
 
 They come from events of this process at once. While there are watchers, a poller looks each second at what
-other nodes do: open attempts, the newest attempts, nodes, sources. A watcher that reads too slowly is told to
-look at everything anew (`resync`).
+other nodes do: open attempts, the newest attempts, nodes, sources, and logs that a watcher has named. A
+watcher that reads too slowly is told to look at everything anew (`resync`).
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from contextlib import contextmanager, suppress
 from datetime import timedelta
 from typing import Any, NamedTuple
 
-from foliot.api.ids import id_of
+from foliot.api.ids import id_of, key_of
 from foliot.errors import StoreError
 from foliot.model.attempt import Attempt
 from foliot.model.decision import Event, Happening
@@ -25,6 +25,7 @@ from foliot.protocols import Clock
 POLL = timedelta(seconds=1)
 _MOST_WAITING = 1000
 _NEWEST = 200
+_MOST_DIGITS = 6  # of the number of an attempt
 _DEFINED = (Happening.DECLARED, Happening.CHANGED, Happening.REMOVED, Happening.PAUSED, Happening.RESUMED)
 
 
@@ -45,14 +46,14 @@ class Watcher:
     """Who waits for hints of some topics; none: of all. `sources`: which may be seen; None: all."""
 
     def __init__(self, topics: Collection[str], sources: Collection[str] | None) -> None:
-        self._topics, self._sources = frozenset(topics), sources
+        self.topics, self._sources = frozenset(topics), sources
         self._waiting: dict[str, Hint] = {}  # in their order; of one topic, the newest
         self.is_behind = False
         self.news = asyncio.Event()
 
     def offer(self, hint: Hint) -> None:
         """Take a hint, if it is wanted and may be seen."""
-        if self._topics and hint.topic not in self._topics:
+        if self.topics and hint.topic not in self.topics:
             return
         if self._sources is not None and hint.source is not None and hint.source not in self._sources:
             return
@@ -150,6 +151,19 @@ class Hub:
         if self._seen.get("nodes", living) != living:
             self._tell(Hint("nodes"))
         self._seen["nodes"] = living
+        await self._poll_logs()
+
+    async def _poll_logs(self) -> None:
+        """Also the first look tells: since its client last asked, the log may have grown."""
+        before, self._seen["logs"] = self._seen.get("logs", {}), (ends := dict[str, int]())
+        for topic in {topic for watcher in self._watchers for topic in watcher.topics}:
+            if (attempt := read_log_topic(topic)) is None:
+                continue
+            ends[topic] = before.get(topic, 0)
+            output = await self._ops.store.output(*attempt, ends[topic])
+            if output is not None and output.text:
+                ends[topic] = output.end
+                self._tell(Hint(topic, _source(output.job)))
 
     def _changed(
         self, what: str, marks: dict[Any, Any], found: Collection[Any], key: Callable[[Any], Any]
@@ -159,6 +173,14 @@ class Hub:
         if before is None:
             return []
         return [one for one in found if before.get(key(one)) != marks[key(one)]]
+
+
+def read_log_topic(topic: str) -> tuple[str, int] | None:
+    """The run and the number of the attempt that `log:RUN/N` is about; None if it is no such topic."""
+    run, _, number = topic.removeprefix("log:").rpartition("/")
+    key = key_of(run)
+    is_number = number.isascii() and number.isdecimal() and len(number) <= _MOST_DIGITS
+    return (key, int(number)) if topic.startswith("log:") and key and is_number else None
 
 
 def _mark(attempt: Attempt) -> Any:

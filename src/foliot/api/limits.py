@@ -1,16 +1,18 @@
-"""How much a client may ask for. A limit that is met is told by 429 or 503, and counted."""
+"""How much a client may ask for. A limit that is met is told by a problem, and counted in `/metrics`."""
 
 from __future__ import annotations
 
 from collections import Counter, OrderedDict
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 
 from foliot.api.problem import ProblemError
+from foliot.errors import FoliotError, shorten
 from foliot.protocols import Clock
 
 _MOST_REMEMBERED = 10_000
+_MOST = 2**31 - 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,6 +33,26 @@ class Limits:
     streams_of_token: int = 8
     stream_life: float = 1800.0
     heavy: int = 2  # searches and forecasts at a time
+
+
+def read_limits(texts: Iterable[str]) -> Limits:
+    """The limits of texts such as `rate=100`; of two for one name the last holds."""
+    limits: dict[str, int | float] = asdict(Limits())
+    for text in texts:
+        name, _, value = text.partition("=")
+        if name not in limits:
+            hint = f"one of: {', '.join(limits)}; such as rate=100"
+            raise FoliotError(f"the API has no limit {shorten(name)!r}", hint=hint)
+        kind = type(limits[name])
+        try:
+            limits[name] = kind(value)
+        except ValueError:
+            limits[name] = 0
+        if not 0 < limits[name] <= _MOST:  # also false for `nan`
+            what = "a whole number" if kind is int else "a number"
+            reason = f"the limit {name} of the API cannot be {shorten(value)!r}"
+            raise FoliotError(reason, hint=f"{what} above 0, {_MOST} at most; in seconds or bytes")
+    return Limits(**limits)  # type: ignore[arg-type]  # each has the type of its default
 
 
 class Buckets:
@@ -58,10 +80,11 @@ class Buckets:
 
 
 class Gate:
-    """Counts what is open at a time: streams, or heavy questions."""
+    """Counts what is open at a time: streams, or heavy questions. It is given the names of its limits."""
 
-    def __init__(self, most: int, most_of_one: int | None = None) -> None:
-        self._most, self._most_of_one = most, most_of_one or most
+    def __init__(self, limits: Limits, of_all: str, of_one: str | None = None) -> None:
+        self._of_all, self._of_one = of_all, of_one or of_all
+        self._most, self._most_of_one = getattr(limits, self._of_all), getattr(limits, self._of_one)
         self._open: Counter[str] = Counter()
 
     @property
@@ -71,8 +94,10 @@ class Gate:
 
     def check(self, name: str) -> None:
         """429 if one more is too many."""
-        if self._open[name] >= self._most_of_one or self.count >= self._most:
-            raise too_many("too many of these are open at a time", 5)
+        is_full = self.count >= self._most
+        if is_full or self._open[name] >= self._most_of_one:
+            limit = self._of_all if is_full else self._of_one
+            raise too_many(limit, "too many of these are open at a time", 5)
 
     @contextmanager
     def held(self, name: str) -> Iterator[None]:
@@ -87,7 +112,8 @@ class Gate:
                 del self._open[name]
 
 
-def too_many(detail: str, seconds: float) -> ProblemError:
-    """429, with the time after which to ask again."""
+def too_many(limit: str, detail: str, seconds: float) -> ProblemError:
+    """429 by a limit, with the time after which to ask again."""
     headers = {"Retry-After": str(max(1, round(seconds + 0.5)))}
-    return ProblemError(429, "TOO_MANY", detail, hint="ask again later, and more slowly", headers=headers)
+    hint = "ask again later, and more slowly"
+    return ProblemError(429, "TOO_MANY", detail, hint=hint, headers=headers, limit=limit)

@@ -55,7 +55,7 @@ class Problem(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ProblemError(FoliotError):
-    """A request cannot be answered as it was meant to be."""
+    """A request cannot be answered as it was meant to be. `limit` is the name of the limit that it meets."""
 
     def __init__(  # noqa: PLR0913 - the parts of a problem
         self,
@@ -67,11 +67,12 @@ class ProblemError(FoliotError):
         errors: Sequence[Fault] = (),
         headers: Mapping[str, str] | None = None,
         version: int | None = None,
+        limit: str | None = None,
     ) -> None:
         super().__init__(detail, hint=hint)
         self.status, self.code = status, code
         self.errors, self.version = tuple(errors), version
-        self.headers = dict(headers or {})
+        self.headers, self.limit = dict(headers or {}), limit
 
     def response(self, request_id: str) -> Response:
         """The answer."""

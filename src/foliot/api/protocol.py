@@ -14,13 +14,15 @@ from foliot.api.guard import HEADERS
 from foliot.api.limits import Limits
 from foliot.api.problem import ProblemError
 
+_CONNECTIONS = ("connections_of_address", "connections")  # the limit of one address, and of all
 _RECEIVING = (h11.IDLE, h11.SEND_BODY)
 
 
 class GuardedProtocol(H11Protocol):
-    """One connection. All connections of a server share `limits` and `open_of_address`."""
+    """One connection. All connections of a server share `limits`, `refused` and `open_of_address`."""
 
     limits: ClassVar[Limits]
+    refused: ClassVar[Counter[str]]  # by the limit that was met
     open_of_address: ClassVar[Counter[str]]
     _deadline: asyncio.TimerHandle | None = None
     _address = ""
@@ -32,8 +34,8 @@ class GuardedProtocol(H11Protocol):
         self.open_of_address[self._address] += 1
         is_crowd = len(self.connections) > self.limits.connections
         if is_crowd or self.open_of_address[self._address] > self.limits.connections_of_address:
-            detail = "too many connections are open"
-            self._end(ProblemError(503, "TOO_MANY", detail, headers={"Retry-After": "5"}))
+            detail, limit = "too many connections are open", _CONNECTIONS[is_crowd]
+            self._end(ProblemError(503, "TOO_MANY", detail, headers={"Retry-After": "5"}, limit=limit))
         else:
             self._arm()
 
@@ -70,7 +72,7 @@ class GuardedProtocol(H11Protocol):
             self.transport.close()
         elif self.conn.their_state in _RECEIVING:
             detail = f"the request was not complete after {self.limits.receive:g} seconds"
-            self._end(ProblemError(408, "TOO_SLOW", detail))
+            self._end(ProblemError(408, "TOO_SLOW", detail, limit="receive"))
 
     def send_400_response(self, msg: str) -> None:
         self._end(ProblemError(400, "MALFORMED", msg, hint="it must be HTTP/1.1, as RFC 9112 has it"))
@@ -78,6 +80,8 @@ class GuardedProtocol(H11Protocol):
     def _end(self, problem: ProblemError) -> None:
         """Answer without the application, and close the connection."""
         self._disarm()
+        if problem.limit is not None:
+            self.refused[problem.limit] += 1
         cycle: Any = self.cycle
         if cycle is not None:  # what the application would send is sent to nobody
             cycle.disconnected = True
@@ -94,6 +98,7 @@ class GuardedProtocol(H11Protocol):
         self.transport.close()
 
 
-def make_protocol(limits: Limits) -> type[GuardedProtocol]:
-    """The class for uvicorn's `http=`."""
-    return type("Protocol", (GuardedProtocol,), {"limits": limits, "open_of_address": Counter()})
+def make_protocol(limits: Limits, refused: Counter[str]) -> type[GuardedProtocol]:
+    """The class for uvicorn's `http=`. It counts in `refused` what a limit has refused."""
+    shared = {"limits": limits, "refused": refused, "open_of_address": Counter()}
+    return type("Protocol", (GuardedProtocol,), shared)

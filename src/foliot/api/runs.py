@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Sequence
-from datetime import timedelta
 from typing import Annotated, Any, Literal
 
 from msgspec import Meta
@@ -20,14 +19,13 @@ from foliot.api.pipeline_runs import jobs_of_meant, page_of_runs
 from foliot.api.reading import Instant
 from foliot.api.route import Group
 from foliot.api.show import show_run, show_skip, status_of
-from foliot.api.streams import MEDIA_TYPE, Sent, stream, wait_for
+from foliot.api.streams import KEEP_ALIVE, MEDIA_TYPE, Sent, stream, wait_for
 from foliot.model.access import Scope
 from foliot.model.attempt import Attempt, Outcome, Trigger
 from foliot.model.state import SkipCode
 from foliot.operations.run_words import words_of
 from foliot.protocols import JobView, Output, RunPage, RunQuery, SkipPage, SkipQuery
 
-_LOOK_EVERY = timedelta(milliseconds=500)
 _MEDIA = ("text/plain", MEDIA_TYPE)
 _HAPPY = (Outcome.SUCCEEDED, None)
 Status = Literal["pending", "running", "success", "failed", "cancelled"]
@@ -191,30 +189,25 @@ def _show(attempt: Attempt, output: Output | None, after: int) -> Log:
 
 async def _follow(call: Call, attempt: Attempt, after: int) -> AsyncIterator[Sent | None]:
     """`log` for each new part, `status` when the attempt has ended; then the stream ends."""
-    quiet = 0
-    while True:
-        # In this order: what an attempt wrote is stored before its end is.
-        last = await call.ops.last(attempt.job, attempt.run_key)
-        is_open = last is not None and last.is_open and last.number == attempt.number
-        output = await call.ops.store.output(*attempt.key, after)
-        if output is not None and output.text:
-            after, quiet = output.end, 0
-            yield Sent("log", _show(attempt, output, after))
-        if not is_open:
-            ended = [
-                a
-                for a in await call.ops.attempts_of(attempt.job, attempt.run_key)
-                if a.number == attempt.number
-            ]
-            final = ended[0] if ended else attempt
-            yield Sent("status", {"status": status_of(final), "outcome": final.outcome, "end": after})
-            return
-        quiet += 1
-        if quiet % 30 == 0:
-            yield None
-        await wait_for(call, _LOOK_EVERY)
-        if call.service.stopping.is_set():
-            return
+    with call.service.logs.following(attempt) as reader:
+        while not call.service.stopping.is_set():
+            news, is_open = reader.news, reader.is_open
+            output = await reader.since(after)
+            if output is not None and output.text:
+                after = output.end
+                yield Sent("log", _show(attempt, output, after))
+            if not is_open:
+                final = [
+                    a
+                    for a in await call.ops.attempts_of(attempt.job, attempt.run_key)
+                    if a.number == attempt.number
+                ]
+                ended = final[0] if final else attempt
+                yield Sent("status", {"status": status_of(ended), "outcome": ended.outcome, "end": after})
+                return
+            await wait_for(call, KEEP_ALIVE, news)
+            if not news.is_set():
+                yield None
 
 
 # -- what did not run ------------------------------------------------------------------------------

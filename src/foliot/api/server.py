@@ -119,7 +119,7 @@ class ApiServer:
         self.application = Application(home, clock, options)
         config = uvicorn.Config(
             self.application,
-            http=make_protocol(options.limits),
+            http=make_protocol(options.limits, self.application.service.refused),
             ws="none",
             lifespan="on",
             log_config=None,

@@ -12,6 +12,7 @@ from typing import Any, Protocol
 from foliot.access import Authority
 from foliot.api.hints import Hub
 from foliot.api.limits import Buckets, Gate, Limits
+from foliot.api.log_reader import LogReaders
 from foliot.errors import FoliotError
 from foliot.model.access import Token
 from foliot.model.decision import Event
@@ -83,11 +84,13 @@ class Service:
         self.home, self.clock, self.options, self.limits = home, clock, options, limits
         self.rate = Buckets(clock, limits.rate, limits.burst)
         self.logins = Buckets(clock, limits.failed_logins / 60, limits.failed_logins)
-        self.streams = Gate(limits.streams, limits.streams_of_token)
-        self.heavy = Gate(limits.heavy)
+        self.streams = Gate(limits, "streams", "streams_of_token")
+        self.heavy = Gate(limits, "heavy")
         self.answered: Counter[tuple[str, str, int]] = Counter()  # by verb, path of the route, and status
+        self.refused: Counter[str] = Counter()  # by the limit that was met
         self.document: dict[str, Any] = {}  # that describes all routes
         self.hub: Hub
+        self.logs: LogReaders
         self.store: FullStore
         self.ops: Operations
         self.authority: Authority
@@ -109,6 +112,7 @@ class Service:
             self.ops = Operations(self.store, self.clock, tell=self._tell)
             self.authority = Authority(self.store, self.clock, self.options.environment_token)
             self.hub = Hub(self.ops, self.clock)
+            self.logs = LogReaders(self.ops, self.clock)
             self.home.listen(self.hub.note_from_other_thread)
             stack.push_async_callback(self.hub.close)
             self._open = stack

@@ -97,10 +97,15 @@ class _Counted:
         )
         for (verb, path, status), count in self._service.answered.items():
             answered.add_metric((verb, path, str(status)), count)
+        refused = CounterMetricFamily(
+            "foliot_api_refused", "Requests and connections that a limit has refused.", labels=("limit",)
+        )
+        for limit, count in self._service.refused.items():
+            refused.add_metric((limit,), count)
         streams = GaugeMetricFamily(
             "foliot_api_streams", "Streams of events that are open.", self._service.streams.count
         )
-        return [answered, streams]
+        return [answered, refused, streams]
 
 
 # -- documentation ---------------------------------------------------------------------------------
@@ -163,7 +168,7 @@ async def login(call: Call) -> Any:
     """Begin a session with a token or a code: `{"token": "…"}`, or a form. 429 after ten that were wrong."""
     service, address = call.service, address_of(call.service, call.request)
     if wait := service.logins.wait(address):
-        raise too_many("too many logins from this address were wrong", wait)
+        raise too_many("failed_logins", "too many logins from this address were wrong", wait)
     is_form = call.request.headers.get("content-type", "").partition(";")[0].strip().lower() == _FORM
     text = await (_token_of_form(call) if is_form else _token_of_json(call))
     await service.open()

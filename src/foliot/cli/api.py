@@ -29,6 +29,10 @@ _LISTEN_OPTIONS = (
         "--host-name", "names", metavar="NAME", multiple=True,
         help="Another name by which the API may be called; repeatable.",
     ),
+    click.option(
+        "--limit", "limits", metavar="NAME=VALUE", multiple=True,
+        help="A limit of the API, such as rate=100; repeatable. FOLIOT_API_LIMITS has several.",
+    ),
 )  # fmt: skip
 
 
@@ -48,10 +52,10 @@ def read_address(text: str, option: str) -> tuple[str, int]:
     return host.strip("[]") or "127.0.0.1", int(port)
 
 
-def make_listen(address: str, proxy: str | None, proxies: tuple[str, ...], names: tuple[str, ...]) -> Listen:
-    """Where to serve the API, of what was given."""
+def make_listen(address: str, **given: Any) -> Listen:
+    """Where to serve the API, of what the options of `takes_listen_options` have given."""
     host, port = read_address(address, "--listen")
-    return Listen(host=host, port=port, proxy=proxy, proxies=proxies, names=names, say=_say)
+    return Listen(host=host, port=port, say=_say, **given)
 
 
 def _say(line: str) -> None:
@@ -79,16 +83,7 @@ Exit codes:
 @click.option("--listen", required=True, metavar="[HOST:]PORT", help="Where to serve it.")
 @takes_listen_options
 @click.option("--log-format", type=click.Choice(FORMATS), default="auto", show_default=True)
-def api(  # noqa: PLR0913 - one for each option
-    *,
-    store: str | None,
-    app: str | None,
-    listen: str,
-    proxy: str | None,
-    proxies: tuple[str, ...],
-    names: tuple[str, ...],
-    log_format: str,
-) -> ExitCode:
+def api(*, store: str | None, app: str | None, listen: str, log_format: str, **others: Any) -> ExitCode:
     """Serve the REST API of a store, and run no jobs: for hosts beside those that do.
 
     Every request needs a token. At the first start one is made, and a link is printed that logs a browser in
@@ -96,5 +91,5 @@ def api(  # noqa: PLR0913 - one for each option
     beside the jobs.
     """
     configure_logging(log_format)
-    asyncio.run(serve_alone(make_listen(listen, proxy, proxies, names), store, app))
+    asyncio.run(serve_alone(make_listen(listen, **others), store, app))
     return ExitCode.OK

@@ -40,7 +40,7 @@ _ITS_OWN = (
     "--drain, --lease, --slots, --queues and --http-allow of an app are its own: "
     "Foliot(…, drain=…, lease=…, slots=…, http_allow=…)"
 )
-_NEEDS_LISTEN = "--behind-proxy, --trusted-proxy and --host-name need --listen"
+_NEEDS_LISTEN = "--behind-proxy, --trusted-proxy, --host-name and --limit need --listen"
 _AS_GIVEN = ("store", "follow_rewrites", "channels", "smtp", "ping", "http_allow", "allow_api_shell")
 _LEVELS = ("debug", "info", "warning", "error")
 

@@ -32,6 +32,7 @@ class Listen:
     proxy: str | None = None
     proxies: tuple[str, ...] = ()
     names: tuple[str, ...] = ()
+    limits: tuple[str, ...] = ()  # such as `rate=100`; they win over those of FOLIOT_API_LIMITS
     say: Say = print
     environment: Mapping[str, str] = field(default_factory=lambda: dict(os.environ))
 
@@ -64,7 +65,7 @@ async def serve_alone(listen: Listen, store: str | None, app: str | None) -> Non
 def _serving(listen: Listen, make_home: Callable[[Any], Any]) -> Iterator[None]:
     try:
         # It needs packages of its own, which only who serves the API has.
-        server, home = import_module("foliot.api.server"), import_module("foliot.api.home")
+        server, home, limits = (import_module(f"foliot.api.{name}") for name in ("server", "home", "limits"))
     except ModuleNotFoundError as error:
         reason = f"the API is not installed ({error.name})"
         raise FoliotError(reason, hint="pip install 'foliot[api]'") from None
@@ -75,6 +76,7 @@ def _serving(listen: Listen, make_home: Callable[[Any], Any]) -> Iterator[None]:
         proxies=listen.proxies,
         names=listen.names,
         state=state_directory(listen.environment),
+        limits=limits.read_limits((*listen.environment.get("FOLIOT_API_LIMITS", "").split(), *listen.limits)),
     )
     with server.serving(make_home(home), SystemClock(), where, listen.environment) as address:
         listen.say(f"The API is served at {address.url}/api/v1")
