@@ -26,6 +26,7 @@ GRACE = 30  # seconds that an interrupted part has to say where it was
 PATIENCE = 4  # a part may take so many times its budget: other machines are slower, or busy
 PYTEST = ("-m", "pytest", "-q")
 SPREAD = (*PYTEST, "-n", "auto", "--dist", "worksteal")
+ONE_MORE = str((os.cpu_count() or 1) + 1)  # workers: half of the time a test waits for programs and servers
 
 
 class Part(NamedTuple):
@@ -38,7 +39,7 @@ class Part(NamedTuple):
 
 SUITES = {
     "test": (
-        Part("tests", (*SPREAD, "-m", "not prove", "tests"), 9),
+        Part("tests", (*SPREAD, "-n", ONE_MORE, "-m", "not prove", "tests"), 9),
         Part("documentation", (*PYTEST, "README.md", "docs"), 1),
     ),
     "prove": (
