@@ -40,9 +40,9 @@ INTRODUCTION = """\
 - **`Idempotency-Key`** on POST: the same key with the same body counts once, and is answered with
   `Idempotency-Replayed: true`. The key of a run becomes a part of the run's own key.
 - **Limits**: bodies of 1 MiB (batches 8 MiB) with 100,000 lists and objects, headers of 16 KiB, 10 seconds
-  to send a request, 512 connections (64 of one address), 50 requests a second of one token (100 at once), 10 wrong logins a minute
-  of one address, 8 streams of one token (256 in all, 30 minutes each). Beyond that: 429 or 503 with
-  `Retry-After`.
+  to send a request, 512 connections (64 of one address), 50 requests a second of one token (100 at once), 10
+  wrong logins a minute of one address, 8 streams of one token (256 in all, 30 minutes each). Beyond
+  that: 429 or 503 with `Retry-After`.
 
 | status | meaning |
 |---|---|

@@ -77,7 +77,7 @@ class Hub:
 
     @property
     def pause(self) -> timedelta:
-        """How long a watcher rests after hints: many watchers rest longer, as their work delays the engine."""
+        """How long a watcher rests after hints: many rest longer, as their work delays the engine."""
         return max(_PAUSE, _PAUSE_FOR_EACH * len(self._watchers))
 
     @contextmanager
