@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
-from typing import Any
+from functools import lru_cache
+from typing import Any, NamedTuple
 
 from foliot.api.call import Call
 from foliot.api.cursor import Query
 from foliot.api.hints import read_log_topic
 from foliot.api.problem import ProblemError
 from foliot.api.route import Group
-from foliot.api.streams import KEEP_ALIVE, MEDIA_TYPE, Sent, stream, wait_for
+from foliot.api.streams import KEEP_ALIVE, MEDIA_TYPE, Encodable, Sent, stream, wait_for
 from foliot.model.access import Scope
 
 MOST_TOPICS = 100
@@ -42,7 +43,7 @@ async def events(call: Call, query: EventsQuery) -> Any:
     return stream(call, _hints(call, topics))
 
 
-async def _hints(call: Call, topics: list[str]) -> AsyncIterator[Sent | None]:
+async def _hints(call: Call, topics: list[str]) -> AsyncIterator[Encodable | None]:
     with call.service.hub.watching(topics, call.identity.sources) as watcher:
         yield Sent("resync", {})  # what came before this stream is not told by it
         while not call.service.stopping.is_set():
@@ -52,7 +53,23 @@ async def _hints(call: Call, topics: list[str]) -> AsyncIterator[Sent | None]:
                 watcher.take()
                 yield Sent("resync", {})
             elif changed := watcher.take():
-                for topic, _, version, token in changed:
-                    yield Sent("changed", {"topic": topic, "version": version, "token": token})
+                yield _Changed([(topic, version, token) for topic, _, version, token in changed])
             else:
                 yield None
+            await wait_for(call, call.service.hub.pause)  # what comes meanwhile is sent at once
+
+
+class _Changed(NamedTuple):
+    """Hints that are sent at once."""
+
+    hints: list[tuple[str, int | None, int | None]]  # a topic, and the version and the token of what it is about
+
+    def encoded(self) -> bytes:
+        """The hints as they are sent."""
+        return b"".join(_encoded(*hint) for hint in self.hints)
+
+
+@lru_cache(maxsize=2000)
+def _encoded(topic: str, version: int | None, token: int | None) -> bytes:
+    """A hint as it is sent: made once, for all streams."""
+    return Sent("changed", {"topic": topic, "version": version, "token": token}).encoded()

@@ -23,6 +23,8 @@ from foliot.operations import Operations
 from foliot.protocols import Clock
 
 POLL = timedelta(seconds=1)
+_PAUSE = timedelta(milliseconds=200)
+_PAUSE_FOR_EACH = timedelta(milliseconds=4)
 _MOST_WAITING = 1000
 _NEWEST = 200
 _MOST_DIGITS = 6  # of the number of an attempt
@@ -79,6 +81,11 @@ class Hub:
         self._watchers: set[Watcher] = set()
         self._poller: asyncio.Task[None] | None = None
         self._seen: dict[str, Any] = {}
+
+    @property
+    def pause(self) -> timedelta:
+        """How long a watcher rests after hints: many rest longer, as their work delays the engine."""
+        return max(_PAUSE, _PAUSE_FOR_EACH * len(self._watchers))
 
     @contextmanager
     def watching(self, topics: Collection[str], sources: Collection[str] | None) -> Iterator[Watcher]:

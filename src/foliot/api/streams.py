@@ -5,10 +5,12 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator
 from datetime import timedelta
-from typing import Any, NamedTuple
+from functools import partial
+from typing import Any, NamedTuple, Protocol
 
 import msgspec
 from starlette.responses import StreamingResponse
+from starlette.types import Receive, Scope, Send
 
 from foliot.api.call import Call
 
@@ -28,21 +30,38 @@ class Sent(NamedTuple):
         return b"event: %s\ndata: %s\n\n" % (self.event.encode(), msgspec.json.encode(self.data))
 
 
-def stream(call: Call, events: AsyncIterator[Sent | None]) -> StreamingResponse:
+class Encodable(Protocol):
+    """What a stream sends at a time: an event, or several."""
+
+    def encoded(self) -> bytes:
+        """The bytes that are sent."""
+        ...
+
+
+class _Stream(StreamingResponse):
+    """A response that holds a place among the streams; 429, before anything is sent, if none is free."""
+
+    def __init__(self, call: Call, content: AsyncIterator[bytes]) -> None:
+        super().__init__(content, media_type=MEDIA_TYPE, headers={"X-Accel-Buffering": "no"})
+        self._place = partial(call.service.streams.held, call.identity.token_id)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        with self._place():
+            await super().__call__(scope, receive, send)
+
+
+def stream(call: Call, events: AsyncIterator[Encodable | None]) -> StreamingResponse:
     """A response that sends events as they come; None is sent as a comment. 429 if too many are open."""
-    streams, name = call.service.streams, call.identity.token_id
-    streams.check(name)
 
     async def body() -> AsyncIterator[bytes]:
         end = call.service.clock.monotonic() + call.service.limits.stream_life
-        with streams.held(name):
-            yield _RETRY
-            async for event in events:
-                yield b": still here\n\n" if event is None else event.encoded()
-                if call.service.stopping.is_set() or call.service.clock.monotonic() >= end:
-                    return
+        yield _RETRY
+        async for event in events:
+            yield b": still here\n\n" if event is None else event.encoded()
+            if call.service.stopping.is_set() or call.service.clock.monotonic() >= end:
+                return
 
-    return StreamingResponse(body(), media_type=MEDIA_TYPE, headers={"X-Accel-Buffering": "no"})
+    return _Stream(call, body())
 
 
 async def wait_for(call: Call, duration: timedelta, news: asyncio.Event | None = None) -> None:
