@@ -10,6 +10,7 @@ from uuid import uuid4
 from api.stage import BACKUP, Stage, declare
 from foliot.clock import SystemClock
 from foliot.model.job import Action, Job
+from foliot.model.state import Node
 from foliot.schedules import Cron
 
 
@@ -114,6 +115,15 @@ def test_a_rule_is_explained_and_what_comes_is_counted(stage: Stage) -> None:
     assert (len(found["buckets"]), sum(one["occurrences"] for one in found["buckets"])) == (48, 6)
     assert found["peaks"][0] == {"at": "2030-10-26T03:00:00Z", "occurrences": 3}
     assert found["clock_changes"] == [{"at": "2030-10-27T01:00:00Z", "before": 120, "after": 60}]
+    assert found["herds"] == []
+    queue = f"q{source}"
+    stage.act(lambda ops: ops.store.join(Node(queue, queues=(queue,), slots=((queue, 2),))))
+    stage.declare(*(replace(BACKUP, source=f"{source}x", name=f"j{n}", queue=queue) for n in range(3)))
+    [herd, _] = stage.get("/forecast", params=span | {"source": f"{source}x"})["herds"]
+    assert herd == {
+        "at": "2030-10-26T03:00:00Z", "queue": queue, "jobs": 3, "slots": 2, "delay": None,
+        "text": f"3 jobs of queue {queue} at 03:00 UTC, 2 slots",
+    }  # fmt: skip
     assert stage.get("/forecast", params=span | {"bucket": "minute"}, code=422)["code"] == "INVALID"
 
 

@@ -22,6 +22,7 @@ async def test_a_node_says_where_it_runs(stage: Stage) -> None:
     (view,) = await stage.store.nodes()
     assert (view.node.host, view.node.process) == (socket.gethostname(), os.getpid())
     assert view.node.version == "1.2.3"
+    assert [queue for queue, _ in view.node.slots] == list(view.node.queues)
 
 
 @staged

@@ -358,13 +358,28 @@ class ClockChangeAnswer(Answer, frozen=True):
     after: int
 
 
+class HerdAnswer(Answer, frozen=True):
+    """More jobs of a queue are due at an instant than its nodes have slots. `delay`: seconds to start all."""
+
+    at: datetime
+    queue: str
+    jobs: int
+    slots: int
+    delay: float | None
+    text: str
+
+
 class ForecastAnswer(Answer, frozen=True):
-    """How many occurrences come. `partial`: there are more jobs than were looked at."""
+    """How many occurrences come. `partial`: there are more jobs than were looked at.
+
+    `herds` are looked for in the peaks; a token that is limited to sources is told of none.
+    """
 
     zone: str
     bucket: str
     buckets: tuple[BucketAnswer, ...]
     peaks: tuple[BucketAnswer, ...]
+    herds: tuple[HerdAnswer, ...]
     clock_changes: tuple[ClockChangeAnswer, ...]
     jobs: int
     partial: bool

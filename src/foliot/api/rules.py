@@ -13,6 +13,7 @@ from foliot.api.answers import (
     ClockChangeAnswer,
     CronAnswer,
     ForecastAnswer,
+    HerdAnswer,
 )
 from foliot.api.call import Call
 from foliot.api.cursor import Query
@@ -22,6 +23,7 @@ from foliot.api.reading import Instant
 from foliot.api.route import Group
 from foliot.model.access import Scope
 from foliot.operations.forecast import Bucket, forecast
+from foliot.operations.herd import NO_ROOM, Herd, find_room
 from foliot.protocols import JobView
 from foliot.schedules import Cron
 from foliot.schedules.explain import explain
@@ -72,7 +74,7 @@ class ForecastQuery(Query, frozen=True, rename={"first": "from", "last": "to"}):
 
 @routes.get("/forecast", Scope.READ, is_heavy=True)
 async def show_forecast(call: Call, query: ForecastQuery) -> ForecastAnswer:
-    """Count the occurrences to come, by the hour or by the minute."""
+    """Count the occurrences to come, by the hour or by the minute; warn if nodes have too few slots."""
     size, most = _BUCKETS[query.bucket]
     load_zone(query.zone)
     first = (query.first or await call.ops.store.now()).astimezone(UTC)
@@ -80,9 +82,11 @@ async def show_forecast(call: Call, query: ForecastQuery) -> ForecastAnswer:
     if not timedelta(0) < last - first <= most:
         detail = f"`to` must come after `from`, by {most.days} days at most with buckets of a {query.bucket}"
         raise ProblemError(422, "INVALID", detail, hint="ask for a shorter time, or by the hour")
-    found = await forecast(_jobs(call, query), first, last, size, query.zone)
+    room = await find_room(call.ops) if call.identity.sources is None else NO_ROOM
+    found = await forecast(_jobs(call, query), first, last, size, query.zone, room=room)
     return ForecastAnswer(
         zone=query.zone, bucket=query.bucket, buckets=_show(found.buckets), peaks=_show(found.peaks),
+        herds=tuple(_show_herd(herd) for herd in found.herds),
         clock_changes=tuple(
             ClockChangeAnswer(at=one.at, before=one.before, after=one.after) for one in found.changes
         ),
@@ -95,6 +99,10 @@ async def _jobs(call: Call, query: ForecastQuery) -> AsyncIterator[JobView]:
         async for view in call.ops.every_job(*((source,) if source else ())):
             if query.queue is None or (view.record and view.record.job.queue == query.queue):
                 yield view
+
+
+def _show_herd(herd: Herd) -> HerdAnswer:
+    return HerdAnswer(**herd._asdict(), text=str(herd))
 
 
 def _show(buckets: tuple[Bucket, ...]) -> tuple[BucketAnswer, ...]:

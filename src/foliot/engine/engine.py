@@ -291,8 +291,8 @@ class Engine:
     def _introduce(self) -> Node:
         queues, skew = tuple(sorted(self._settings.slots)), self._store_clock.skew
         place = socket.gethostname(), os.getpid(), self._stopping.is_set()
-        limits = tuple(sorted(self._settings.groups.items()))
-        return Node(self.node, self._name, queues, self._kinds, self._version, skew, *place, limits)
+        counts = (tuple(sorted(counts.items())) for counts in (self._settings.groups, self._settings.slots))
+        return Node(self.node, self._name, queues, self._kinds, self._version, skew, *place, *counts)
 
     async def _heed_hint(self) -> timedelta:
         """Something may have changed in the store: look now, for work and for what is to be cancelled."""

@@ -151,6 +151,7 @@ class Node(NamedTuple):
     process: int | None = None  # its number on that host
     is_draining: bool = False
     limits: tuple[tuple[str, int], ...] = ()  # how many attempts of each group may run, over all nodes
+    slots: tuple[tuple[str, int], ...] = ()  # how many attempts of each queue it runs at once; (): not told
 
 
 class Lease(NamedTuple):

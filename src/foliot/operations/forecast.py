@@ -11,8 +11,8 @@ from datetime import datetime, timedelta
 from typing import NamedTuple
 
 from foliot.model.query import MOST_LOOKED_AT
+from foliot.operations.herd import NO_ROOM, Herd, Room, Rule, find_herds
 from foliot.protocols import JobView
-from foliot.schedules import Schedule
 from foliot.schedules.zone import changes, load_zone
 
 _TICK = timedelta(microseconds=1)
@@ -42,38 +42,45 @@ class Forecast(NamedTuple):
     changes: tuple[ClockChange, ...]
     jobs: int
     is_partial: bool
+    herds: tuple[Herd, ...] = ()  # in the peaks
 
 
-async def forecast(
-    jobs: AsyncIterator[JobView], first: datetime, last: datetime, size: timedelta, zone: str
+async def forecast(  # noqa: PLR0913 - what to count, in which time, and how
+    jobs: AsyncIterator[JobView],
+    first: datetime,
+    last: datetime,
+    size: timedelta,
+    zone: str,
+    *,
+    room: Room = NO_ROOM,
 ) -> Forecast:
     """Count what comes from `first` on, before `last`, in buckets of a size."""
-    rules: Counter[tuple[Schedule, datetime | None]] = Counter()
+    rules, queues = Counter[Rule](), dict[str, str]()
     looked_at = 0
     async for view in jobs:
         looked_at += 1
         if looked_at > MOST_LOOKED_AT:
             break
         if view.record is not None and view.damage is None and _is_served(view):
-            rules[view.record.job.schedule, view.record.job.repeat_until] += 1
+            job = view.record.job
+            rules[Rule(job.schedule, job.repeat_until, job.queue, job.policy.splay is not None)] += 1
+            queues[view.key] = job.queue
     buckets = tuple(
-        Bucket(begin, sum(_count(*rule, begin, end) * count for rule, count in rules.items()))
+        Bucket(begin, sum(rule.occurrences(begin, end - _TICK) * count for rule, count in rules.items()))
         for begin, end in _stretches(first, last, size)
     )
     peaks = sorted((b for b in buckets if b.occurrences), key=lambda b: (-b.occurrences, b.at))[:_PEAKS]
     is_partial = looked_at > MOST_LOOKED_AT
-    return Forecast(buckets, tuple(peaks), tuple(_changes(zone, first, last)), rules.total(), is_partial)
+    spans = ((peak.at, min(peak.at + size, last), peak.occurrences) for peak in peaks)
+    herds = tuple(find_herds(rules, queues, spans, room))
+    clock_changes = tuple(_changes(zone, first, last))
+    return Forecast(buckets, tuple(peaks), clock_changes, rules.total(), is_partial, herds)
 
 
 def _is_served(view: JobView) -> bool:
     assert view.record is not None  # noqa: S101 - its caller has looked
     job, state, _ = view.record
     return job.enabled and state.paused_at is None and state.removed_at is None
-
-
-def _count(rule: Schedule, until: datetime | None, begin: datetime, end: datetime) -> int:
-    last = end - _TICK if until is None else min(end - _TICK, until)
-    return rule.count(begin, last) if last >= begin else 0
 
 
 def _stretches(first: datetime, last: datetime, size: timedelta) -> Iterator[tuple[datetime, datetime]]:

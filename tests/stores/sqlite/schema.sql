@@ -108,7 +108,7 @@ CREATE TABLE node_notes (
     process INTEGER,
     skew INTEGER NOT NULL,
     is_draining INTEGER NOT NULL
-, limits TEXT);
+, limits TEXT, slots TEXT);
 
 CREATE TABLE nodes (
     node_no INTEGER PRIMARY KEY,

@@ -68,7 +68,7 @@ class PostgresDialect:
     sources = _SOURCES
     node_views = """
         SELECT i.id, n.name, n.queues, n.kinds, n.version, n.skew, n.host, n.process, n.is_draining,
-        n.limits, n.lease_until, (
+        n.limits, n.slots, n.lease_until, (
             SELECT count(*) FROM attempts AS a WHERE a.node_no = n.node_no AND a.state IN (1, 2)
         )
         FROM nodes AS n JOIN node_names AS i ON i.node_no = n.node_no

@@ -38,7 +38,7 @@ _BEGIN_LIFE = """
 _CHANGE_LIFE = """
     UPDATE nodes
     SET name = :name, queues = :queues, kinds = :kinds, version = :version, skew = :skew, host = :host,
-    process = :process, is_draining = :draining, limits = :limits
+    process = :process, is_draining = :draining, limits = :limits, slots = :slots
     WHERE node_no = (SELECT node_no FROM node_names WHERE id = :id) AND NOT is_buried
 """
 _LOCK_GROUP = "SELECT pg_try_advisory_xact_lock(%s)"
@@ -144,6 +144,7 @@ class PostgresSession(Session):
             process=node.process,
             draining=node.is_draining,
             limits=json.dumps(dict(node.limits)),
+            slots=json.dumps(dict(node.slots)),
         )
 
     def find_dead(self, now: datetime) -> Collection[int]:

@@ -143,11 +143,12 @@ def _views_of(rows: Iterable[Row]) -> Iterator[NodeView]:
 
 
 def _view(row: Row) -> NodeView:
-    id_, name, queues, kinds, version, skew, host, process, is_draining, limits, until, count = row
+    id_, name, queues, kinds, version, skew, host, process, is_draining, limits, slots, until, count = row
     can_do = None if kinds is None else tuple(json.loads(kinds))
     off = timedelta(microseconds=skew or 0)  # a program of an earlier step says nothing of what follows
-    place = host or "", process, bool(is_draining), tuple(sorted(json.loads(limits or "{}").items()))
-    node = Node(id_, name, tuple(json.loads(queues)), can_do, version, off, *place)
+    place = host or "", process, bool(is_draining)
+    counts = (tuple(sorted(json.loads(text or "{}").items())) for text in (limits, slots))
+    node = Node(id_, name, tuple(json.loads(queues)), can_do, version, off, *place, *counts)
     return NodeView(node, an_instant(until), count)
 
 

@@ -83,7 +83,7 @@ class SqliteDialect:
     sources = _SOURCES
     node_views = """
         SELECT i.id, n.name, n.queues, n.kinds, n.version, o.skew, o.host, o.process, o.is_draining,
-        o.limits, n.lease_until, (
+        o.limits, o.slots, n.lease_until, (
             SELECT count(*) FROM attempts AS a INDEXED BY attempts_held
             WHERE a.node_no = n.node_no AND a.state IN (1, 2)
         )

@@ -28,8 +28,8 @@ _NEXT_CLAIM = "SELECT coalesce(max(seq), 0) + 1 FROM sqlite_sequence WHERE name 
 _BEGIN_LIFE = "INSERT INTO nodes VALUES (?, ?, ?, ?, ?, ?, ?, 0, 0)"
 _CHANGE_LIFE = "UPDATE nodes SET name = ?, queues = ?, kinds = ?, version = ? WHERE node_no = ?"
 _NOTE = """
-    INSERT OR REPLACE INTO node_notes (node_no, host, process, skew, is_draining, limits)
-    VALUES (?, ?, ?, ?, ?, ?)
+    INSERT OR REPLACE INTO node_notes (node_no, host, process, skew, is_draining, limits, slots)
+    VALUES (?, ?, ?, ?, ?, ?, ?)
 """
 _LIVES = """
     SELECT i.id, n.node_no, n.machine, n.boot, n.lease_until
@@ -101,8 +101,8 @@ class SqliteSession(Session):
         else:
             self.connection.execute(_CHANGE_LIFE, (*serves, number))
         skew = node.skew // timedelta(microseconds=1)
-        limits = json.dumps(dict(node.limits))
-        self.connection.execute(_NOTE, (number, node.host, node.process, skew, node.is_draining, limits))
+        counts = json.dumps(dict(node.limits)), json.dumps(dict(node.slots))
+        self.connection.execute(_NOTE, (number, node.host, node.process, skew, node.is_draining, *counts))
 
     def find_dead(self, now: datetime) -> Collection[int]:
         """A lease that cannot be read is over: a node that lives has soon written it anew."""

@@ -56,6 +56,7 @@ class NodeContract(Contract):
                 process=2**22,
                 is_draining=True,
                 limits=(("db", 1), ("größe", 20)),
+                slots=(("default", 1000), ("slow", 2)),
             ),
             Node("a", "first", ("größe",), None, ""),
         ]

@@ -1,0 +1,105 @@
+"""Herds: at one instant, more jobs of a queue are due than its living nodes have slots for."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from datetime import datetime, timedelta
+from statistics import median
+from typing import NamedTuple
+
+from foliot.operations.facts import node_state
+from foliot.operations.questions import Questions
+from foliot.schedules import Schedule
+
+_MINUTE = timedelta(minutes=1)
+_NEWEST = 200  # attempts whose durations are looked at
+
+
+class Herd(NamedTuple):
+    """So many jobs of a queue at an instant. `delay`: seconds until all have started; None: not known."""
+
+    at: datetime
+    queue: str
+    jobs: int
+    slots: int
+    delay: float | None
+
+    def __str__(self) -> str:
+        """A sentence for people."""
+        lasts = "" if self.delay is None else f": about {max(1, round(self.delay))} s to start all"
+        return f"{self.jobs:,} jobs of queue {self.queue} at {self.at:%H:%M} UTC, {self.slots:,} slots{lasts}"
+
+
+class Room(NamedTuple):
+    """The slots of each queue whose nodes tell them; how long the newest runs of jobs took."""
+
+    slots: Mapping[str, int]
+    took: Mapping[str, float]  # seconds
+
+
+class Rule(NamedTuple):
+    """When jobs of a queue run. `is_spread`: they have a splay, so that they do not start all at once."""
+
+    schedule: Schedule
+    until: datetime | None
+    queue: str
+    is_spread: bool
+
+    def occurrences(self, first: datetime, last: datetime) -> int:
+        """How many occurrences there are from `first` to `last`, with both."""
+        last = last if self.until is None else min(last, self.until)
+        return self.schedule.count(first, last) if last >= first else 0
+
+
+NO_ROOM = Room({}, {})
+
+
+async def find_room(ops: Questions) -> Room:
+    """What the living nodes have. A queue with a node of an older version is left out: it tells no slots."""
+    now, slots, unknown = await ops.store.now(), Counter[str](), set[str]()
+    for view in await ops.store.nodes():
+        if node_state(view, now) == "alive":
+            slots.update(dict(view.node.slots))
+            unknown.update(set(view.node.queues) - dict(view.node.slots).keys())
+    ended = await ops.attempts(is_open=False, limit=_NEWEST)
+    took = {
+        one.job: (one.finished_at - one.started_at).total_seconds()
+        for one in reversed(ended)  # of several runs of a job, the newest
+        if one.started_at and one.finished_at
+    }
+    return Room({queue: count for queue, count in slots.items() if queue not in unknown}, took)
+
+
+def find_herds(
+    rules: Counter[Rule],
+    queues: Mapping[str, str],
+    spans: Iterable[tuple[datetime, datetime, int]],
+    room: Room,
+) -> Iterator[Herd]:
+    """The largest herd of each queue in each span. `queues` has that of each job, a span its occurrences."""
+    for begin, end, occurrences in spans:
+        for queue, slots in sorted(room.slots.items()):
+            served = [pair for pair in rules.items() if pair[0].queue == queue and not pair[0].is_spread]
+            if occurrences <= slots or sum(count for _, count in served) <= slots:
+                continue
+            jobs, at = max(
+                (
+                    (sum(rule.occurrences(at, at) * n for rule, n in served), at)
+                    for at in _minutes(begin, end)
+                ),
+                key=lambda found: found[0],
+                default=(0, begin),
+            )
+            if jobs > slots:
+                took = [time for job, time in room.took.items() if queues.get(job) == queue]
+                rounds = -(-jobs // slots) - 1  # that must end before the last one starts
+                yield Herd(at, queue, jobs, slots, rounds * median(took) if took else None)
+
+
+def _minutes(begin: datetime, end: datetime) -> Iterator[datetime]:
+    at = begin.replace(second=0, microsecond=0)
+    at = at if at == begin else at + _MINUTE
+    while at < end:
+        yield at
+        at += _MINUTE
