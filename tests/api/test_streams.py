@@ -27,5 +27,5 @@ def test_streams_that_come_at_once_are_never_more_than_the_limit(tmp_path: Path)
 
 
 def test_hints_that_have_gathered_are_sent_as_one_piece() -> None:
-    one = b'event: changed\ndata: {"topic":"jobs"}\n\n'
-    assert _Changed(["jobs", "nodes"]).encoded() == one + one.replace(b"jobs", b"nodes")
+    one = b'event: changed\ndata: {"topic":"jobs","version":null,"token":7}\n\n'
+    assert _Changed([("jobs", None, 7), ("nodes", None, 7)]).encoded() == one + one.replace(b"jobs", b"nodes")

@@ -62,7 +62,7 @@ async def _hints(call: Call, topics: list[str]) -> AsyncIterator[Encodable | Non
 class _Changed(NamedTuple):
     """Hints that are sent at once."""
 
-    hints: list[tuple[str, int | None, int | None]]  # a topic, and the version and the token of what it is about
+    hints: list[tuple[str, int | None, int | None]]  # topic, version, token
 
     def encoded(self) -> bytes:
         """The hints as they are sent."""
