@@ -146,6 +146,7 @@ def read_node(text: str | bytes) -> Node:
     facts = {name: value for name, value in json.loads(text).items() if name in Node._fields}
     facts["skew"] = facts["skew"] * _MICROSECOND
     facts["queues"] = tuple(facts["queues"])
-    facts["limits"] = tuple((group, limit) for group, limit in facts.get("limits", ()))
+    for field in ("limits", "slots"):
+        facts[field] = tuple((name, count) for name, count in facts.get(field, ()))
     facts["kinds"] = None if facts["kinds"] is None else tuple(facts["kinds"])
     return Node(**facts)
