@@ -79,11 +79,14 @@ class Call:
         """
         sources = self.seen_sources(source)
         index, after = self.place(query, tuple[int, str]) or (0, "")
+        if index < 0:
+            hint = "begin anew, without a cursor"
+            raise ProblemError(400, "BAD_CURSOR", "the cursor is not one of ours", hint=hint)
         while index < len(sources):
             found = await ask(sources[index], after)
             place = (index, found.next) if found.next else (index + 1, "")
             has_more = place[0] < len(sources)
-            if found or not has_more:
+            if found or found.next or not has_more:  # a look that is over goes on when it is asked again
                 return found, self.cursor(query, place) if has_more else None
             index, after = place
         return (), None

@@ -135,17 +135,22 @@ def make_schedule(text: str, timezone: str, dialect: str) -> Schedule:
     return Cron(text, timezone=timezone, dialect=dialect)  # type: ignore[arg-type] # it refuses what it does not know
 
 
+def check_right(kind: str, identity: Identity) -> None:
+    """403 if a token has not the right that actions of a kind need."""
+    right = _RIGHTS.get(kind.partition(":")[0])
+    if right is not None and not identity.has_right(right):
+        detail = f"an action of the kind {kind} needs a token with the right {right}"
+        hint = f"foliot token create --scope write --right {right}"
+        raise ProblemError(403, "NO_RIGHT", detail, hint=hint)
+
+
 def make_action(body: ActionBody, identity: Identity) -> Action:
     """The action of a body; 403 if the token has not the right that it needs."""
-    right = _RIGHTS.get(body.kind.partition(":")[0])
     if body.kind.startswith(_TAKEN) or not body.kind.isprintable():
         raise InvalidJobError(
             "kind", body.kind, "is not for jobs of the API", hint="such as python:NAME, or http"
         )
-    if right is not None and not identity.has_right(right):
-        detail = f"an action of the kind {body.kind} needs a token with the right {right}"
-        hint = f"foliot token create --scope write --right {right}"
-        raise ProblemError(403, "NO_RIGHT", detail, hint=hint)
+    check_right(body.kind, identity)
     try:
         action = Action(kind=body.kind, data=DATA.write(body.payload))
         check_action(action)

@@ -5,6 +5,7 @@ Browsers send cookies by themselves, so a change by cookie must come from our ow
 
 from __future__ import annotations
 
+from ipaddress import ip_address
 from urllib.parse import urlsplit
 
 from starlette.requests import Request
@@ -56,7 +57,7 @@ def check_origin(request: Request) -> None:
     if site is not None:
         is_own = site == "same-origin"
     else:
-        is_own = origin is not None and urlsplit(origin).netloc == request.headers.get("host")
+        is_own = origin is not None and _netloc(origin) == request.headers.get("host")
     if not is_own:
         hint = "programs send a token in Authorization instead of a cookie"
         raise ProblemError(403, "OTHER_SITE", "a change by cookie must come from our own pages", hint=hint)
@@ -65,8 +66,24 @@ def check_origin(request: Request) -> None:
 def address_of(service: Service, request: Request) -> str:
     """The address that a request comes from; behind a proxy that is believed, the one that it tells."""
     peer = request.client.host if request.client else ""
-    told = request.headers.get("x-forwarded-for", "").rpartition(",")[2].strip()
-    return told[:100] if told and _is_proxy(service, peer) else peer
+    lines = request.headers.getlist("x-forwarded-for")
+    told = lines[-1].rpartition(",")[2].strip() if lines else ""  # the proxy's own; a client may write others
+    return told if _is_proxy(service, peer) and _is_address(told) else peer
+
+
+def _is_address(text: str) -> bool:
+    try:
+        ip_address(text)
+    except ValueError:
+        return False
+    return True
+
+
+def _netloc(origin: str) -> str | None:
+    try:
+        return urlsplit(origin).netloc
+    except ValueError:
+        return None
 
 
 def _is_proxy(service: Service, peer: str) -> bool:

@@ -18,12 +18,14 @@ from foliot.protocols import JobQuery, JobView
 
 _ID = "an id is the key, with ~2F for a slash; every answer has it as `id`"
 _LONGEST_NUMBER = 9
+_LONGEST_KEY = 700  # of a run: its source, its name, its request, and the marks between them
+_MOST_GUESSED = 4  # jobs that are forgotten, and may have left runs
 
 
 def _key(id_: str) -> str:
     """The key of an id; empty if there can be no such key. No database need be asked about odd characters."""
     key = key_of(id_)
-    return key if key is not None and key.isprintable() else ""
+    return key if key is not None and key.isprintable() and len(key) <= _LONGEST_KEY else ""
 
 
 async def find_job(call: Call, text: str) -> JobView:
@@ -35,12 +37,23 @@ async def find_job(call: Call, text: str) -> JobView:
     return views[0]
 
 
+def living(job: JobView) -> JobView:
+    """A job that is there still: nothing can be asked of one that was removed, nor of another of its name."""
+    if job.record is not None and job.record.state.removed_at is not None:
+        raise JobNotFoundError(job.key, hint=_ID)
+    return job
+
+
 async def find_run(call: Call, text: str) -> list[Attempt]:
     """The attempts of a run, oldest first."""
     key = _key(text)
-    for name in names_of(key):
-        attempts = await call.ops.attempts_of(name.job, key)
-        if attempts and call.sees(name.job.partition("/")[0]):
+    jobs = [name.job for name in names_of(key) if call.sees(name.job.partition("/")[0])]
+    if len(jobs) > 1:  # names have marks, too: those that are jobs are found at once
+        views = await call.ops.store.jobs(JobQuery(keys=frozenset(jobs), with_removed=True, limit=len(jobs)))
+        known = {view.key for view in views}
+        jobs = [job for job in jobs if job in known] or jobs[:_MOST_GUESSED]
+    for job in jobs:
+        if attempts := await call.ops.attempts_of(job, key):
             return attempts
     raise RunNotFoundError(key or text, hint=_ID)
 

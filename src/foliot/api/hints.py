@@ -187,7 +187,8 @@ def read_log_topic(topic: str) -> tuple[str, int] | None:
     run, _, number = topic.removeprefix("log:").rpartition("/")
     key = key_of(run)
     is_number = number.isascii() and number.isdecimal() and len(number) <= _MOST_DIGITS
-    return (key, int(number)) if topic.startswith("log:") and key and is_number else None
+    is_key = key is not None and key.isprintable()  # no database need be asked about odd characters
+    return (key, int(number)) if topic.startswith("log:") and key and is_key and is_number else None
 
 
 def _mark(attempt: Attempt) -> Any:

@@ -10,7 +10,7 @@ from msgspec import Meta
 from foliot.api.answers import Backfilled, Bulk, BulkItem, Changed, Requested, RunRef
 from foliot.api.call import Call
 from foliot.api.cursor import Paged
-from foliot.api.finders import FINDERS, find_job
+from foliot.api.finders import FINDERS, find_job, living
 from foliot.api.ids import id_of
 from foliot.api.jobs import Text
 from foliot.api.problem import ProblemError, problem_of
@@ -25,6 +25,7 @@ from foliot.operations import Effect, Which
 from foliot.protocols import JobPage, JobQuery, JobView
 
 MOST_IN_BULK = 500
+_MOST_PAGES = 50  # that a filter is counted by
 routes = Group("jobs", FINDERS)
 
 
@@ -41,13 +42,13 @@ class PauseBody(_Body, frozen=True):
 @routes.post("/jobs/{job}/pause", Scope.OPERATE)
 async def pause(call: Call, job: JobView, body: PauseBody) -> Changed:
     """Let the occurrences of a job pass without a run, until it is resumed. What runs goes on."""
-    return _show(await call.ops.pause(job.key, reason=body.reason, dry_run=call.dry_run))
+    return _show(await call.ops.pause(living(job), reason=body.reason, dry_run=call.dry_run))
 
 
 @routes.post("/jobs/{job}/resume", Scope.OPERATE)
 async def resume(call: Call, job: JobView) -> Changed:
     """Let a paused job run again, from now on. What passed meanwhile is not caught up."""
-    return _show(await call.ops.resume(job.key, dry_run=call.dry_run))
+    return _show(await call.ops.resume(living(job), dry_run=call.dry_run))
 
 
 def _show(effect: Effect) -> Changed:
@@ -72,7 +73,7 @@ class RunBody(_Body, frozen=True):
 @routes.post("/jobs/{job}/runs", Scope.OPERATE, status=202)
 async def trigger(call: Call, job: JobView, body: RunBody) -> Requested:
     """Run a job now, once, whatever its schedule says. The same Idempotency-Key counts once."""
-    effect = await call.ops.trigger(job.key, request=call.key, payload=body.payload, dry_run=call.dry_run)
+    effect = await call.ops.trigger(living(job), request=call.key, payload=body.payload, dry_run=call.dry_run)
     if not effect.has_changed and effect.attempt is not None:
         if effect.attempt.payload != payload_text(body.payload):
             detail = "the Idempotency-Key was used for another payload"
@@ -117,7 +118,7 @@ async def backfill(call: Call, job: JobView, body: BackfillBody) -> Backfilled:
         raise ProblemError(422, "INVALID", "only what is past can be filled in", hint="a `from` that is over")
     try:
         effect = await call.ops.backfill(
-            job.key, body.first, body.last, which=body.which, dry_run=call.dry_run
+            living(job), body.first, body.last, which=body.which, dry_run=call.dry_run
         )
     except CommandRefusedError as error:
         if "only what is past" in error.message:
@@ -197,12 +198,17 @@ async def _fitting(call: Call, body: BulkBody, chosen: BulkFilter) -> tuple[list
     place = _Place(cursor=body.cursor, action=body.action, filter=chosen)
     if body.cursor is None:
         count, source = 0, _Place(action=body.action, filter=chosen)
-        while True:
+        for _ in range(_MOST_PAGES):
             views, following = await call.page(source, chosen.source, ask)
             count += len(views)
             if following is None or count > body.expect:
                 break
             source = msgspec.structs.replace(source, cursor=following)
+        else:
+            detail = "the filter has to look at too many jobs"
+            raise ProblemError(
+                422, "TOO_MANY", detail, hint="narrow it by its source, or name the jobs by their ids"
+            )
         if count != body.expect:
             found = f"more than {body.expect}" if count > body.expect else str(count)
             detail = f"the filter fits {found} jobs, and {body.expect} were expected"
@@ -213,7 +219,7 @@ async def _fitting(call: Call, body: BulkBody, chosen: BulkFilter) -> tuple[list
 
 async def _one(call: Call, body: BulkBody, id_: str) -> BulkItem:
     try:
-        job = (await find_job(call, id_)).key
+        job = living(await find_job(call, id_))
         match body.action:
             case "pause":
                 effect = await call.ops.pause(job, reason=body.reason, dry_run=call.dry_run)

@@ -12,7 +12,7 @@ from foliot.api.answers import ActionAnswer, Answer, Links, Would
 from foliot.api.definition import ActionBody
 
 MOST_COUNTED = 10_000  # entries of a list: more are not counted
-Slug = Annotated[str, Meta(min_length=1, max_length=128, pattern="^[a-z][a-z0-9_-]*$")]
+Slug = Annotated[str, Meta(min_length=1, max_length=128, pattern=r"\A[a-z][a-z0-9_-]*\Z")]
 Description = Annotated[str, Meta(max_length=2000)]
 Kind = Annotated[str, Meta(max_length=100)]
 Rule = Annotated[str, Meta(min_length=1, max_length=1000, description="Five fields: `0 7 * * *`.")]

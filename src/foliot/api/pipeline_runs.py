@@ -23,6 +23,7 @@ from foliot.protocols import Changes, JobQuery, JobView, RunQuery
 routes = Group("runs")
 Place = tuple[datetime, str, str, int]
 _RESOLUTION = timedelta(microseconds=1)
+_LAST_YEAR = 9998  # of a place: a moment after it must be a time, too
 _SAME = 20  # attempts of one job at the instant where a page ends: more than there are
 
 
@@ -75,6 +76,9 @@ async def page_of_runs(
     """A page of the attempts of several jobs, the newest first, and the cursor of the next page."""
     place: Place | None = call.place(query, tuple[datetime, str, str, int])
     until = asked.until
+    if place is not None and (place[0].tzinfo is None or place[0].year > _LAST_YEAR):
+        hint = "begin anew, without a cursor"
+        raise ProblemError(400, "BAD_CURSOR", "the cursor is not one of ours", hint=hint)
     if place is not None:
         until = min(place[0] + _RESOLUTION, until or place[0] + _RESOLUTION)
     found: list[Attempt] = []

@@ -43,11 +43,11 @@ class CronQuery(Query, frozen=True, rename={"begin": "from"}):
     expr: Annotated[str, Meta(min_length=1, max_length=1000)]
     timezone: Text = "UTC"
     dialect: Text = "standard"
-    n: Annotated[int, Meta(ge=0, le=1000)] = 5
+    n: Annotated[int, Meta(ge=0, le=200)] = 5
     begin: Instant | None = None
 
 
-@routes.get("/cron", Scope.READ)
+@routes.get("/cron", Scope.READ, is_heavy=True)
 async def explain_cron(call: Call, query: CronQuery) -> CronAnswer:
     """Tell what a cron expression means, when it fires, and what may surprise."""
     rule = Cron(query.expr, timezone=query.timezone, dialect=query.dialect)  # type: ignore[arg-type] # it refuses others

@@ -16,6 +16,7 @@ from foliot.api.ids import key_of
 from foliot.api.job_commands import show_request
 from foliot.api.jobs import Text
 from foliot.api.pipeline_runs import jobs_of_meant, page_of_runs
+from foliot.api.problem import ProblemError
 from foliot.api.reading import Instant
 from foliot.api.route import Group
 from foliot.api.show import show_run, show_skip, status_of
@@ -66,7 +67,11 @@ async def list_runs(call: Call, query: RunsQuery) -> RunList:
         return await _list(call, query, source, RunQuery(node=query.node), of_pipeline)
     if job is not None:
         job = key_of(job) or job
-        source = source or job.partition("/")[0]
+        own = job.partition("/")[0]
+        if source not in (None, own):
+            detail = "the job is not of that source"
+            raise ProblemError(400, "BAD_QUERY", detail, hint="give a job or a source, not both")
+        source = own  # what may be seen is decided by the source of the job, whatever was asked for
     return await _list(call, query, source, RunQuery(job=job, node=query.node))
 
 

@@ -14,6 +14,7 @@ from msgspec import UNSET, Meta
 from foliot.api.answers import Backfilled, RunRef
 from foliot.api.call import Call
 from foliot.api.cursor import Paged
+from foliot.api.definition import check_right
 from foliot.api.ids import id_of
 from foliot.api.jobs import Match, changed_meanwhile, require_source
 from foliot.api.pipeline_answers import (
@@ -107,6 +108,7 @@ async def create_schedule(call: Call, body: ScheduleBody) -> ScheduleAnswer:
     """Make a schedule. Nothing runs before its next occurrence. 409 if the pipeline has one of that rule."""
     require_source(call)
     pipeline = await meant_pipeline(call, body)
+    check_right(pipeline.action.kind, call.identity)
     rule = _rule(body.cron, body.timezone)
     defined = await (_make_new if call.key is None else _make_once)(call, pipeline, rule, body)
     call.headers["Location"] = call.link("schedules", defined.view.key.partition("/")[2])
@@ -180,10 +182,11 @@ async def replace_schedule(call: Call, schedule: JobView, body: ScheduleParts) -
     require_source(call)
     record = readable(schedule)
     job = _changed(record.job, body)
-    if job.schedule != record.job.schedule:
-        found = pipeline_of(job)
-        pipeline = await call.service.store.pipeline(found.pipeline) if found else None
-        if pipeline is not None and isinstance(job.schedule, Cron):
+    found = pipeline_of(job)
+    pipeline = await call.service.store.pipeline(found.pipeline) if found else None
+    if pipeline is not None:
+        check_right(pipeline.action.kind, call.identity)
+        if job.schedule != record.job.schedule and isinstance(job.schedule, Cron):
             await _refuse_same(call, pipeline, job.schedule)
     match = Match(call)
 

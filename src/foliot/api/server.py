@@ -22,7 +22,7 @@ from foliot.api.protocol import make_protocol
 from foliot.api.service import Home, Options
 from foliot.app.thread import LoopThread
 from foliot.errors import FoliotError, shorten
-from foliot.network.address import Network, Reach, reach_of, unmapped
+from foliot.network.address import Network, unmapped
 from foliot.network.own_port import listening_on
 from foliot.observability.log import tell
 from foliot.protocols import Clock
@@ -101,7 +101,7 @@ def _is_loopback(host: str) -> bool:
     if host in ("localhost", ""):
         return host == "localhost"
     try:
-        return reach_of(unmapped(host)) is Reach.LOCAL
+        return unmapped(host).is_loopback
     except ValueError:
         return False
 

@@ -84,7 +84,10 @@ async def create_token(call: Call, body: TokenBody) -> NewTokenAnswer:
     if not call.dry_run:
         await call.ops.store.add_token(made.token)
         call.headers["Location"] = call.link("tokens", made.token.id)
-        call.after = {"id": made.token.id, "name": body.name, "scope": body.scope.value}
+        call.after = {
+            "id": made.token.id, "name": body.name, "scope": body.scope.value, "sources": body.sources,
+            "rights": [str(right) for right in body.rights], "expires": body.expires,
+        }  # fmt: skip
     text = None if call.dry_run else made.text
     return NewTokenAnswer(**_fields(made.token), token=text, dry_run=call.dry_run)
 

@@ -55,7 +55,7 @@ class Answer(NamedTuple):
             return timedelta(seconds=min(float(text), longest.total_seconds()))
         try:
             at = parsedate_to_datetime(text)
-        except (ValueError, TypeError):
+        except (ValueError, TypeError, OverflowError):
             return None
         return min(max(timedelta(0), _aware(at) - now), longest)
 

@@ -5,6 +5,7 @@ Occurrences are counted for each distinct rule, not for each job, and without wa
 
 from __future__ import annotations
 
+import asyncio
 from collections import Counter
 from collections.abc import AsyncIterator, Iterator
 from datetime import datetime, timedelta
@@ -17,6 +18,7 @@ from foliot.schedules.zone import changes, load_zone
 
 _TICK = timedelta(microseconds=1)
 _PEAKS = 5
+_MOST_COUNTED = 100_000  # rules times buckets; the commonest rules come first
 
 
 class Bucket(NamedTuple):
@@ -65,12 +67,18 @@ async def forecast(  # noqa: PLR0913 - what to count, in which time, and how
             job = view.record.job
             rules[Rule(job.schedule, job.repeat_until, job.queue, job.policy.splay is not None)] += 1
             queues[view.key] = job.queue
-    buckets = tuple(
-        Bucket(begin, sum(rule.occurrences(begin, end - _TICK) * count for rule, count in rules.items()))
-        for begin, end in _stretches(first, last, size)
-    )
+    stretches, is_cut = list(_stretches(first, last, size)), False
+    counts = [0] * len(stretches)
+    for number, (rule, count) in enumerate(rules.most_common(), 1):
+        for place, (begin, end) in enumerate(stretches):
+            counts[place] += rule.occurrences(begin, end - _TICK) * count
+        await asyncio.sleep(0)  # noqa: TID251 - no wait: others on this loop have their turn
+        if number * len(stretches) >= _MOST_COUNTED and number < len(rules):
+            is_cut = True
+            break
+    buckets = tuple(Bucket(begin, count) for (begin, _), count in zip(stretches, counts, strict=True))
     peaks = sorted((b for b in buckets if b.occurrences), key=lambda b: (-b.occurrences, b.at))[:_PEAKS]
-    is_partial = looked_at > MOST_LOOKED_AT
+    is_partial = looked_at > MOST_LOOKED_AT or is_cut
     spans = ((peak.at, min(peak.at + size, last), peak.occurrences) for peak in peaks)
     herds = tuple(find_herds(rules, queues, spans, room))
     clock_changes = tuple(_changes(zone, first, last))

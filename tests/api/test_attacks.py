@@ -1,0 +1,71 @@
+"""What a reviewer tried who had a token of somebody else's in mind; each of these once worked."""
+
+from __future__ import annotations
+
+import base64
+import json
+
+import pytest
+
+from api.stage import NEW, PIPELINE, Stage
+
+SHELL = {"kind": "shell", "payload": {"run": "true"}}
+RULE = {"namespace": "shop", "layer": "gold", "pipeline": "cmd", "cron": "0 9 * * *"}
+
+
+@pytest.mark.req("OWN-10")
+def test_a_source_in_the_query_opens_no_runs_of_another(alone: Stage) -> None:
+    """The token of `other` names its own source, and a job that is not of it."""
+    assert alone.get("/runs?job=ops/backup", "elsewhere") == {"runs": [], "next": None}
+    refused = alone.get("/runs?source=other&job=ops/backup", "elsewhere", code=400)
+    assert refused["code"] == "BAD_QUERY"
+
+
+@pytest.mark.req("OWN-10")
+@pytest.mark.parametrize("command", ["pause", "resume", "runs"])
+def test_what_was_removed_stands_for_no_other_job(alone: Stage, command: str) -> None:
+    """A removed job is not searched for by its name: neither another job is meant, nor its name told."""
+    alone.post("/jobs", NEW | {"name": "hidde"}, "write", code=201)
+    alone.expect(204, "DELETE", "/jobs/api~2Fhidde", "write")
+    refused = alone.post(f"/jobs/api~2Fhidde/{command}", {}, "write", code=404)
+    assert "hidden" not in json.dumps(refused)
+    items = alone.post("/jobs/bulk", {"action": "pause", "ids": ["api~2Fhidde"]}, "write")
+    assert "hidden" not in json.dumps(items)
+
+
+@pytest.mark.req("OWN-10")
+def test_a_schedule_of_a_command_needs_the_right_to_run_it(alone: Stage) -> None:
+    alone.post("/pipelines", PIPELINE | {"name": "cmd", "action": SHELL}, "rights", code=201)
+    assert alone.post("/schedules", RULE, "write", code=403)["code"] == "NO_RIGHT"
+    made = alone.post("/schedules", RULE, "rights", code=201)
+    changed = alone.expect(403, "PATCH", f"/schedules/{made['id']}", "write", json={"cron": "* * * * *"})
+    assert changed["code"] == "NO_RIGHT"
+
+
+@pytest.mark.req("OWN-09")
+def test_a_run_of_many_marks_is_no_run(alone: Stage) -> None:
+    """Each mark may end the name of a job. A long text of them is none of ours."""
+    assert alone.get("/runs/a~2Fb" + "~21" * 2000, code=404)["code"] == "RUN_NOT_FOUND"
+    assert alone.get("/runs/a~2Fb" + "~21" * 100, code=404)["code"] == "RUN_NOT_FOUND"
+
+
+@pytest.mark.req("OWN-09")
+def test_an_origin_that_is_no_address_is_another_site(alone: Stage) -> None:
+    sent = alone.ask("POST", "//login", None, data={"token": "x"}, headers={"Origin": "http://["})
+    assert sent.status_code == 403
+
+
+@pytest.mark.req("OWN-09")
+def test_a_cursor_that_was_changed_is_refused(alone: Stage) -> None:
+    for name in ("a", "b"):
+        alone.post("/jobs", NEW | {"name": name}, code=201)
+    text = alone.get("/jobs?limit=1")["next"]
+    told = base64.urlsafe_b64decode(text + "=" * (-len(text) % 4))
+    changed = base64.urlsafe_b64encode(told.replace(b"[0,", b"[-5,")).decode().rstrip("=")
+    assert changed != text
+    assert alone.get(f"/jobs?limit=1&cursor={changed}", code=400)["code"] == "BAD_CURSOR"
+
+
+@pytest.mark.req("RAT-01")
+def test_a_name_of_a_pipeline_ends_where_it_seems_to(alone: Stage) -> None:
+    assert alone.post("/pipelines", PIPELINE | {"name": "c\n"}, code=422)["code"] == "INVALID"
