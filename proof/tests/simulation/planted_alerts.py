@@ -132,9 +132,9 @@ def _send_by(
     """Put something between every delivery and its channel."""
     real = Delivery.__init__
 
-    def init(delivery: Delivery, name: str, channel: Any, store: Any) -> None:
+    def init(delivery: Delivery, name: str, channel: Any, store: Any, *others: Any) -> None:
         between: Any = SimpleNamespace(rate=channel.rate, send=partial(send, channel))
-        real(delivery, name, between, store)
+        real(delivery, name, between, store, *others)
 
     monkeypatch.setattr(Delivery, "__init__", init)
 

@@ -55,7 +55,8 @@ def test_channels_have_their_troubles() -> None:
     told = [one for history in histories for one in history.told]
     definitions = [c.definition for history in histories for c in history.changes if c.definition]
 
-    silent_in_simulations = {AlertKind.OUTPUT, AlertKind.SOURCE}
+    pings = {AlertKind.ENDED, AlertKind.TRIED}
+    silent_in_simulations = {AlertKind.OUTPUT, AlertKind.SOURCE} | pings
     assert {one.kind for one in told} == set(AlertKind) - silent_in_simulations
     assert {one.channel for one in told} == {"ops", "admins"}
     assert any(one.reminder for one in told)
