@@ -31,10 +31,10 @@ def change_the_id_on_a_retry() -> None:
     """Each message has an id of its own."""
     real = Delivery.__init__
 
-    def init(delivery: Any, name: str, channel: Any, store: Any) -> None:
+    def init(delivery: Any, name: str, channel: Any, store: Any, *others: Any) -> None:
         send = channel.send
         channel.send = lambda messages: send([one._replace(id=uuid4().hex) for one in messages])
-        real(delivery, name, channel, store)
+        real(delivery, name, channel, store, *others)
 
     _break(Delivery, "__init__", init)
 
