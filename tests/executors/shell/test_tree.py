@@ -185,9 +185,9 @@ def test_who_forks_while_it_is_asked_to_end_takes_its_children_along(tmp_path: P
             run = a_run("sleep 1000; :")
             stage.start(run)()
             await stage.result(run)
-        assert asyncio.get_running_loop().time() - begin < 15  # nobody had to be killed
+        assert asyncio.get_running_loop().time() - begin < 60  # nobody had to be killed
 
-    play(tmp_path, scene, grace=timedelta(seconds=15))
+    play(tmp_path, scene, grace=timedelta(seconds=60))  # longer than a busy machine takes for all of them
 
 
 def test_what_a_shell_leaves_behind_may_end_by_itself(tmp_path: Path) -> None:
