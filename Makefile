@@ -21,7 +21,7 @@ run: $(STAMP) ## follow a small git repository and run its jobs (Ctrl-C ends it)
 test: $(STAMP) ## run the tests and the snippets of the documentation: at most ten minutes
 	@$(PYTHON) tools/prove.py --suite test
 
-prove: $(STAMP) ## run the long proofs: simulation, kill loops, fault harness, planted bugs; about half an hour
+prove: $(STAMP) ## run the long proofs: simulation, kill loops, fault harness, planted bugs; less than an hour
 	@$(PYTHON) tools/prove.py
 
 coverage: $(STAMP) ## both, with branch coverage of all processes that tests start: takes twice as long

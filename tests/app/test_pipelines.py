@@ -40,7 +40,7 @@ class Desk:
 
     @classmethod
     async def of(cls, app: Foliot) -> Desk:
-        return cls(Operations(await app.shared_store(), SystemClock(), tell=app.heed))
+        return cls(Operations(await app.shared_store(), SystemClock(), tell=app.handle_events))
 
     async def declare(self, *jobs: Job) -> None:
         await self.ops.define(API_SOURCE, Changes(declared=jobs), check=lambda *_: None)

@@ -47,7 +47,7 @@ async def test_what_a_later_run_has_caught_up_is_covered(desk: Desk) -> None:
     await desk.advance(at(9, 30))
     ledger = await _ledger(desk)
     assert fates(ledger) == [(7, "missed"), (8, "missed"), (9, "missed"), (10, "planned")]
-    assert ledger.occurrences[0].reason == "it has come, and nobody has taken it yet"
+    assert ledger.occurrences[0].reason == "it has come, and no node has taken it yet"
     await desk.run_due()
     ledger = await _ledger(desk)
     assert fates(ledger) == [(7, "covered"), (8, "covered"), (9, "ran"), (10, "planned")]

@@ -70,7 +70,7 @@ def test_an_occurrence_that_has_run_before_its_time_came_again_has_run() -> None
 
 
 UNTAKEN = (
-    "2026-11-15T11:00:00Z is due, by 0 12 * * *; nobody has taken it yet: it needs a node with the queue"
+    "2026-11-15T11:00:00Z is due, by 0 12 * * *; no node has taken it yet: it needs a node with the queue"
 )
 NEXT = [
     ({}, Verdict.WILL_RUN, "2026-11-16T12:00:00Z is next, by 0 12 * * *"),

@@ -57,7 +57,7 @@ class Auditor:
     ) -> AsyncIterator[Change]:
         """Do a change inside of this. If the entry cannot be written, the change does not begin.
 
-        An error of Foliot means that it was refused. After any other end nobody knows what took effect.
+        An error of Foliot means that it was refused. After any other end it is unknown what took effect.
         """
         entry = self._entry(verb, thing, before, after)
         await self._store.write_audit(entry)

@@ -119,7 +119,7 @@ def write_token_file(path: Path, made: NewToken) -> None:
     beside = path.with_name(f".{path.name}.{uuid4().hex}")
     try:
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        # A new file, and never one that another user has put there: so nobody else has it open.
+        # A new file, and never one that another user has put there: so no other user has it open.
         handle = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0), 0o600)
         with os.fdopen(handle, "w", encoding="utf-8") as file:
             file.write(f"{made.text}\n")

@@ -117,7 +117,7 @@ class AppHome:
 
     def tell(self, events: Sequence[Event]) -> None:
         """The engine need not wait to find out."""
-        self._app.heed(events)
+        self._app.handle_events(events)
 
     def listen(self, listener: Callable[[Event], None]) -> None:
         """Have a function told of what happens, on the engine's thread."""

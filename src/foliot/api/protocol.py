@@ -83,7 +83,7 @@ class GuardedProtocol(H11Protocol):
         if problem.limit is not None:
             self.refused[problem.limit] += 1
         cycle: Any = self.cycle
-        if cycle is not None:  # what the application would send is sent to nobody
+        if cycle is not None:  # what the application would send is dropped
             cycle.disconnected = True
             cycle.message_event.set()
         request_id = uuid4().hex

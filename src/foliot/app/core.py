@@ -174,13 +174,13 @@ class Core:
         self.clock = clock
         self.settings = settings
         self.listeners: list[Callable[[Event], None]] = []
-        self.heed: Callable[[Sequence[Event]], None] = _heed_not  # the engine's, while one runs
+        self.handle_events: Callable[[Sequence[Event]], None] = _ignore_events  # the engine's, while one runs
         self.url = url
         self.failure: BaseException | None = None  # of the engine that runs, or was the last to run
         self._open = AsyncExitStack()
         self._store: FullStore | None = None
         self._opening = asyncio.Lock()
-        self._definitions = Definitions(self.store, self.added, self._heed, "added")
+        self._definitions = Definitions(self.store, self.added, self._handle_now, "added")
         self._awaited: dict[str, asyncio.Event] = {}  # runs, by their keys
         self._closings = 0
 
@@ -221,8 +221,8 @@ class Core:
                 )
         await self._definitions.change(Changes(removed=tuple(names)))
 
-    def _heed(self, events: Sequence[Event]) -> None:
-        self.heed(events)  # the engine that runs now; there may be another later
+    def _handle_now(self, events: Sequence[Event]) -> None:
+        self.handle_events(events)  # the engine that runs now; there may be another later
 
     # -- questions and commands --------------------------------------------------------------------
 
@@ -233,7 +233,7 @@ class Core:
     async def _operations(self) -> Operations:
         store, home = await self.store(), (self.name, self.added)
         wait = partial(self._wait_for, self._closings)
-        return Operations(store, self.clock, home=home, wait=wait, tell=self.heed)
+        return Operations(store, self.clock, home=home, wait=wait, tell=self.handle_events)
 
     async def views(self, *sources: str) -> list[JobView]:
         """All jobs of the application, or of some of its sources."""
@@ -260,5 +260,5 @@ class Core:
                 self._awaited[event.run_key].set()
 
 
-def _heed_not(_: Sequence[Event]) -> None:
+def _ignore_events(_: Sequence[Event]) -> None:
     """No engine runs here: another process finds what has changed by looking."""

@@ -52,8 +52,8 @@ class Hosted:
         with self._thread.held() as thread:
             return await thread.call(self._core.store())
 
-    def heed(self, events: Sequence[Event]) -> None:
+    def handle_events(self, events: Sequence[Event]) -> None:
         """Something was changed beside the engine: have it look. From any thread."""
         if self._thread.is_open:
             with suppress(RuntimeError):  # it ends at this moment, and need not know
-                self._thread.get().loop.call_soon_threadsafe(self._core.heed, events)
+                self._thread.get().loop.call_soon_threadsafe(self._core.handle_events, events)

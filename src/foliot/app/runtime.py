@@ -80,7 +80,7 @@ class Runtime(EngineRun):
             self._keep_alive("revisions of the code", self._tidy_on)
         self._mark()
         await self.prepare(store, self._settings(), lambda: uuid4().hex, self._core.name)
-        self._core.heed = self._handle_events
+        self._core.handle_events = self._handle_events
         self.go()
 
     def _given_executors(self) -> Mapping[str, Executor | MakeExecutor]:

@@ -48,16 +48,16 @@ class _Asked(NamedTuple):
 
 
 class Definitions:
-    """The jobs of one source. `heed` is told what has happened; `mark` is what its revisions begin with."""
+    """The jobs of one source. `handle_events` gets the events. Revisions begin with `mark`."""
 
     def __init__(
         self,
         store: Callable[[], Awaitable[FullStore]],
         source: str,
-        heed: Callable[[Sequence[Event]], None],
+        handle_events: Callable[[Sequence[Event]], None],
         mark: str,
     ) -> None:
-        self._store, self._source, self._heed, self._mark = store, source, heed, mark
+        self._store, self._source, self._handle_events, self._mark = store, source, handle_events, mark
         self._waiting: list[_Asked] = []
         self._writing: asyncio.Task[None] | None = None
 
@@ -67,7 +67,7 @@ class Definitions:
         asked = _Asked(changes, check, {}, done)
         self._waiting.append(asked)
         if self._writing is None or self._writing.done():
-            self._writing = asyncio.ensure_future(self._write())  # nobody's own: a caller may be cancelled
+            self._writing = asyncio.ensure_future(self._write())  # its own task: a caller may be cancelled
         await done
         return asked.defined
 
@@ -94,7 +94,7 @@ class Definitions:
     async def _change_together(self, waiting: list[_Asked]) -> None:
         try:
             await self._reconcile(waiting)
-        except Exception as error:  # noqa: BLE001 - handed to whom it belongs
+        except Exception as error:  # noqa: BLE001 - handed to the callers that wait
             if len(waiting) > 1 and not isinstance(error, StoreUnavailableError):
                 for one in waiting:  # whose fault was it? Not everybody's
                     await self._change_together([one])
@@ -130,7 +130,7 @@ class Definitions:
             except StaleRevisionError as stale:  # another process was quicker; these are additions, so go on
                 base = stale.details["found"]
             else:
-                self._heed(events)
+                self._handle_events(events)
                 return
 
 

@@ -1,8 +1,8 @@
 """Taking a source out of a store: its jobs go as if it declared none any more, and then it is forgotten.
 
 In two steps, because a store may be left between them: a source of a million jobs is removed by one
-reconciliation, under a revision that says so, and then forgotten if it is still at that revision. Whoever
-declares the source meanwhile, or later, does so as if it were new.
+reconciliation, under a revision that says so, and then forgotten if it is still at that revision. A
+program that declares the source meanwhile, or later, does so as if it were new.
 """
 
 from __future__ import annotations

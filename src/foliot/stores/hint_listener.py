@@ -1,7 +1,7 @@
 """Hints between nodes: somebody should look sooner than they meant to.
 
 A hint is sent when a command or a revision lets a job wake earlier, or asks an attempt to end; never by
-claims and finishes. A hint may be lost: whoever waits for one looks from time to time all the same.
+claims and finishes. A hint may be lost: a node that waits for one also looks from time to time.
 """
 
 from __future__ import annotations

@@ -53,7 +53,7 @@ def _wanted(record: Record, now: datetime) -> str:
         return ""
     revision = f" of revision {job.revision[:12]}" if job.revision else ""
     wanted = f"the queue {job.queue}, the action {job.action.kind}{revision}, and a free slot"
-    return f"; nobody has taken it yet: it needs a node with {wanted}"
+    return f"; no node has taken it yet: it needs a node with {wanted}"
 
 
 def _again(record: Record, now: datetime) -> str:

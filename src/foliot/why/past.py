@@ -43,7 +43,7 @@ def past(record: Record, traces: Traces, at: datetime) -> Why:
     if state.served_until is not None and at <= state.served_until:
         return Why(Verdict.UNKNOWN, "its history does not go back so far", at)
     reason = obstacle(record, None)
-    waits = f"it has come, and {group_words(traces.group) or 'nobody has taken it yet'}"
+    waits = f"it has come, and {group_words(traces.group) or 'no node has taken it yet'}"
     running = next((attempt for attempt in record.attempts if attempt.is_running), None)
     if running is not None:
         waits = f"it has come while {running.run_key} is still open{_fate(record)}"

@@ -51,7 +51,7 @@ def drop_the_alerts() -> None:
 
 
 def forget_the_recovery() -> None:
-    """A success ends an episode, and nobody is told."""
+    """A success ends an episode, and no channel is told."""
     real = watching.Watching._tell  # noqa: SLF001 - a bug breaks in
 
     def tell(look: Any, episode: Any, *facts: Any, **more: Any) -> None:

@@ -11,9 +11,9 @@ the mark of its entry; otherwise another writer was quicker, and the job is read
 - `change`: what one decision writes, worked out without the database.
 - `session`: what a database must bring.
 - `claim`, `verbs`: claims, finishes, recovery and commands on it.
-- `revision`: a revision of a source, all or nothing. A large one is *staged* in parts that nobody sees, its
+- `revision`: a revision of a source, all or nothing. A large one is *staged* in parts that no node sees, its
   source is held still while the marks are compared once more, and then it counts, in one small step. From
-  there on everybody who meets it helps to apply it: the decisions are stored, nobody need be asked again.
+  there on everybody who meets it helps to apply it: the decisions are stored, so no planner is asked again.
 
 Invariants: a change guards the whole record (ADR 0007, rule 1); history is written with the record, never
 before; a node is checked in the same step as the write.

@@ -81,7 +81,7 @@ def change_of(
         return None
     after = kept or (record.job if record else None)
     if after is None:
-        raise ValueError(f"{entry.key}: nobody says what the job is")
+        raise ValueError(f"{entry.key}: the job has no definition")
     if decision.remove:
         return Change(entry=entry, before=record, after=None, alerts=decision.alerts)
     opening = _Opening(entry, after, known)

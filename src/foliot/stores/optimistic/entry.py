@@ -98,7 +98,7 @@ class Entry:
 
     @property
     def is_unknown_here(self) -> bool:
-        """Whether another node may understand the definition: then nobody sets the job aside."""
+        """Whether another node may understand the definition: then the job is not set aside."""
         return self.damage is not None and self.damage.flaw is Flaw.UNKNOWN_HERE
 
     @property

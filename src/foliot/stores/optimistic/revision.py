@@ -2,8 +2,8 @@
 
 A small one is one step: all marks hold and all is written, or nothing is, and what has moved is decided anew.
 
-A large one would keep the database busy for too long. So it is *staged*, in portions that nobody else sees.
-Then its source is held still: nobody claims, finishes or changes its jobs. The marks are compared once more,
+A large one would keep the database busy for too long. So it is *staged*, in portions that no other node sees.
+Then its source is held still: no node claims, finishes or changes its jobs. The marks are compared once more,
 portion by portion; one in which a job has moved is decided anew. Then the revision counts, in one small step.
 From there on its portions are applied, by everybody who meets them, and the source goes on. Before that step
 nothing has changed: a stage whose writer has died is forgotten, and its source goes on after half a second.
@@ -179,7 +179,7 @@ def _remove(
 ) -> Callable[[_Portion], None]:
     def remove(portion: _Portion) -> None:
         for entry in session.entries(keys).values():
-            if entry.record is None:  # nobody can say what it was
+            if entry.record is None:  # what it was is unknown
                 gone = Change(entry=entry, before=None, after=None, past=session.past(entry.key))
                 portion.changes.append(gone)
                 continue

@@ -32,7 +32,7 @@ class Guard(NamedTuple):
 
 
 class Losses(NamedTuple):
-    """Who was buried, and attempts that nobody alive holds: by job, with the node that held each."""
+    """Who was buried, and attempts that no living node holds: by job, with the node that held each."""
 
     buried: tuple[NodeView, ...]
     lost: Mapping[str, Sequence[tuple[str, Key]]]

@@ -1,4 +1,4 @@
-"""Tokens, sessions and login codes. A token that cannot be read is not there: it lets nobody in."""
+"""Tokens, sessions and login codes. A token that cannot be read is not there: it opens nothing."""
 
 from __future__ import annotations
 

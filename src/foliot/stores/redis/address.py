@@ -59,8 +59,8 @@ def read_address(url: str) -> Address:
     return Address(server, namespace, unsafe == "eviction")
 
 
-# Errors are raised outside of `except`: what the parser or the driver says may hold the password, and whoever
-# shows an error may show also what it came from.
+# Errors are raised outside of `except`: what the parser or the driver says may hold the password, and a
+# program that shows an error may also show what it came from.
 
 
 def _parts(url: str) -> SplitResult | None:

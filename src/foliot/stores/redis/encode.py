@@ -113,7 +113,7 @@ _SETS = ("keys", "gone", "paused", "failing")
 def _indexed(change: Change, after: Record) -> Iterator[Operation]:
     """The sets that jobs are found in by what they are."""
     after_ = _sets_of(after.state)
-    if change.before is None and change.entry.is_there:  # nobody knows where it was
+    if change.before is None and change.entry.is_there:  # where it was is unknown
         yield from (("ZREM", name, change.key, "") for name in _SETS if name not in after_)
     before = _sets_of(change.before.state) if change.before else set()
     yield from (("ZREM", name, change.key, "") for name in before - after_)

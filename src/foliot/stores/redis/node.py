@@ -62,7 +62,7 @@ def held(session: RedisSession, node: str) -> tuple[Attempt, ...]:
     for job, keys in jobs.items():
         entry = entries.get(job)
         if entry is not None and entry.record is None and entry.remains is None:
-            continue  # it cannot be read: nobody knows what the node holds of it
+            continue  # it cannot be read: what the node holds of it is unknown
         attempts = _attempts(entry)
         ours = [one for one in attempts if one.node == node and one.is_running and one.key in keys]
         found += ours

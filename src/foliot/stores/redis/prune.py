@@ -42,7 +42,7 @@ def prune(session: RedisSession, now: datetime, limit: int) -> Pruned:
 def _forget(session: RedisSession, entry: Entry, now: int, room: int) -> tuple[int, bool]:
     """Forget what one job need not keep, as far as there is room; how much, and whether that was all."""
     record = entry.record
-    if record is None:  # a history that cannot be judged stays, and is in nobody's way
+    if record is None:  # a history that cannot be judged stays, and hinders no other
         session.ask("ZREM", "ripe", entry.key)
         return 0, True
     past, keep = session.past(entry.key), record.job.policy.keep

@@ -1,4 +1,4 @@
-"""A large revision: its jobs wait in lists that nobody else reads, until the revision counts."""
+"""A large revision: its jobs wait in lists that no other node reads, until the revision counts."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class RedisStage(Stage):
 
     def put(self, number: int, changes: Sequence[Change]) -> None:
         _, news, words = self._session.encode(changes)
-        # What definitions share is written at once: others may need it, and it harms nobody.
+        # What definitions share is written at once: other jobs may need it, and it does no harm.
         shared, words = words[: 4 + 4 * int(words[3])], words[4 + 4 * int(words[3]) :]
         if shared[3]:
             self._session.run_one("commit", shared)

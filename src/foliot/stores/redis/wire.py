@@ -45,7 +45,7 @@ class Wire:
     """A connection, with a deadline for each answer. Whatever goes wrong, it is closed, and made anew."""
 
     def __init__(self, address: Address, deadline: timedelta) -> None:
-        seconds = max(_SHORTEST_WAIT, deadline.total_seconds())  # whoever waits gives up sooner, and cuts it
+        seconds = max(_SHORTEST_WAIT, deadline.total_seconds())  # the caller gives up sooner, and cuts it
         facts = dict(address.server)
         make = facts.pop("connection_class", Connection)
         self._connection: Any = make(
@@ -88,14 +88,14 @@ class Wire:
         return self._answer()
 
     def is_stale(self) -> bool:
-        """Whether the server has said something while nobody asked: it has gone away meanwhile."""
+        """Whether the server has said something without a question: it has gone away meanwhile."""
         try:
             return self.hears(0)
         except (RedisError, OSError):
             return True
 
     def cut(self) -> None:
-        """End the connection from another thread: whoever waits for its answer stops waiting."""
+        """End the connection from another thread: the caller that waits for its answer stops waiting."""
         self.is_given_up = True
         wire = self._connection._sock  # noqa: SLF001 - the driver has no other way to another thread's wait
         if wire is not None:

@@ -43,7 +43,7 @@ class Worker(CallThread[Call]):
     # -- on the event loop -------------------------------------------------------------------------
 
     async def call(self, verb: str, work: Callable[[RedisSession], Answer], deadline: timedelta) -> Answer:
-        """Have something done in time. Whoever stops waiting undoes nothing that is under way."""
+        """Have something done in time. A caller that stops waiting undoes nothing that is under way."""
         self.check(verb)
         if self.ident is None:
             self.start()
@@ -105,7 +105,7 @@ class Worker(CallThread[Call]):
             return None, translated(call.verb, error)
         except UnicodeEncodeError as error:
             return None, unwritable(call.verb, error)
-        except BaseException as error:  # noqa: BLE001 - it belongs to whoever made the call
+        except BaseException as error:  # noqa: BLE001 - it belongs to the caller
             return None, error
         return answer, None
 

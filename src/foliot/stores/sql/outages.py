@@ -2,7 +2,7 @@
 
     last heartbeat, or leave ──▶ │ no node │ ──▶ a node joins, or renews a lease that has run out
 
-The last node's row stays until another node has buried and forgotten it. So whoever comes first after an
+The last node's row stays until another node has buried and forgotten it. So the first node after an
 outage still reads there when the last sign of life was.
 """
 

@@ -1,4 +1,4 @@
-"""Processes of servers: without privileges, watched over, and gone when nobody uses them any more."""
+"""Processes of servers: without privileges, watched over, and gone when no test uses them any more."""
 
 from __future__ import annotations
 
@@ -73,11 +73,11 @@ def unprivileged() -> str:
     for name in ("postgres", "nobody"):
         with suppress(KeyError):
             return pwd.getpwnam(name).pw_name
-    raise MissingServerError("root has nobody to run a server as")
+    raise MissingServerError("root has no other user to run a server as")
 
 
 def free_port() -> int:
-    """A port of the loopback that nobody uses now."""
+    """A port of the loopback that is free now."""
     with closing(socket.socket()) as probe:
         probe.bind(("127.0.0.1", 0))
         port: int = probe.getsockname()[1]

@@ -34,7 +34,7 @@ _PATIENCE = 60.0  # seconds for a server to come up or go down, on a machine tha
 class RedisServer:
     """A server in a folder, and this process as one of its users.
 
-    `url` is that of its first database. Whoever holds this object keeps the server alive until `release`.
+    `url` is that of its first database. The server lives until `release` of this object.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -171,7 +171,7 @@ def _packed(*words: str) -> bytes:
 
 @contextmanager
 def redis_server(kind: str = "redis", *, fsync: str = "always") -> Iterator[RedisServer]:
-    """A server for one test, or for one program: nobody else has it, so it may be stopped and paused."""
+    """A server for one test, or for one program: no other test has it, so it may be stopped and paused."""
     server = RedisServer.create(Path(tempfile.mkdtemp(prefix=f"foliot-{kind}-")), kind, fsync=fsync)
     try:
         yield server
