@@ -44,7 +44,7 @@ async def follow(
 ) -> Attempt | None:
     """Print what an attempt writes until it has ended; without a number, each one until the run has ended.
 
-    The last attempt that was followed is the answer; None: the reader is gone.
+    Attempts that ended before we looked are printed, too. The last attempt that was followed is the answer; None: the reader is gone.
     """
     clock = session.ops.clock
     begin = clock.monotonic()
@@ -53,7 +53,7 @@ async def follow(
         if limit is not None and timedelta(seconds=clock.monotonic() - begin) >= limit:
             raise WaitTimeoutError(run, limit, attempt.state)
 
-    attempt = chosen(await session.ops.run(run), run, number)
+    attempt = chosen(await session.ops.run(run), run, number, first=True)
     while (ended := await _follow_one(session, attempt, screen, check_time)) and number is None:
         later = [a for a in await session.ops.run(run) if a.number > ended.number]
         if not later:
@@ -90,10 +90,12 @@ async def _follow_one(
     return attempt
 
 
-def chosen(attempts: list[Attempt], run: str, number: int | None) -> Attempt:
-    """One of the attempts of a run; without a number, the last."""
-    for attempt in attempts if number else attempts[-1:]:
-        if number in (None, attempt.number):
+def chosen(attempts: list[Attempt], run: str, number: int | None, *, first: bool = False) -> Attempt:
+    """One of the attempts of a run; without a number, the last, or the first."""
+    if number is None and attempts:
+        return attempts[0 if first else -1]
+    for attempt in attempts:
+        if number == attempt.number:
             return attempt
     known = ", ".join(str(attempt.number) for attempt in attempts)
     raise RunNotFoundError(run, attempt=number, hint=f"its attempts are {known}")
