@@ -297,3 +297,17 @@ def test_the_token_of_the_environment_is_known_without_a_store(text: str) -> Non
         assert scene.store.asked["used"] == 0
 
     asyncio.run(act())
+
+
+def test_a_new_token_of_the_environment_ends_the_sessions_of_the_old_one() -> None:
+    async def act() -> None:
+        old, new = (f"{word}-secret-of-a-container-0123456789abcdef" for word in ("old", "new"))
+        scene = Scene(environment_token({"FOLIOT_API_TOKEN": old}, ManualClock().now()))
+        login = await scene.authority.login(old)
+        assert login is not None
+        token = environment_token({"FOLIOT_API_TOKEN": new}, scene.clock.now())
+        restarted = Authority(scene.store, scene.clock, token)
+        assert await restarted.identify(new) is not None
+        assert await restarted.identify_session(login.cookie) is None
+
+    asyncio.run(act())

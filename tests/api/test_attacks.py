@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
+import asyncio
 import base64
 import json
+from ipaddress import ip_network
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
+from starlette.requests import Request
 
 from api.stage import NEW, PIPELINE, Stage
+from foliot.api.call import Call
+from foliot.api.cursor import Paged
+from foliot.api.entry import address_of
+from foliot.model.query import Page
 
 SHELL = {"kind": "shell", "payload": {"run": "true"}}
 RULE = {"namespace": "shop", "layer": "gold", "pipeline": "cmd", "cron": "0 9 * * *"}
@@ -69,3 +78,51 @@ def test_a_cursor_that_was_changed_is_refused(alone: Stage) -> None:
 @pytest.mark.req("RAT-01")
 def test_a_name_of_a_pipeline_ends_where_it_seems_to(alone: Stage) -> None:
     assert alone.post("/pipelines", PIPELINE | {"name": "c\n"}, code=422)["code"] == "INVALID"
+
+
+@pytest.mark.req("OWN-09")
+def test_a_page_without_a_hit_is_given_back_with_a_place_to_go_on() -> None:
+    """One request is one bounded look, also if there is nothing to find."""
+    looks = 0
+
+    async def ask(source: str | None, after: str) -> Page[str]:
+        nonlocal looks
+        del source, after
+        looks += 1
+        return Page((), "more")
+
+    call: Any = SimpleNamespace(
+        seen_sources=lambda _: (None,), place=lambda *_: None, cursor=lambda _, place: str(place)
+    )
+    found, following = asyncio.run(Call.page(call, Paged(), None, ask))
+    assert (list(found), following, looks) == ([], "(0, 'more')", 1)
+
+
+@pytest.mark.parametrize(
+    ("lines", "expected"),
+    [
+        ([], "127.0.0.1"),
+        (["9.9.9.9"], "9.9.9.9"),
+        (["6.6.6.6, 9.9.9.9"], "9.9.9.9"),
+        (["6.6.6.6", "9.9.9.9"], "9.9.9.9"),
+        (["9.9.9.9", "not an address"], "127.0.0.1"),
+    ],
+)
+def test_the_address_of_a_client_is_what_the_proxy_adds_itself(lines: list[str], expected: str) -> None:
+    headers = [(b"x-forwarded-for", line.encode()) for line in lines]
+    scope = {"type": "http", "client": ("127.0.0.1", 7), "headers": headers}
+    service: Any = SimpleNamespace(options=SimpleNamespace(proxies=(ip_network("127.0.0.0/8"),)))
+    assert address_of(service, Request(scope)) == expected
+
+
+@pytest.mark.req("OWN-10")
+def test_a_stream_ends_when_its_token_is_revoked(alone: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("foliot.api.streams._ASKED_EACH", 0.0)
+    made = alone.post("/tokens", {"name": "guest", "scope": "read"}, code=201)
+    headers = {"Authorization": f"Bearer {made['token']}"}
+    with alone.client.stream("GET", "api/v1/events?topics=jobs", headers=headers) as answer:
+        lines = answer.iter_lines()
+        assert next(line for line in lines if line.startswith("event")) == "event: resync"
+        alone.expect(200, "DELETE", f"/tokens/{made['id']}")
+        alone.post("/jobs", NEW | {"name": "later"}, code=201)  # a hint would follow
+        assert [line for line in lines if line.startswith("event")] == []

@@ -154,3 +154,12 @@ def test_what_the_operator_opens(opening: str, host: str, address: str, passes: 
 def test_what_is_no_opening(text: str) -> None:
     with pytest.raises(InvalidUrlError):
         Opening.read(text)
+
+
+def test_a_public_address_of_this_host_is_local(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Services here take a call from here for one of their own, past a firewall that is outside."""
+    monkeypatch.setattr("foliot.network.guard.is_of_this_host", lambda *_: True)
+    with pytest.raises(AddressRefusedError, match="leads to this host"):
+        names("8.8.8.8").addresses("example.org", 5432)
+    opened = Guard.allowing(["example.org:5432"], _saying("8.8.8.8"))
+    assert opened.addresses("example.org", 5432)

@@ -6,6 +6,8 @@ from collections.abc import AsyncIterator
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
+import pytest
+
 from foliot.operations.forecast import Bucket, forecast
 from foliot.protocols import JobView
 from foliot.schedules import Cron, Every
@@ -56,3 +58,15 @@ async def test_what_does_not_run_is_not_counted(desk: Desk) -> None:
     await desk.ops.pause("many/paused")
     found = await forecast(listed(desk), at(7), at(12), HOUR, "UTC")
     assert [bucket.occurrences for bucket in found.buckets] == [1, 1, 0, 0, 0]
+
+
+@scenario
+async def test_a_forecast_of_too_many_rules_counts_the_commonest_and_says_so(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("foliot.operations.forecast._MOST_COUNTED", 1)
+    often = [replace(HOURLY, source="many", name=f"{n}", schedule=Cron("0 * * * *")) for n in range(2)]
+    await desk.declare(*often, replace(HOURLY, source="many", name="once", schedule=Cron("5 * * * *")))
+    found = await forecast(listed(desk), at(9), at(10), HOUR, "UTC")
+    assert found.is_partial
+    assert [bucket.occurrences for bucket in found.buckets] == [2]

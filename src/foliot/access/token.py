@@ -17,7 +17,7 @@ from foliot.errors_access import InvalidTokenError
 from foliot.model.access import Right, Scope, Token
 from foliot.model.job import LONGEST_NAME, is_name
 
-ENVIRONMENT_ID = "environment"  # of a token that has another form, and is in no store
+ENVIRONMENT_ID = "environment"  # begins the id of a token that has another form, and is in no store
 LONGEST_LIFE = timedelta(days=36_525)
 _LETTERS = "abcdefghijklmnopqrstuvwxyz0123456789"
 _FORM = re.compile(r"flt_([a-z0-9]{10})_([A-Za-z0-9_-]{43})", re.ASCII)
@@ -70,9 +70,12 @@ def make_token(  # noqa: PLR0913 - each is a fact of the token
 
 
 def read_token(text: str) -> Presented:
-    """The parts of a text. One of another form may be the token of the environment."""
+    """The parts of a text. One of another form may be the token of the environment.
+
+    The id of that token comes from its text: a new text is a new token, and ends the sessions of the old one.
+    """
     found = _FORM.fullmatch(text)
-    return Presented(*found.groups()) if found else Presented(ENVIRONMENT_ID, text)
+    return Presented(*found.groups()) if found else Presented(f"{ENVIRONMENT_ID}-{hash_of(text)[:10]}", text)
 
 
 def hash_of(secret: str) -> str:

@@ -40,6 +40,11 @@ async def identify(service: Service, request: Request) -> Identity:
     return identity
 
 
+async def is_still_let_in(service: Service, request: Request) -> bool:
+    """Whether the token or the session of a request that is still being answered is valid."""
+    return await _identity(service, request) is not None
+
+
 async def _identity(service: Service, request: Request) -> Identity | None:
     given = request.headers.getlist("authorization")
     if given:

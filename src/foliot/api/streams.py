@@ -13,9 +13,11 @@ from starlette.responses import StreamingResponse
 from starlette.types import Receive, Scope, Send
 
 from foliot.api.call import Call
+from foliot.api.entry import is_still_let_in
 
 MEDIA_TYPE = "text/event-stream"
 KEEP_ALIVE = timedelta(seconds=15)
+_ASKED_EACH = 5.0  # seconds after which it is asked again who listens
 _RETRY = b"retry: 3000\n\n"
 
 
@@ -54,11 +56,16 @@ def stream(call: Call, events: AsyncIterator[Encodable | None]) -> StreamingResp
     """A response that sends events as they come; None is sent as a comment. 429 if too many are open."""
 
     async def body() -> AsyncIterator[bytes]:
-        end = call.service.clock.monotonic() + call.service.limits.stream_life
+        service, monotonic = call.service, call.service.clock.monotonic
+        end, asked_at = monotonic() + service.limits.stream_life, monotonic()
         yield _RETRY
         async for event in events:
+            if monotonic() - asked_at >= _ASKED_EACH:  # the token may have been revoked, or has expired
+                asked_at = monotonic()
+                if not await is_still_let_in(service, call.request):
+                    return
             yield b": still here\n\n" if event is None else event.encoded()
-            if call.service.stopping.is_set() or call.service.clock.monotonic() >= end:
+            if service.stopping.is_set() or monotonic() >= end:
                 return
 
     return _Stream(call, body())

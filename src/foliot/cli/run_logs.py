@@ -44,7 +44,8 @@ async def follow(
 ) -> Attempt | None:
     """Print what an attempt writes until it has ended; without a number, each one until the run has ended.
 
-    Attempts that ended before we looked are printed, too. The last attempt that was followed is the answer; None: the reader is gone.
+    Attempts that ended before we looked are printed, too.
+    The last attempt that was followed is the answer; None: the reader is gone.
     """
     clock = session.ops.clock
     begin = clock.monotonic()

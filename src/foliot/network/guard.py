@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from foliot.network.address import Address, Network, Reach, reach_of, unmapped
 from foliot.network.errors import AddressRefusedError, InvalidUrlError
-from foliot.network.own_port import is_own
+from foliot.network.own_port import is_of_this_host, is_own
 
 _SAID = {
     Reach.PRIVATE: "is an address of a private network",
@@ -87,12 +87,14 @@ class Guard:
         for place in places:
             if is_own(*place):
                 raise AddressRefusedError(host, f"port {port}", "is this node's own")
-            self._judge(host, port, place.sockaddr[0])
+            self._judge(host, port, place)
         return places
 
-    def _judge(self, host: str, port: int, text: str) -> None:
-        address = unmapped(text)
+    def _judge(self, host: str, port: int, place: Place) -> None:
+        address = unmapped(place.sockaddr[0])
         reach = reach_of(address)
+        if reach is Reach.PUBLIC and is_of_this_host(*place):
+            reach = Reach.LOCAL  # services here take a call from here for one of their own
         if reach is Reach.PUBLIC or any(o.covers(host, port, address, reach) for o in self.openings):
             return
         raise AddressRefusedError(host, str(address), _SAID[reach], hint=_HINT)

@@ -26,15 +26,16 @@ def listening_on(port: int) -> Iterator[None]:
 
 def is_own(family: int, sockaddr: tuple[str, int] | tuple[str, int, int, int]) -> bool:
     """Whether a connection to that address would reach this process."""
-    host, port, *scope = sockaddr
-    return _listening[port] > 0 and _is_of_this_host(family, (host, 0, *scope))
+    port = sockaddr[1]
+    return _listening[port] > 0 and is_of_this_host(family, sockaddr)
 
 
-def _is_of_this_host(family: int, sockaddr: tuple[str | int, ...]) -> bool:
+def is_of_this_host(family: int, sockaddr: tuple[str, int] | tuple[str, int, int, int]) -> bool:
     """Only an address of this host can be bound. The socket is a datagram's: it takes no port from others."""
+    host, _, *scope = sockaddr
     try:
         with socket.socket(family, socket.SOCK_DGRAM) as probe:
-            probe.bind(sockaddr)
+            probe.bind((host, 0, *scope))
     except OSError:
         return False
     return True
