@@ -6,11 +6,15 @@
 
 A budget is in minutes, on two quiet cores. A part that is not done after four times its budget is ended, and
 fails: either something hangs, or a change has made the tests slow.
+
+If at most three tests of a part fail, they are run once more, alone. One that passes then does not fail the
+suite, and is named at the end: it has found a race, or a machine that was too slow for it.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import signal
 import subprocess
@@ -24,8 +28,12 @@ ROOT = Path(__file__).parent.parent
 CLOCK = SystemClock()
 GRACE = 30  # seconds that an interrupted part has to say where it was
 PATIENCE = 4  # a part may take so many times its budget: other machines are slower, or busy
+FAILED = "failed with code 1"  # what pytest ends with if tests failed, and nothing else went wrong
 PYTEST = ("-m", "pytest", "-q")
 SPREAD = (*PYTEST, "-n", "auto", "--dist", "worksteal")
+MOST_REPEATED = 3  # tests of a part: if more of them fail, the code is wrong and not the moment
+NAMED = 20  # of the tests that failed
+CACHE = ROOT / ".pytest_cache"
 ONE_MORE = str((os.cpu_count() or 1) + 1)  # workers: half of the time a test waits for programs and servers
 
 
@@ -60,25 +68,50 @@ class Result(NamedTuple):
     part: Part
     minutes: float
     problem: str
+    failed: list[str]  # tests, at first
 
     def __str__(self) -> str:
         took = f"{self.part.name:15}{self.minutes:6.1f} of {self.part.budget:4.1f} minutes"
-        return f"{took}   {self.problem or 'ok'}"
+        lines = [f"{took}   {self.problem or 'ok'}"]
+        fate = "failed" if self.problem else "failed, and passed alone"
+        return "\n".join(lines + [f"    {fate}: {test}" for test in self.failed[:NAMED]])
 
 
 def run(part: Part) -> Result:
-    """Run a part. What it starts is ended with it."""
+    """Run a part, and what failed in it once more."""
     print(f"\n== {part.name}: budget {part.budget:g} minutes", flush=True)
     begin = CLOCK.monotonic()
-    with subprocess.Popen([sys.executable, *part.command], cwd=ROOT, start_new_session=True) as process:  # noqa: S603
+    if part.command[:2] != PYTEST[:2]:
+        problem, failed = run_once(part, part.command), []
+    else:
+        cache = CACHE / part.name.replace(" ", "-")
+        command = (*part.command, "-o", f"cache_dir={cache}")
+        problem = run_once(part, (*command, "--cache-clear"))
+        failed = failures(cache) if problem == FAILED else []
+        if 0 < len(failed) <= MOST_REPEATED:
+            print(f"\n== {part.name}: what failed, once more and alone", flush=True)
+            problem = run_once(
+                part, (*command, "--last-failed", "--last-failed-no-failures", "none", "-n", "0")
+            )
+    return Result(part, (CLOCK.monotonic() - begin) / 60, problem, failed)
+
+
+def failures(cache: Path) -> list[str]:
+    """The tests that failed in the last run of a part."""
+    file = cache / "v/cache/lastfailed"
+    return sorted(json.loads(file.read_text())) if file.exists() else []
+
+
+def run_once(part: Part, command: tuple[str, ...]) -> str:
+    """Run a command, and tell its problem. What it starts is ended with it."""
+    with subprocess.Popen([sys.executable, *command], cwd=ROOT, start_new_session=True) as process:  # noqa: S603
         try:
             code = process.wait(part.budget * PATIENCE * 60)
-            problem = f"failed with code {code}" if code else ""
         except subprocess.TimeoutExpired:
-            problem = f"ended: not done after {PATIENCE} times its budget"
+            return f"ended: not done after {PATIENCE} times its budget"
         finally:
             end_group(process)
-    return Result(part, (CLOCK.monotonic() - begin) / 60, problem)
+    return f"failed with code {code}" if code else ""
 
 
 def end_group(process: subprocess.Popen[bytes]) -> None:

@@ -68,6 +68,64 @@ def test_a_part_far_over_its_budget_is_ended(
     assert "ended: not done after 4 times its budget" in capfd.readouterr().out
 
 
+FLAKY = """
+from pathlib import Path
+import pytest
+
+def tries():
+    file = Path({path!r})
+    file.write_text((file.read_text() if file.exists() else "") + "x")
+    return len(file.read_text())
+
+def test_of_the_moment():
+    assert tries() > {failures}
+
+@pytest.mark.parametrize("case", range({always}))
+def test_of_the_code(case):
+    assert not case + 1
+"""
+
+
+@pytest.mark.parametrize(
+    ("failures", "always", "code", "said"),
+    [
+        (0, 0, 0, "ok"),
+        (1, 0, 0, "failed, and passed alone: test_it.py::test_of_the_moment"),
+        (2, 0, 1, "failed: test_it.py::test_of_the_moment"),
+        (1, 1, 1, "failed: test_it.py::test_of_the_code[0]"),
+    ],
+)
+def test_what_fails_is_run_once_more_and_named(
+    *, prove: ModuleType, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str],
+    tmp_path: Path, failures: int, always: int, code: int, said: str,
+) -> None:  # fmt: skip
+    assert _flaky(prove, monkeypatch, tmp_path, failures, always) == code
+    assert said in capfd.readouterr().out
+
+
+def test_more_failures_than_a_race_would_give_are_not_tried_again(
+    prove: ModuleType, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    assert _flaky(prove, monkeypatch, tmp_path, failures=1, always=3) == 1
+    assert "once more" not in capfd.readouterr().out
+    assert (tmp_path / "tries").read_text() == "x"
+
+
+def _flaky(
+    prove: ModuleType, monkeypatch: pytest.MonkeyPatch, folder: Path, failures: int, always: int
+) -> int:
+    """Run a suite of its own, in which tests fail at first, or always."""
+    (folder / "pytest.ini").write_text("[pytest]\n")
+    code = FLAKY.format(path=str(folder / "tries"), failures=failures, always=always)
+    (folder / "test_it.py").write_text(code)
+    part = prove.Part("own suite", (*prove.PYTEST, "test_it.py"), 1)
+    monkeypatch.setattr(prove, "ROOT", folder)
+    monkeypatch.setattr(prove, "CACHE", folder / "cache")
+    monkeypatch.setattr(prove, "SUITES", {"test": (part,), "prove": ()})
+    monkeypatch.setattr(sys, "argv", ["prove.py", "--suite", "test"])
+    return int(prove.main())
+
+
 def test_an_unknown_part_is_refused(prove: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(SystemExit, match="no such part: three; there are tests, one"):
         main(prove, monkeypatch, "--only", "three", tests="", one="")
