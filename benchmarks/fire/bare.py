@@ -1,7 +1,7 @@
 """What a bare loop writes for a batch: statements of its own, each of which is about all rows of the batch.
 
-They are the same for SQLite and PostgreSQL. `v` is a table of the batch: the number of a job, and what is
-its own. `g` is one row with what all jobs of the batch share.
+All but the end are the same for SQLite and PostgreSQL. `v` is a table of the batch: the number of a job, and
+what is its own. `g` is one row with what all jobs of the batch share.
 """
 
 # ruff: noqa: S608 - made of constants only
