@@ -11,10 +11,10 @@ from real_redis import redis_url_of
 from stores.postgres.opening import fresh
 from stores.redis.opening import fresh as fresh_namespace
 
+SERVERS = [pytest.param(name, marks=pytest.mark.prove) for name in ("postgres", "redis")]
 
-@pytest.fixture(
-    scope="module", params=["memory", "sqlite", "postgres", pytest.param("redis", marks=pytest.mark.prove)]
-)
+
+@pytest.fixture(scope="module", params=["memory", "sqlite", *SERVERS])
 def stage(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]:
     folder = tmp_path_factory.mktemp("api")
     url: str | None = None

@@ -99,6 +99,7 @@ def called(path: Words, arguments: list[str]) -> Result:
     return call(*path, *arguments)
 
 
+@pytest.mark.prove
 @pytest.mark.parametrize(("path", "command", "param"), CASES)
 def test_no_argument_gives_a_traceback(  # noqa: PLR0917 - the case, and where it is played
     path: Words,

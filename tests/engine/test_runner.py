@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
+import pytest
+
 from engine.stage import job
 from foliot.engine.runner import Runner
 from foliot.model.attempt import Attempt, AttemptState, Outcome, Trigger
@@ -57,6 +59,7 @@ def _play(scene: Any) -> None:
     asyncio.run(act())
 
 
+@pytest.mark.prove
 def test_finding_strangers_among_many_does_not_compare_each_with_each() -> None:
     def scene(runner: Runner, executor: ByHand) -> None:
         a_job: Job = job()

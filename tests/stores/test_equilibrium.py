@@ -19,6 +19,8 @@ from foliot.stores.memory import MemoryStore
 from foliot.stores.sqlite import SqliteStore, connection
 from foliot.testing.clock import ManualClock
 
+pytestmark = pytest.mark.prove
+
 JOBS = 60
 ROUNDS = equilibrium.KEEP  # all are cut once
 

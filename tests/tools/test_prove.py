@@ -118,7 +118,8 @@ def _flaky(
     (folder / "pytest.ini").write_text("[pytest]\n")
     code = FLAKY.format(path=str(folder / "tries"), failures=failures, always=always)
     (folder / "test_it.py").write_text(code)
-    part = prove.Part("own suite", (*prove.PYTEST, "test_it.py"), 1)
+    monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")  # they take longer than the tests
+    part = prove.Part("own suite", (*prove.PYTEST, "-p", "xdist.plugin", "test_it.py"), 1)
     monkeypatch.setattr(prove, "ROOT", folder)
     monkeypatch.setattr(prove, "CACHE", folder / "cache")
     monkeypatch.setattr(prove, "SUITES", {"test": (part,), "prove": ()})

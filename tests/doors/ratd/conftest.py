@@ -11,7 +11,7 @@ from engine.rat_stage import place_for
 On = Callable[[Scene], None]
 
 
-@pytest.fixture(params=["sqlite", "postgres"])
+@pytest.fixture(params=["sqlite", pytest.param("postgres", marks=pytest.mark.prove)])
 def on_stage(request: pytest.FixtureRequest, tmp_path: Path) -> On:
     where = place_for(request.param, tmp_path)
     return lambda scene: play(where, scene)

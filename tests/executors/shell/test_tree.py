@@ -112,6 +112,7 @@ def test_nobody_outlives_its_run_among_hundreds_of_hostile_ones(tmp_path: Path) 
     play(tmp_path, scene)
 
 
+@pytest.mark.prove
 def test_a_thousand_quick_runs_leave_nothing_behind(tmp_path: Path) -> None:
     count = int(os.environ.get("FOLIOT_QUICK_RUNS", "1000"))
 

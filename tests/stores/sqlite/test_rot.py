@@ -164,6 +164,7 @@ TABLES = (
 )  # fmt: skip
 
 
+@pytest.mark.prove
 @pytest.mark.parametrize("value", ["CAST(X'61FF' AS TEXT)", "X'61FF'"])
 @pytest.mark.parametrize("table", TABLES)
 def test_no_wrong_value_of_any_column_gives_more_than_a_store_error(
