@@ -10,7 +10,8 @@ from uuid import NAMESPACE_URL, uuid4, uuid5
 
 from starlette.requests import Request
 
-from foliot.access import Identity
+from foliot.access import Actor, Auditor, Identity
+from foliot.api.address import address_of
 from foliot.api.cursor import Paged, read_cursor, write_cursor
 from foliot.api.ids import id_of
 from foliot.api.problem import ProblemError
@@ -28,7 +29,10 @@ _LONGEST_LIST = 20  # tags in one header
 
 @dataclass(slots=True, kw_only=True)
 class Call:
-    """A request. `headers` are added to the answer; `before` and `after` to the entry of the audit."""
+    """A request. `headers` are added to the answer; `before` and `after` to the entry of the audit.
+
+    `touched`: what was changed beside `about`, with what it is now. Each has an entry of the audit, too.
+    """
 
     service: Service
     route: Route
@@ -40,12 +44,20 @@ class Call:
     about: str = ""  # the object that the audit names
     before: Any = None
     after: Any = None
+    touched: dict[str, Any] = field(default_factory=dict)
     _new_id: str | None = None
 
     @property
     def ops(self) -> Operations:
         """What can be asked and told."""
         return self.service.ops
+
+    @property
+    def auditor(self) -> Auditor:
+        """What writes the audit for who asks."""
+        address = address_of(self.service, self.request)
+        actor = Actor(self.identity.actor, address, self.request.scope["foliot.request_id"])
+        return Auditor(self.service.store, self.service.clock, actor)
 
     # -- who may see what --------------------------------------------------------------------------
 

@@ -5,7 +5,6 @@ Browsers send cookies by themselves, so a change by cookie must come from our ow
 
 from __future__ import annotations
 
-from ipaddress import ip_address
 from urllib.parse import urlsplit
 
 from starlette.requests import Request
@@ -14,7 +13,6 @@ from foliot.access import Identity
 from foliot.api.limits import too_many
 from foliot.api.problem import ProblemError
 from foliot.api.service import Service
-from foliot.network.address import unmapped
 
 SAFE = ("GET", "HEAD")
 COOKIE = "foliot_session"
@@ -68,32 +66,8 @@ def check_origin(request: Request) -> None:
         raise ProblemError(403, "OTHER_SITE", "a change by cookie must come from our own pages", hint=hint)
 
 
-def address_of(service: Service, request: Request) -> str:
-    """The address that a request comes from; behind a proxy that is believed, the one that it tells."""
-    peer = request.client.host if request.client else ""
-    lines = request.headers.getlist("x-forwarded-for")
-    told = lines[-1].rpartition(",")[2].strip() if lines else ""  # the proxy's own; a client may write others
-    return told if _is_proxy(service, peer) and _is_address(told) else peer
-
-
-def _is_address(text: str) -> bool:
-    try:
-        ip_address(text)
-    except ValueError:
-        return False
-    return True
-
-
 def _netloc(origin: str) -> str | None:
     try:
         return urlsplit(origin).netloc
     except ValueError:
         return None
-
-
-def _is_proxy(service: Service, peer: str) -> bool:
-    try:
-        address = unmapped(peer)
-    except ValueError:  # such as a socket of the file system
-        return False
-    return any(address in network for network in service.options.proxies)

@@ -15,7 +15,7 @@ from foliot.api.call import Call
 from foliot.api.cursor import Paged, Query
 from foliot.api.definition import ActionBody, make_action
 from foliot.api.ids import id_of
-from foliot.api.jobs import changed_meanwhile, require_source
+from foliot.api.jobs import changed_meanwhile, note_definitions, require_source
 from foliot.api.pipeline_answers import (
     MOST_COUNTED,
     PipelineAnswer,
@@ -210,7 +210,8 @@ async def remove_pipeline(call: Call, pipeline: Pipeline, query: RemovalQuery) -
         schedules = tuple(view.key.partition("/")[2] for view in views if is_schedule(view))
         return RemovedPipeline(id=pipeline.id, schedules=schedules)
     if names:
-        await call.ops.define(API_SOURCE, Changes(removed=names), check=lambda *_: None)
+        removed = await call.ops.define(API_SOURCE, Changes(removed=names), check=lambda *_: None)
+        note_definitions(call, removed)
     await store.remove_pipeline(pipeline.id, await store.now(), call.expected)
     return None
 
@@ -245,7 +246,7 @@ async def _tell_schedules(call: Call, pipeline: Pipeline) -> None:
 
         jobs = tuple(with_kind_of(record.job, pipeline) for record in records.values())
         with suppress(ProblemError):  # a schedule was changed at the same time: look again
-            await call.ops.define(API_SOURCE, Changes(declared=jobs), check=check)
+            note_definitions(call, await call.ops.define(API_SOURCE, Changes(declared=jobs), check=check))
             return
 
 

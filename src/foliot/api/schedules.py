@@ -16,7 +16,7 @@ from foliot.api.call import Call
 from foliot.api.cursor import Paged
 from foliot.api.definition import check_right
 from foliot.api.ids import id_of
-from foliot.api.jobs import Match, changed_meanwhile, require_source
+from foliot.api.jobs import Match, changed_meanwhile, require_source, version_of
 from foliot.api.pipeline_answers import (
     MOST_COUNTED,
     RemovedSchedule,
@@ -314,7 +314,9 @@ async def _define(call: Call, job: Job, check: Check) -> Defined:
 async def _answer(call: Call, defined: Defined) -> ScheduleAnswer:
     effect, view = defined
     record = readable(view)
-    call.after = {"version": record.state.version, "definition": definition_of(record.job)}
+    call.after = version_of(view)
+    if call.about != f"job:{view.key}":  # it is new, and the entry names its pipeline
+        call.touched[f"job:{view.key}"] = call.after
     call.tag(record.state.version, record.state.token)
     shown = (await _show_all(call, [view]))[0]
     return msgspec.structs.replace(shown, dry_run=call.dry_run, would=show_would(effect))

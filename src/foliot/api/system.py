@@ -10,9 +10,10 @@ from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
 from starlette.responses import JSONResponse, PlainTextResponse, RedirectResponse, Response
 
 from foliot.access import Actor, Auditor
+from foliot.api.address import address_of
 from foliot.api.call import Call
 from foliot.api.cursor import Query
-from foliot.api.entry import address_of, check_origin, cookie_name, identify
+from foliot.api.entry import check_origin, cookie_name, identify
 from foliot.api.limits import too_many
 from foliot.api.pages import docs_page, home_page, login_page, static_file
 from foliot.api.problem import ProblemError
