@@ -12,7 +12,7 @@ from starlette.requests import Request
 
 from foliot.access import Actor, Auditor, Identity
 from foliot.api.address import address_of
-from foliot.api.cursor import Paged, read_cursor, write_cursor
+from foliot.api.cursor import Paged, bad_cursor, read_cursor, write_cursor
 from foliot.api.ids import id_of
 from foliot.api.problem import ProblemError
 from foliot.api.route import PREFIX, Route
@@ -76,11 +76,11 @@ class Call:
 
     def place(self, query: Paged, kind: type[T]) -> T | None:
         """The place of the query's cursor."""
-        return read_cursor(self.route.path, query, kind)
+        return read_cursor(self.route.path, query, self.identity.sources, kind)
 
     def cursor(self, query: Paged, place: Any) -> str:
         """The cursor of a place in the list."""
-        return write_cursor(self.route.path, query, place)
+        return write_cursor(self.route.path, query, self.identity.sources, place)
 
     async def page(
         self, query: Paged, source: str | None, ask: Callable[[str | None, str], Awaitable[Page[T]]]
@@ -91,9 +91,8 @@ class Call:
         """
         sources = self.seen_sources(source)
         index, after = self.place(query, tuple[int, str]) or (0, "")
-        if index < 0:
-            hint = "begin anew, without a cursor"
-            raise ProblemError(400, "BAD_CURSOR", "the cursor is not one of ours", hint=hint)
+        if not 0 <= index < max(1, len(sources)):
+            raise bad_cursor("it is no cursor of this server")
         while index < len(sources):
             found = await ask(sources[index], after)
             place = (index, found.next) if found.next else (index + 1, "")
