@@ -94,9 +94,12 @@ class Endpoint:
             with call.service.heavy.held(route.path):
                 return make_response(call, await route.handler(call, **given))
         auditor, thing = call.auditor, call.about or f"path:{route.path}"
-        async with auditor.change(route.name, thing, before=call.before, after=call.after) as change:
-            answer = await route.handler(call, **given)
-            change.after = call.after
+        try:
+            async with auditor.change(route.name, thing, before=call.before, after=call.after) as change:
+                answer = await route.handler(call, **given)
+                change.after = call.after
+        finally:
+            call.service.totals.forget()
         if call.touched:
             await auditor.note(route.name, call.touched)
         return make_response(call, answer)

@@ -146,13 +146,19 @@ async def list_pipelines(call: Call, query: PipelinesQuery) -> PipelineList:
     after, store = call.place(query, str) or "", call.service.store
     offset = 0 if after else query.offset
     asked = PipelineQuery(query.namespace, query.layer, query.search, after=after, limit=offset + query.limit)
-    page = every = await store.pipelines(asked)
+    page = await store.pipelines(asked)
+    total: int | None = len(page)
     if after or page.next is not None:
-        every = await store.pipelines(asked._replace(after="", limit=MOST_COUNTED))
+
+        async def count() -> int | None:
+            every = await store.pipelines(asked._replace(after="", limit=MOST_COUNTED))
+            return len(every) if every.next is None else None
+
+        total = await call.service.totals.of(("pipelines", query.namespace, query.layer, query.search), count)
     shown = tuple(show_pipeline(call, found, shows_payload=False) for found in page[offset:])
     return PipelineList(
         pipelines=shown,
-        total=len(every) if every.next is None else None,
+        total=total,
         next=page.next and call.cursor(query, page.next),
     )
 

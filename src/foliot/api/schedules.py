@@ -91,11 +91,14 @@ async def list_schedules(call: Call, query: SchedulesQuery) -> ScheduleList:
     offset = 0 if after else query.offset
     found, has_more = await _schedules(call, query, after, offset + query.limit)
     shown = found[offset:]
+    total: int | None = len(found)
     if has_more or after:
-        everything, is_partial = await _schedules(call, query, "", MOST_COUNTED)
-        total = None if is_partial else len(everything)
-    else:
-        total = len(found)
+
+        async def count() -> int | None:
+            everything, is_partial = await _schedules(call, query, "", MOST_COUNTED)
+            return None if is_partial else len(everything)
+
+        total = await call.service.totals.of(("schedules", query.pipeline_id, query.enabled), count)
     return ScheduleList(
         schedules=tuple(await _show_all(call, shown)),
         total=total,
