@@ -85,6 +85,7 @@ class Service:
         self.home, self.clock, self.options, self.limits = home, clock, options, limits
         self.rate = Buckets(clock, limits.rate, limits.burst)
         self.logins = Buckets(clock, limits.failed_logins / 60, limits.failed_logins)
+        self.failures = Buckets(clock, limits.failed_tokens / 60, limits.failed_tokens)
         self.streams = Gate(limits, "streams", "streams_of_token")
         self.heavy = Gate(limits, "heavy")
         self.totals = Totals(clock)
