@@ -80,8 +80,8 @@ class AccessStore(Protocol):
 class AuditStore(Protocol):
     """Keeps the audit. An entry is written once, and settled once."""
 
-    async def write_audit(self, entry: AuditEntry) -> None:
-        """Keep an entry. The same id again changes nothing."""
+    async def write_audit(self, *entries: AuditEntry) -> None:
+        """Keep entries. The same id again changes nothing."""
         ...
 
     async def settle_audit(

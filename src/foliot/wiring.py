@@ -36,7 +36,7 @@ _SCHEMES = ", ".join(example for _, example in _STORES.values())
 # Each executor that every application has, by the prefix of the kinds of its actions: its module in
 # `foliot.executors`, which offers `make_executor(place)`.
 _EXECUTORS = {"python": "python", "http": "http"}
-# Those whose actions can be checked before they run: the module that offers `check_action(action)`.
+# Those whose actions can be checked before they run: the module that offers `check_action(action, source)`.
 _CHECKS = {"http": "http_action"}
 _PREFIX = re.compile("[a-z][a-z0-9_]*")
 # Prefixes that have another use, and which.
@@ -154,10 +154,13 @@ def make_executor(prefix: str, place: ExecutorPlace) -> Executor:
     return cast("Executor", module.make_executor(place))
 
 
-def check_action(action: Action) -> None:
-    """Refuse an action that its executor, if it is built in, could never carry out. InvalidJobError."""
+def check_action(action: Action, source: str | None = None) -> None:
+    """Refuse an action that its executor, if it is built in, could never carry out. InvalidJobError.
+
+    `source` is that of the job, None if this program declares it: jobs of the API may do less.
+    """
     if (name := _CHECKS.get(action.kind.partition(":")[0])) is not None:
-        import_module(f"foliot.executors.{name}").check_action(action)
+        import_module(f"foliot.executors.{name}").check_action(action, source)
 
 
 def check_executors(given: object) -> None:

@@ -22,9 +22,9 @@ class FailingStore(MemoryStore):
 
     away: frozenset[str] = frozenset()
 
-    async def write_audit(self, entry: AuditEntry) -> None:
+    async def write_audit(self, *entries: AuditEntry) -> None:
         self._answer("write_audit")
-        await super().write_audit(entry)
+        await super().write_audit(*entries)
 
     async def settle_audit(
         self, entry_id: str, outcome: AuditOutcome, detail: str | None = None, after: str | None = None

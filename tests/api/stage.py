@@ -34,7 +34,9 @@ from foliot.wiring import FullStore, open_store
 T = TypeVar("T")
 HOUR = timedelta(hours=1)
 LONG = timedelta(days=1)
-WIDE = Limits(rate=100_000, burst=100_000, connections_of_address=512, streams_of_token=256)
+WIDE = Limits(
+    rate=100_000, burst=100_000, failed_tokens=100_000, connections_of_address=512, streams_of_token=256
+)
 BACKUP = Job(
     source="ops", name="backup", schedule=Cron("0 3 * * *"), action=Action(kind="k", data={"path": "/srv"})
 )

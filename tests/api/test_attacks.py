@@ -13,9 +13,9 @@ import pytest
 from starlette.requests import Request
 
 from api.stage import NEW, PIPELINE, Stage
+from foliot.api.address import address_of
 from foliot.api.call import Call
 from foliot.api.cursor import Paged
-from foliot.api.entry import address_of
 from foliot.model.query import Page
 
 SHELL = {"kind": "shell", "payload": {"run": "true"}}

@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 import socket
 from collections.abc import Iterator
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 import httpx
 import pytest
@@ -98,6 +99,65 @@ def test_a_token_that_asks_too_often_waits_and_others_do_not(tmp_path: Path) -> 
         codes = [stage.ask("GET", "/whoami", "read").status_code for _ in range(4)]
         assert codes == [200, 200, 200, 429]
         assert stage.ask("GET", "/whoami", "admin").status_code == 200
+
+
+def _unknown() -> dict[str, str]:
+    """A token as it could be, of an id that no other has."""
+    return {"Authorization": f"Bearer flt_{uuid4().hex[:10]}_{'a' * 43}"}
+
+
+def test_an_address_that_guesses_tokens_is_refused_and_the_store_is_not_asked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with staged(None, tmp_path, replace(WIDE, failed_tokens=5)) as stage:
+        assert {stage.ask("GET", "/whoami", who).status_code for who in ("read", "admin")} == {200}
+        tokens = stage.server.application.service.authority._tokens
+        asked: list[str] = []
+        ask = tokens._ask
+
+        async def noted(token_id: str) -> Any:
+            asked.append(token_id)
+            return await ask(token_id)
+
+        monkeypatch.setattr(tokens, "_ask", noted)
+        answers = [stage.ask("GET", "/whoami", None, headers=_unknown()) for _ in range(9)]
+        assert [answer.status_code for answer in answers] == [401] * 5 + [429] * 4
+        assert len(asked) == 5
+        assert (answers[-1].json()["code"], int(answers[-1].headers["retry-after"])) == ("TOO_MANY", 12)
+        cookie = {"Cookie": "foliot_session=guess"}
+        assert stage.ask("GET", "/whoami", None, headers=cookie).status_code == 429
+        assert stage.ask("GET", "/whoami", "wrong").status_code == 429
+        assert stage.ask("GET", "/whoami", "read").status_code == 200, "what is in use goes on working"
+        assert stage.ask("GET", "/whoami", None).status_code == 429, "nothing is told to who guesses"
+        session = stage.client.post("login", json={"token": stage.tokens["read"]})
+        assert session.status_code == 200
+        assert stage.client.get("api/v1/whoami").status_code == 200, "a person can still log in"
+        assert refused_by(stage)["failed_tokens"] == 7
+
+
+def test_requests_without_a_token_shut_nobody_out(tmp_path: Path) -> None:
+    with staged(None, tmp_path, replace(WIDE, failed_tokens=2)) as stage:
+        assert {stage.ask("GET", "/whoami", None).status_code for _ in range(9)} == {401}
+        assert stage.ask("GET", "/whoami", "read").status_code == 200
+
+
+def test_limits_of_an_address_are_those_of_a_client_behind_its_proxy(tmp_path: Path) -> None:
+    limits = replace(WIDE, failed_tokens=2, connections_of_address=1)
+    with staged(None, tmp_path, limits, proxy="http://cron.example.org") as stage:
+
+        def status(address: str) -> int:
+            return stage.ask(
+                "GET", "/whoami", None, headers=_unknown() | {"X-Forwarded-For": address}
+            ).status_code
+
+        assert [status("198.51.100.7") for _ in range(3)] == [401, 401, 429]
+        assert status("198.51.100.8") == 401
+        # One client may have a whole network of IPv6 addresses.
+        assert [status(f"2001:db8:0:1::{n}") for n in range(3)] == [401, 401, 429]
+        assert status("2001:db8:0:2::1") == 401
+        # The proxy may have many connections open: they are those of many clients.
+        with httpx.Client(base_url=stage.base, timeout=60) as other:
+            assert other.get("/livez").status_code == 200
 
 
 def refused_by(stage: Stage) -> dict[str, int]:

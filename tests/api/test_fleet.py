@@ -41,6 +41,7 @@ def test_nodes_queues_and_the_whole_are_told(stage: Stage) -> None:
     nodes = stage.get("/nodes", "read")
     assert [node["node"] for node in nodes["nodes"]] == ["n1"]
     assert nodes["nodes"][0]["state"] == "alive"
+    assert nodes["versions"] == {nodes["nodes"][0]["version"] or "unknown": 1}
     [unserved] = [one for one in nodes["unserved"] if one["queue"] == "night"]
     assert (unserved["action"], unserved["jobs"]) == ("k", 1)
     queues = {one["queue"]: one for one in stage.get("/queues")["queues"]}

@@ -135,13 +135,13 @@ PLACES = [
     [0, "\U0010ffff"],
 ]
 CURSORS = [
-    *(b"jobs?cursor=" + write_cursor("/api/v1/jobs", JobsQuery(), place).encode() for place in PLACES),
+    *(b"jobs?cursor=" + write_cursor("/api/v1/jobs", JobsQuery(), None, place).encode() for place in PLACES),
     *(
         b"jobs?order=soonest&cursor="
-        + write_cursor("/api/v1/jobs", JobsQuery(order=JobOrder.SOONEST), place).encode()
+        + write_cursor("/api/v1/jobs", JobsQuery(order=JobOrder.SOONEST), None, place).encode()
         for place in PLACES
     ),
-    *(b"runs?cursor=" + write_cursor("/api/v1/runs", RunsQuery(), place).encode() for place in PLACES),
+    *(b"runs?cursor=" + write_cursor("/api/v1/runs", RunsQuery(), None, place).encode() for place in PLACES),
     *(
         b"jobs?cursor=" + urlsafe_b64encode(text).rstrip(b"=")
         for text in (b"[]", b"{}", b"[1, 2]", b'["a", "b"]', b"null", b"\xff")

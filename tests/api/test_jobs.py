@@ -8,7 +8,7 @@ from uuid import uuid4
 
 import pytest
 
-from api.stage import BACKUP, NEW, Stage
+from api.stage import BACKUP, NEW, PIPELINE, Stage
 from foliot.model.damage import damage_of
 
 
@@ -143,6 +143,20 @@ def test_shell_and_http_need_a_right_of_their_own(stage: Stage) -> None:
         made = stage.post("/jobs", body, who="rights", code=201)
         # Who may not have such a job may not change one either.
         stage.expect(403, "PATCH", f"/jobs/{made['id']}", json={"queue": "x"})
+
+
+def test_a_token_names_no_secret_of_the_node_that_is_not_meant_for_it(stage: Stage) -> None:
+    before = stage.everything()
+    for reference in ("env:PGPASSWORD", "file:/etc/shadow", "credential:database"):
+        action = {"kind": "http", "payload": {"url": "https://example.org/", "secret": reference}}
+        tries = {"/jobs": new(action=action), "/jobs/batch": {"jobs": [new(action=action)]}}
+        for path, body in {**tries, "/pipelines": {**PIPELINE, "action": action}}.items():
+            problem = stage.post(path, body, who="rights", code=422)
+            assert problem["errors"][0]["pointer"] == "/action/payload/secret", problem
+            assert "FOLIOT_SECRET_" in problem["hint"]
+    assert stage.everything() == before
+    payload = {"url": "https://example.org/", "secret": "env:FOLIOT_SECRET_SHOP"}
+    stage.post("/jobs", new(action={"kind": "http", "payload": payload}), who="rights", code=201)
 
 
 def test_jobs_of_other_sources_are_changed_where_they_are_declared(stage: Stage) -> None:

@@ -23,7 +23,7 @@ from foliot.api.home import AppHome
 from foliot.api.server import ApiServer, Listening
 from foliot.app import hosted
 from foliot.clock import SystemClock
-from foliot.errors import AppStateError, InvalidJobError
+from foliot.errors import AppStateError, FoliotError, InvalidJobError
 from foliot.model.access import Scope
 from foliot.wiring import FullStore
 
@@ -137,6 +137,25 @@ def test_an_api_is_mounted_in_another_framework(app: Foliot) -> None:
     asyncio.run(play())
     with pytest.raises(InvalidJobError, match="is not known"):
         app.asgi(colour="red")
+    with pytest.raises(FoliotError, match="is no network"):
+        app.asgi(proxies=["here"])
+
+
+def test_a_mounted_api_believes_the_proxies_that_it_is_told(app: Foliot) -> None:
+    async def addresses(**options: Any) -> set[str | None]:
+        async with app.asgi(**options) as api:
+            made = make_token("t", Scope.ADMIN, _clock.now())
+            await api.service.store.add_token(made.token)
+            transport = httpx.ASGITransport(api, client=("10.1.2.3", 999))
+            headers = {"Authorization": f"Bearer {made.text}", "X-Forwarded-For": "198.51.100.7"}
+            async with httpx.AsyncClient(transport=transport, base_url="http://x", headers=headers) as client:
+                body = {"schedule": "@daily", "action": {"kind": "python:greet"}}
+                assert (await client.put("/api/v1/jobs/api~2Fhi", json=body)).status_code in (200, 201)
+                found = await client.get(f"/api/v1/audit?actor=token:{made.token.id} t")
+                return {entry["address"] for entry in found.json()["audit"]}
+
+    assert asyncio.run(addresses()) == {"10.1.2.3"}
+    assert asyncio.run(addresses(proxies=["10.0.0.0/8"])) == {"198.51.100.7"}
 
 
 def test_who_has_not_installed_the_api_is_told_how(app: Foliot, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -26,10 +26,12 @@ def as_secret(key: bytes) -> str:
     return f"whsec_{base64.b64encode(key).decode()}"
 
 
-def run_of(data: dict[str, Any], *, name: str = "reindex", kind: str = "http", **facts: Any) -> Run:
+def run_of(
+    data: dict[str, Any], *, source: str = "app", name: str = "reindex", kind: str = "http", **facts: Any
+) -> Run:
     policy = Policy(retry=Retry(max=3, longest="10m"))
     job = Job(
-        source="app", name=name, schedule=Every("1h"), action=Action(kind=kind, data=data), policy=policy
+        source=source, name=name, schedule=Every("1h"), action=Action(kind=kind, data=data), policy=policy
     )
     attempt = Attempt(job.key, 2, Trigger.RETRY, AttemptState.RUNNING, NOON, node="n", token=7)
     return Run(job, attempt._replace(**facts))

@@ -141,6 +141,23 @@ def test_without_its_secret_nothing_is_sent(monkeypatch: pytest.MonkeyPatch) -> 
     assert "c4nary" not in str(bad)
 
 
+def test_a_node_signs_for_jobs_of_the_api_only_with_secrets_that_are_named_for_them(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    for name in ("SHOP", "FOLIOT_SECRET_SHOP"):
+        monkeypatch.setenv(name, as_secret(KEY))
+    with web_server() as server:
+        # Whatever checked the job when it was written, the node decides: it may have been an older release.
+        refused = execute(run_of({"url": server.url, "secret": "env:SHOP"}, source="api"))
+        signed = execute(run_of({"url": server.url, "secret": "env:FOLIOT_SECRET_SHOP"}, source="api"))
+
+    assert (refused.outcome, refused.is_final) == (Outcome.FAILED, True)
+    assert "is not for jobs of the API" in str(refused.error)
+    assert signed.outcome is Outcome.SUCCEEDED
+    [asked] = server.asked
+    assert is_signed(asked.headers, asked.body, KEY)
+
+
 # -- what the answer means -------------------------------------------------------------------------
 
 

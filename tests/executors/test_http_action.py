@@ -100,7 +100,7 @@ def test_what_holds_where_nothing_is_said() -> None:
 )
 def test_what_is_refused(data: dict[str, Any], field: str, reason: str) -> None:
     with pytest.raises(InvalidJobError, match=reason) as refused:
-        check_action(Action(kind="http", data=data))
+        check_action(Action(kind="http", data=data), None)
 
     assert refused.value.details["field"] == f"action.data.{field}"
     assert "c4n" not in f"{refused.value}{refused.value.details}"
@@ -125,6 +125,33 @@ _FIELDS = st.sampled_from(
 @given(st.dictionaries(_FIELDS, _JSON | st.just(URL), max_size=5))
 def test_whatever_is_given_is_read_or_refused(data: dict[str, Any]) -> None:
     try:
-        check_action(Action(kind="http", data=data))
+        check_action(Action(kind="http", data=data), None)
     except InvalidJobError as error:
         assert error.details["field"].startswith("action.data.")  # noqa: PT017 - either is right
+
+
+@pytest.mark.parametrize(
+    "reference",
+    [
+        "env:SHOP",
+        "env:FOLIOT_API_TOKEN",
+        "env:FOLIOT_SECRET_",
+        "env:foliot_secret_shop",
+        "credential:database",
+        "file:/etc/foliot/FOLIOT_SECRET_SHOP",
+        "file:/FOLIOT_SECRET_/../etc/shadow",
+    ],
+)
+def test_a_job_of_the_api_may_not_use_a_secret_that_has_another_name(reference: str) -> None:
+    action = Action(kind="http", data={"url": URL, "secret": reference})
+    with pytest.raises(InvalidJobError, match="is not for jobs of the API") as refusal:
+        check_any(action, "api")
+
+    assert refusal.value.details["field"] == "action.data.secret"
+    assert "env:FOLIOT_SECRET_SHOP" in str(refusal.value.hint)
+    check_any(action)  # the author of a program may name any
+
+
+@pytest.mark.parametrize("reference", ["env:FOLIOT_SECRET_SHOP", "credential:FOLIOT_SECRET_SHOP"])
+def test_a_job_of_the_api_may_use_a_secret_that_the_operator_named_for_it(reference: str) -> None:
+    check_any(Action(kind="http", data={"url": URL, "secret": reference}), "api")

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import pytest
 
 from foliot.errors import NaiveInstantError
 from foliot.model.attempt import Outcome
 from foliot.model.policy import Misfire, MisfireMode, Overlap, OverlapMode, Policy
-from foliot.operations import Fate, Ledger
+from foliot.operations import Fate, Ledger, questions
+from foliot.protocols import RunQuery, SkipQuery
 from foliot.schedules import Cron, Every
 from operations.desk import HOURLY, START, Desk, at
 from operations.scene import scenario
@@ -154,3 +156,34 @@ def test_every_occurrence_has_a_line_and_none_that_was_served_is_missed(
         assert told <= {Fate.RAN, Fate.COVERED, Fate.SKIPPED}
 
     play()
+
+
+@scenario
+async def test_a_long_history_is_read_up_to_a_bound(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    for hour in range(7, 17):
+        await desk.advance(at(hour))
+        await desk.run_due()
+    monkeypatch.setattr(questions, "MOST_TRACES", 4)
+    limits: list[int] = []
+    for name in ("runs", "skips"):
+        ask = getattr(desk.ops.store, name)
+
+        async def noted(query: RunQuery | SkipQuery, ask: Any = ask) -> Any:
+            if getattr(query, "run_key", None) is None:
+                limits.append(query.limit)
+            return await ask(query)
+
+        monkeypatch.setattr(desk.ops.store, name, noted)
+    old = await desk.ops.why("hourly", datetime(1970, 1, 1, tzinfo=UTC))
+    assert old.text == "the job is known only since 2026-03-02T06:30:00Z"
+    assert (await desk.ops.why("hourly", at(8))).text.startswith("attempt 1 succeeded on node n1"), (
+        "by its key"
+    )
+    assert (await desk.ops.why("hourly", at(14))).verdict.value == "ran"
+    view = await desk.ops.find("hourly")
+    ledger = await desk.ops.occurrences(view, datetime(1970, 1, 1, tzinfo=UTC), at(16), limit=1000)
+    assert len(ledger.occurrences) == 1000
+    assert fates(await _ledger(desk, 7, 16)) == [
+        *((hour, "unknown") for hour in range(7, 13)), *((hour, "ran") for hour in range(13, 17)),
+    ]  # fmt: skip
+    assert set(limits) == {4}

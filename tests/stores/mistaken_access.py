@@ -95,8 +95,16 @@ class ForgetsWhatIsUsed(MemoryStore):
 class WritesAgain(MemoryStore):
     """The last entry of an id counts."""
 
-    async def write_audit(self, entry: AuditEntry) -> None:
-        self._audit[entry.id] = entry
+    async def write_audit(self, *entries: AuditEntry) -> None:
+        for entry in entries:
+            self._audit[entry.id] = entry
+
+
+class WritesTheFirst(MemoryStore):
+    """Of several entries it keeps one."""
+
+    async def write_audit(self, *entries: AuditEntry) -> None:
+        await super().write_audit(*entries[:1])
 
 
 class SettlesAgain(MemoryStore):

@@ -161,6 +161,7 @@ CASES: list[tuple[type[MemoryStore | FileStore], str]] = [
     (mistaken_access.ForgetsAllAtOnce, "test_forgetting_is_done_in_portions_and_leaves_tokens_alone"),
     (mistaken_access.ForgetsWhatIsUsed, "test_removed_pipelines_are_kept_for_four_hundred_days"),
     (mistaken_access.WritesAgain, "test_the_same_entry_again_changes_nothing"),
+    (mistaken_access.WritesTheFirst, "test_several_entries_are_written_at_once"),
     (mistaken_access.SettlesAgain, "test_an_entry_is_settled_once"),
     (mistaken_access.ForgetsThePlan, "test_an_entry_is_settled_once"),
     (mistaken_access.FindsByPrefix, "test_entries_are_found_by_what_they_say_the_newest_first"),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager, suppress
 from datetime import datetime
 from typing import Any, NamedTuple
@@ -80,6 +80,12 @@ class Auditor:
         entry = self._entry(verb, thing, None, None)
         refused = entry._replace(outcome=AuditOutcome.REFUSED, detail=_text(reason))
         await self._store.write_audit(refused)
+
+    async def note(self, verb: str, things: Mapping[str, object]) -> None:
+        """What else a change has changed, with what each is now. If the store is away now, that is lost."""
+        entries = [self._entry(verb, thing, None, after) for thing, after in things.items()]
+        with suppress(StoreUnavailableError):
+            await self._store.write_audit(*(entry._replace(outcome=AuditOutcome.DONE) for entry in entries))
 
     def _entry(self, verb: str, thing: str, before: object, after: object) -> AuditEntry:
         name, address, request_id = self._actor

@@ -46,6 +46,19 @@ class Authority:
         token = await self._shown(text)
         return None if token is None else Identity.of(token)
 
+    def knows(self, text: str) -> bool:
+        """Whether the token of a text was there when it was last asked for: then its secret is compared here.
+
+        For others the store is asked. A client that shows one text after the other must not make it work.
+        """
+        token_id, _ = read_token(text[:_LONGEST_TEXT])
+        is_of_environment = self._environment is not None and token_id == self._environment.id
+        return is_of_environment or self._tokens.knows(token_id)
+
+    def knows_session(self, cookie: str) -> bool:
+        """The same, for a session."""
+        return self._sessions.knows(hash_of(cookie))
+
     async def identify_session(self, cookie: str) -> Identity | None:
         """Who shows the cookie of a session; None if the session or its token is not valid."""
         now, key = self._clock.now(), hash_of(cookie)
@@ -67,7 +80,9 @@ class Authority:
         if token is None:
             return None
         now, cookie = self._clock.now(), secrets.token_urlsafe(32)
-        await self._store.add_session(Session(hash_of(cookie), token.id, now, now))
+        session = Session(hash_of(cookie), token.id, now, now)
+        await self._store.add_session(session)
+        self._sessions.keep(session.hash, session, self._clock.monotonic())
         return Login(Identity.of(token, is_session=True), cookie)
 
     async def logout(self, cookie: str) -> None:
@@ -137,11 +152,19 @@ class _Memory(Generic[_Found]):
         if at is not None and 0 <= now - at < REMEMBERED:
             return found
         found = await self._ask(key)
-        self._said[key] = now, found
+        self.keep(key, found, now)
+        return found
+
+    def keep(self, key: str, found: _Found | None, at: float) -> None:
+        """The store has said so."""
+        self._said[key] = at, found
         self._said.move_to_end(key)
         if len(self._said) > _MOST_REMEMBERED:
             self._said.popitem(last=False)
-        return found
+
+    def knows(self, key: str) -> bool:
+        """Whether there was something, however long ago."""
+        return self._said.get(key, (None, None))[1] is not None
 
     def put(self, key: str, found: _Found) -> None:
         """It has changed, in a way that has no weight."""

@@ -10,8 +10,9 @@ from uuid import NAMESPACE_URL, uuid4, uuid5
 
 from starlette.requests import Request
 
-from foliot.access import Identity
-from foliot.api.cursor import Paged, read_cursor, write_cursor
+from foliot.access import Actor, Auditor, Identity
+from foliot.api.address import address_of
+from foliot.api.cursor import Paged, bad_cursor, read_cursor, write_cursor
 from foliot.api.ids import id_of
 from foliot.api.problem import ProblemError
 from foliot.api.route import PREFIX, Route
@@ -28,7 +29,10 @@ _LONGEST_LIST = 20  # tags in one header
 
 @dataclass(slots=True, kw_only=True)
 class Call:
-    """A request. `headers` are added to the answer; `before` and `after` to the entry of the audit."""
+    """A request. `headers` are added to the answer; `before` and `after` to the entry of the audit.
+
+    `touched`: what was changed beside `about`, with what it is now. Each has an entry of the audit, too.
+    """
 
     service: Service
     route: Route
@@ -40,12 +44,20 @@ class Call:
     about: str = ""  # the object that the audit names
     before: Any = None
     after: Any = None
+    touched: dict[str, Any] = field(default_factory=dict)
     _new_id: str | None = None
 
     @property
     def ops(self) -> Operations:
         """What can be asked and told."""
         return self.service.ops
+
+    @property
+    def auditor(self) -> Auditor:
+        """What writes the audit for who asks."""
+        address = address_of(self.service, self.request)
+        actor = Actor(self.identity.actor, address, self.request.scope["foliot.request_id"])
+        return Auditor(self.service.store, self.service.clock, actor)
 
     # -- who may see what --------------------------------------------------------------------------
 
@@ -64,11 +76,11 @@ class Call:
 
     def place(self, query: Paged, kind: type[T]) -> T | None:
         """The place of the query's cursor."""
-        return read_cursor(self.route.path, query, kind)
+        return read_cursor(self.route.path, query, self.identity.sources, kind)
 
     def cursor(self, query: Paged, place: Any) -> str:
         """The cursor of a place in the list."""
-        return write_cursor(self.route.path, query, place)
+        return write_cursor(self.route.path, query, self.identity.sources, place)
 
     async def page(
         self, query: Paged, source: str | None, ask: Callable[[str | None, str], Awaitable[Page[T]]]
@@ -79,9 +91,8 @@ class Call:
         """
         sources = self.seen_sources(source)
         index, after = self.place(query, tuple[int, str]) or (0, "")
-        if index < 0:
-            hint = "begin anew, without a cursor"
-            raise ProblemError(400, "BAD_CURSOR", "the cursor is not one of ours", hint=hint)
+        if not 0 <= index < max(1, len(sources)):
+            raise bad_cursor("it is no cursor of this server")
         while index < len(sources):
             found = await ask(sources[index], after)
             place = (index, found.next) if found.next else (index + 1, "")

@@ -1,10 +1,16 @@
-"""Cursors: opaque places in a list. A cursor belongs to the filters of the question that it was given for."""
+"""Cursors: opaque places in a list.
+
+A cursor belongs to the filters of the question that it was given for, and to the sources that its client may
+see: its sum tells whether it was changed. A client could make up a sum as well, which wins nothing: a place
+only says where to go on in what the client may see, and no place names what it may not see.
+"""
 
 from __future__ import annotations
 
 import re
 from base64 import urlsafe_b64decode, urlsafe_b64encode
 from binascii import Error as BadBase64Error
+from collections.abc import Sequence
 from hashlib import sha256
 from typing import Annotated, TypeVar
 
@@ -13,7 +19,7 @@ import msgspec
 from foliot.api.problem import ProblemError
 
 MOST = 200
-_DIGEST = 12
+_DIGITS = 12
 
 
 class Query(msgspec.Struct, forbid_unknown_fields=True, kw_only=True, frozen=True):
@@ -28,21 +34,23 @@ class Paged(Query, frozen=True):
 
 
 Place = TypeVar("Place")
+Sources = Sequence[str] | None  # those that a client may see; None: all
 
 
 class _Cursor(msgspec.Struct, array_like=True, frozen=True):
-    of: str
+    sum: str
     place: msgspec.Raw
 
 
-def write_cursor(path: str, query: Paged, place: object) -> str:
+def write_cursor(path: str, query: Paged, sources: Sources, place: object) -> str:
     """The cursor of a place in the list that a query asks for."""
-    cursor = _Cursor(_digest(path, query), msgspec.Raw(msgspec.json.encode(place)))
+    text = msgspec.json.encode(place)
+    cursor = _Cursor(_sum(path, query, sources, text), msgspec.Raw(text))
     return urlsafe_b64encode(msgspec.json.encode(cursor)).decode().rstrip("=")
 
 
-def read_cursor(path: str, query: Paged, kind: type[Place]) -> Place | None:
-    """The place of a query's cursor, None if it has none; 400 if it is the cursor of another question."""
+def read_cursor(path: str, query: Paged, sources: Sources, kind: type[Place]) -> Place | None:
+    """The place of a query's cursor, None if it has none; 400 if it is no cursor of that question."""
     if query.cursor is None:
         return None
     try:
@@ -53,8 +61,8 @@ def read_cursor(path: str, query: Paged, kind: type[Place]) -> Place | None:
         raise bad_cursor("it is no cursor of this server") from None
     if _ODD.search(text):
         raise bad_cursor("it is no cursor of this server")
-    if cursor.of != _digest(path, query):
-        raise bad_cursor("it belongs to another question: the filters must stay the same")
+    if cursor.sum != _sum(path, query, sources, bytes(cursor.place)):
+        raise bad_cursor("it was changed, or belongs to another question: the filters must stay the same")
     return place
 
 
@@ -64,10 +72,10 @@ def bad_cursor(reason: str) -> ProblemError:
     return ProblemError(400, "BAD_CURSOR", f"the cursor cannot be used: {reason}", hint=hint)
 
 
-def _digest(path: str, query: Paged) -> str:
+def _sum(path: str, query: Paged, sources: Sources, place: bytes) -> str:
     filters = {name: value for name, value in msgspec.to_builtins(query).items() if name not in _OF_THE_PAGE}
-    text = msgspec.json.encode([path, sorted(filters.items())])
-    return sha256(text).hexdigest()[:_DIGEST]
+    text = msgspec.json.encode([path, sorted(filters.items()), sources])
+    return sha256(text + place).hexdigest()[:_DIGITS]
 
 
 _OF_THE_PAGE = ("limit", "cursor")

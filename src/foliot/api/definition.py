@@ -153,7 +153,7 @@ def make_action(body: ActionBody, identity: Identity) -> Action:
     check_right(body.kind, identity)
     try:
         action = Action(kind=body.kind, data=DATA.write(body.payload))
-        check_action(action)
+        check_action(action, API_SOURCE)
     except MisfitError as error:
         raise InvalidJobError(f"payload.{error.path}", error.value, error.reason) from None
     except InvalidJobError as error:

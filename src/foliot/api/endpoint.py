@@ -13,9 +13,9 @@ from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 from starlette.types import Receive, Scope, Send
 
-from foliot.access import Actor, Auditor, Identity
+from foliot.access import Identity
 from foliot.api.call import Call
-from foliot.api.entry import address_of, identify
+from foliot.api.entry import identify
 from foliot.api.problem import ProblemError
 from foliot.api.reading import read_body, read_query
 from foliot.api.route import Route
@@ -93,15 +93,15 @@ class Endpoint:
                 return make_response(call, await route.handler(call, **given))
             with call.service.heavy.held(route.path):
                 return make_response(call, await route.handler(call, **given))
-        request = call.request
-        actor = Actor(
-            call.identity.actor, address_of(call.service, request), request.scope["foliot.request_id"]
-        )
-        auditor = Auditor(call.service.store, call.service.clock, actor)
-        thing = call.about or f"path:{route.path}"
-        async with auditor.change(route.name, thing, before=call.before) as change:
-            answer = await route.handler(call, **given)
-            change.after = call.after
+        auditor, thing = call.auditor, call.about or f"path:{route.path}"
+        try:
+            async with auditor.change(route.name, thing, before=call.before, after=call.after) as change:
+                answer = await route.handler(call, **given)
+                change.after = call.after
+        finally:
+            call.service.totals.forget()
+        if call.touched:
+            await auditor.note(route.name, call.touched)
         return make_response(call, answer)
 
 

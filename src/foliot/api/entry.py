@@ -5,16 +5,15 @@ Browsers send cookies by themselves, so a change by cookie must come from our ow
 
 from __future__ import annotations
 
-from ipaddress import ip_address
 from urllib.parse import urlsplit
 
 from starlette.requests import Request
 
 from foliot.access import Identity
+from foliot.api.address import address_of, group_of
 from foliot.api.limits import too_many
 from foliot.api.problem import ProblemError
 from foliot.api.service import Service
-from foliot.network.address import unmapped
 
 SAFE = ("GET", "HEAD")
 COOKIE = "foliot_session"
@@ -27,8 +26,16 @@ def cookie_name(service: Service) -> str:
 
 async def identify(service: Service, request: Request) -> Identity:
     """Who asks; 401 if that is not told, 403 if another site has sent it, 429 if too many are sent."""
+    address = group_of(address_of(service, request))
+    wait = service.failures.wait(address)
+    if wait and not _is_known(service, request):
+        raise _guessed(wait)
     identity = await _identity(service, request)
     if identity is None:
+        if wait:
+            raise _guessed(wait)
+        if _shows_something(service, request):  # a request that shows nothing costs nothing
+            service.failures.take(address)
         headers = {"WWW-Authenticate": 'Bearer realm="foliot"'}
         hint = "Authorization: Bearer flt_…; foliot token create makes a token"
         raise ProblemError(401, "NO_TOKEN", "a valid token is needed", hint=hint, headers=headers)
@@ -40,20 +47,44 @@ async def identify(service: Service, request: Request) -> Identity:
     return identity
 
 
+def _guessed(wait: float) -> ProblemError:
+    return too_many("failed_tokens", "too many tokens from this address were wrong", wait)
+
+
+def _shows_something(service: Service, request: Request) -> bool:
+    return "authorization" in request.headers or cookie_name(service) in request.cookies
+
+
+def _is_known(service: Service, request: Request) -> bool:
+    """Whether the token or the session was valid a moment ago, so that the store need not be asked for it.
+
+    Nobody shuts others out who share an address: what they use goes on working.
+    """
+    token, cookie = _token(request), request.cookies.get(cookie_name(service))
+    if token is not None or not cookie:
+        return service.authority.knows(token or "")
+    return service.authority.knows_session(cookie)
+
+
 async def is_still_let_in(service: Service, request: Request) -> bool:
     """Whether the token or the session of a request that is still being answered is valid."""
     return await _identity(service, request) is not None
 
 
 async def _identity(service: Service, request: Request) -> Identity | None:
-    given = request.headers.getlist("authorization")
-    if given:
-        kind, _, text = given[0].partition(" ")
-        if len(given) > 1 or kind.lower() != "bearer":
-            return None
-        return await service.authority.identify(text.strip())
+    if (token := _token(request)) is not None:
+        return await service.authority.identify(token) if token else None
     cookie = request.cookies.get(cookie_name(service))
     return await service.authority.identify_session(cookie) if cookie else None
+
+
+def _token(request: Request) -> str | None:
+    """The token that a request shows; empty: it shows something else; None: it shows nothing."""
+    given = request.headers.getlist("authorization")
+    if not given:
+        return None
+    kind, _, text = given[0].partition(" ")
+    return text.strip() if len(given) == 1 and kind.lower() == "bearer" else ""
 
 
 def check_origin(request: Request) -> None:
@@ -68,32 +99,8 @@ def check_origin(request: Request) -> None:
         raise ProblemError(403, "OTHER_SITE", "a change by cookie must come from our own pages", hint=hint)
 
 
-def address_of(service: Service, request: Request) -> str:
-    """The address that a request comes from; behind a proxy that is believed, the one that it tells."""
-    peer = request.client.host if request.client else ""
-    lines = request.headers.getlist("x-forwarded-for")
-    told = lines[-1].rpartition(",")[2].strip() if lines else ""  # the proxy's own; a client may write others
-    return told if _is_proxy(service, peer) and _is_address(told) else peer
-
-
-def _is_address(text: str) -> bool:
-    try:
-        ip_address(text)
-    except ValueError:
-        return False
-    return True
-
-
 def _netloc(origin: str) -> str | None:
     try:
         return urlsplit(origin).netloc
     except ValueError:
         return None
-
-
-def _is_proxy(service: Service, peer: str) -> bool:
-    try:
-        address = unmapped(peer)
-    except ValueError:  # such as a socket of the file system
-        return False
-    return any(address in network for network in service.options.proxies)

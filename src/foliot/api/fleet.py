@@ -106,7 +106,7 @@ async def list_revisions(call: Call, source: SourceView, query: RevisionsQuery) 
     return RevisionList(source=source.source, revisions=shown)
 
 
-@routes.get("/sources/{source}/revisions/{number}/diff", Scope.READ)
+@routes.get("/sources/{source}/revisions/{number}/diff", Scope.READ, is_heavy=True)
 async def revision_diff(call: Call, source: SourceView, number: int) -> RevisionDiff:
     """Tell which definitions a revision has replaced or removed, by its ordinal."""
     store = call.ops.store
@@ -176,7 +176,8 @@ async def list_nodes(call: Call) -> NodeList:
                 clock_skew=round(node.skew.total_seconds(), 3),
             )
         )
-    return NodeList(nodes=tuple(shown), unserved=await _unserved(call, views))
+    versions = Counter(one.version or "unknown" for one in shown if one.state != "silent")
+    return NodeList(nodes=tuple(shown), versions=dict(versions), unserved=await _unserved(call, views))
 
 
 async def _unserved(call: Call, views: tuple[NodeView, ...]) -> tuple[UnservedAnswer, ...]:

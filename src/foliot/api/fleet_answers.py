@@ -105,9 +105,10 @@ class UnservedAnswer(Answer, frozen=True):
 
 
 class NodeList(Answer, frozen=True):
-    """The nodes, and what waits for one."""
+    """The nodes; how many of those that are not silent run each version of Foliot; and what waits for one."""
 
     nodes: tuple[NodeAnswer, ...]
+    versions: dict[str, int]
     unserved: tuple[UnservedAnswer, ...]
     next: None = None
 

@@ -26,6 +26,7 @@ from foliot.protocols import JobPage, JobQuery, JobView
 
 MOST_IN_BULK = 500
 _MOST_PAGES = 50  # that a filter is counted by
+_AUDITED = {"pause": "pause", "resume": "resume", "run": "trigger"}  # as it is called for one job
 routes = Group("jobs", FINDERS)
 
 
@@ -173,7 +174,8 @@ async def bulk(call: Call, body: BulkBody) -> Bulk:
     else:
         ids, following = await _fitting(call, body, body.filter)
     results = [await _one(call, body, one) for one in ids]
-    call.after = {"action": body.action, "jobs": len(results)}
+    refused = sum(one.code is not None for one in results)
+    call.after = {"action": body.action, "jobs": len(results), "refused": refused}
     return Bulk(results=tuple(results), next=following, dry_run=call.dry_run)
 
 
@@ -217,16 +219,25 @@ async def _fitting(call: Call, body: BulkBody, chosen: BulkFilter) -> tuple[list
     return [id_of(view.key) for view in views], following
 
 
+async def _act(call: Call, body: BulkBody, job: JobView) -> Effect:
+    match body.action:
+        case "pause":
+            return await call.ops.pause(job, reason=body.reason, dry_run=call.dry_run)
+        case "resume":
+            return await call.ops.resume(job, dry_run=call.dry_run)
+        case _:
+            return await call.ops.trigger(job, request=call.key, dry_run=call.dry_run)
+
+
 async def _one(call: Call, body: BulkBody, id_: str) -> BulkItem:
     try:
         job = living(await find_job(call, id_))
-        match body.action:
-            case "pause":
-                effect = await call.ops.pause(job, reason=body.reason, dry_run=call.dry_run)
-            case "resume":
-                effect = await call.ops.resume(job, dry_run=call.dry_run)
-            case _:
-                effect = await call.ops.trigger(job, request=call.key, dry_run=call.dry_run)
+        if call.dry_run:
+            effect = await _act(call, body, job)
+        else:  # each has its own entry of the audit: what becomes of the others does not tell about it
+            async with call.auditor.change(_AUDITED[body.action], f"job:{job.key}") as change:
+                effect = await _act(call, body, job)
+                change.detail = effect.text
     except StoreUnavailableError:
         raise
     except FoliotError as error:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from contextlib import nullcontext
-from typing import Annotated
+from typing import Annotated, Any
 
 import msgspec
 from msgspec import Meta
@@ -133,7 +133,12 @@ class BatchBody(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only
     jobs: Annotated[list[NewJobBody], Meta(min_length=1, max_length=MOST_IN_BATCH)]
 
 
-@routes.post("/jobs/batch", Scope.WRITE, is_batch=True)
+def _batch_object(call: Call, body: BatchBody) -> str:
+    call.after = {"jobs": [job.name for job in body.jobs]}  # it is told before the change, too
+    return f"source:{API_SOURCE}"
+
+
+@routes.post("/jobs/batch", Scope.WRITE, is_batch=True, object=_batch_object)
 async def declare_jobs(call: Call, body: BatchBody) -> ChangedJobs:
     """Declare many jobs, new or not: all, or none if one is wrong."""
     require_source(call)
@@ -146,11 +151,15 @@ async def declare_jobs(call: Call, body: BatchBody) -> ChangedJobs:
             job = make_job(one.name, one, call.identity)
         except ProblemError as error:
             error.message = f"jobs[{index}]: {error.message}"
+            error.errors = tuple(
+                msgspec.structs.replace(fault, pointer=f"/jobs/{index}{fault.pointer}")
+                for fault in error.errors
+            )
             raise
         jobs[job.key] = job
     changes = Changes(declared=tuple(jobs.values()))
     defined = await call.ops.define(API_SOURCE, changes, check=lambda *_: None, dry_run=call.dry_run)
-    call.after = {"jobs": len(jobs)}
+    note_definitions(call, defined)
     return ChangedJobs(jobs=tuple(_show(call, defined[key]) for key in jobs), dry_run=call.dry_run)
 
 
@@ -252,6 +261,20 @@ def changed_meanwhile(version: int | None) -> ProblemError:
     return ProblemError(412, "VERSION_CHANGED", f"it {now} now", hint=hint, version=version)
 
 
+def note_definitions(call: Call, defined: Mapping[str, Defined]) -> None:
+    """Have the audit tell of each job which definition it has now: so its author is found."""
+    for key, (effect, view) in defined.items():
+        if effect.has_changed and view.record is not None:
+            call.touched[f"job:{key}"] = version_of(view)
+
+
+def version_of(view: JobView) -> dict[str, Any]:
+    """The definition of a job as the audit keeps it; None if it was removed."""
+    record = readable(view)
+    is_removed = record.state.removed_at is not None
+    return {"version": record.state.version, "definition": None if is_removed else definition_of(record.job)}
+
+
 async def define(call: Call, job: Job, check: Check) -> ChangedJob:
     """Declare one job."""
     found: Mapping[str, Defined] = await call.ops.define(
@@ -260,7 +283,7 @@ async def define(call: Call, job: Job, check: Check) -> ChangedJob:
     defined = found[job.key]
     call.about = f"job:{job.key}"
     record = readable(defined.view)
-    call.after = {"version": record.state.version, "definition": definition_of(job)}
+    call.after = version_of(defined.view)
     call.tag(record.state.version, record.state.token)
     return _show(call, defined)
 

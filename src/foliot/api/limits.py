@@ -29,6 +29,7 @@ class Limits:
     rate: float = 50.0
     burst: int = 100
     failed_logins: int = 10  # in a minute, of one address
+    failed_tokens: int = 60  # in a minute, of one address
     streams: int = 256
     streams_of_token: int = 8
     stream_life: float = 1800.0

@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 
 from foliot.api.answers import Requested
 from foliot.api.call import Call
-from foliot.api.cursor import Paged
+from foliot.api.cursor import Paged, bad_cursor
 from foliot.api.job_commands import show_request
 from foliot.api.pipeline_answers import PipelineRef
 from foliot.api.pipelines import meant_pipeline, named_in
@@ -77,8 +77,7 @@ async def page_of_runs(
     place: Place | None = call.place(query, tuple[datetime, str, str, int])
     until = asked.until
     if place is not None and (place[0].tzinfo is None or place[0].year > _LAST_YEAR):
-        hint = "begin anew, without a cursor"
-        raise ProblemError(400, "BAD_CURSOR", "the cursor is not one of ours", hint=hint)
+        raise bad_cursor("it is no cursor of this server")
     if place is not None:
         until = min(place[0] + _RESOLUTION, until or place[0] + _RESOLUTION)
     found: list[Attempt] = []

@@ -15,7 +15,7 @@ from foliot.api.call import Call
 from foliot.api.cursor import Paged, Query
 from foliot.api.definition import ActionBody, make_action
 from foliot.api.ids import id_of
-from foliot.api.jobs import changed_meanwhile, require_source
+from foliot.api.jobs import changed_meanwhile, note_definitions, require_source
 from foliot.api.pipeline_answers import (
     MOST_COUNTED,
     PipelineAnswer,
@@ -146,13 +146,19 @@ async def list_pipelines(call: Call, query: PipelinesQuery) -> PipelineList:
     after, store = call.place(query, str) or "", call.service.store
     offset = 0 if after else query.offset
     asked = PipelineQuery(query.namespace, query.layer, query.search, after=after, limit=offset + query.limit)
-    page = every = await store.pipelines(asked)
+    page = await store.pipelines(asked)
+    total: int | None = len(page)
     if after or page.next is not None:
-        every = await store.pipelines(asked._replace(after="", limit=MOST_COUNTED))
+
+        async def count() -> int | None:
+            every = await store.pipelines(asked._replace(after="", limit=MOST_COUNTED))
+            return len(every) if every.next is None else None
+
+        total = await call.service.totals.of(("pipelines", query.namespace, query.layer, query.search), count)
     shown = tuple(show_pipeline(call, found, shows_payload=False) for found in page[offset:])
     return PipelineList(
         pipelines=shown,
-        total=len(every) if every.next is None else None,
+        total=total,
         next=page.next and call.cursor(query, page.next),
     )
 
@@ -210,7 +216,8 @@ async def remove_pipeline(call: Call, pipeline: Pipeline, query: RemovalQuery) -
         schedules = tuple(view.key.partition("/")[2] for view in views if is_schedule(view))
         return RemovedPipeline(id=pipeline.id, schedules=schedules)
     if names:
-        await call.ops.define(API_SOURCE, Changes(removed=names), check=lambda *_: None)
+        removed = await call.ops.define(API_SOURCE, Changes(removed=names), check=lambda *_: None)
+        note_definitions(call, removed)
     await store.remove_pipeline(pipeline.id, await store.now(), call.expected)
     return None
 
@@ -245,7 +252,7 @@ async def _tell_schedules(call: Call, pipeline: Pipeline) -> None:
 
         jobs = tuple(with_kind_of(record.job, pipeline) for record in records.values())
         with suppress(ProblemError):  # a schedule was changed at the same time: look again
-            await call.ops.define(API_SOURCE, Changes(declared=jobs), check=check)
+            note_definitions(call, await call.ops.define(API_SOURCE, Changes(declared=jobs), check=check))
             return
 
 

@@ -4,24 +4,32 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
+from collections.abc import Sequence
 from typing import Any, ClassVar
 from uuid import uuid4
 
 import h11
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
+from foliot.api.address import group_of, is_proxy
 from foliot.api.guard import HEADERS
 from foliot.api.limits import Limits
 from foliot.api.problem import ProblemError
+from foliot.api.service import Options
+from foliot.network.address import Network
 
 _CONNECTIONS = ("connections_of_address", "connections")  # the limit of one address, and of all
 _RECEIVING = (h11.IDLE, h11.SEND_BODY)
 
 
 class GuardedProtocol(H11Protocol):
-    """One connection. All connections of a server share `limits`, `refused` and `open_of_address`."""
+    """One connection. All connections of a server share `limits`, `refused` and `open_of_address`.
+
+    `proxies`: networks of proxies, which bring the requests of many clients.
+    """
 
     limits: ClassVar[Limits]
+    proxies: ClassVar[Sequence[Network]]
     refused: ClassVar[Counter[str]]  # by the limit that was met
     open_of_address: ClassVar[Counter[str]]
     _deadline: asyncio.TimerHandle | None = None
@@ -30,10 +38,12 @@ class GuardedProtocol(H11Protocol):
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override] # as uvicorn has it
         super().connection_made(transport)
         self.access_log = False  # what is asked is no business of a log that others may read
-        self._address = self.client[0] if self.client else ""
+        peer = self.client[0] if self.client else ""
+        self._address = group_of(peer)
         self.open_of_address[self._address] += 1
         is_crowd = len(self.connections) > self.limits.connections
-        if is_crowd or self.open_of_address[self._address] > self.limits.connections_of_address:
+        is_greedy = self.open_of_address[self._address] > self.limits.connections_of_address
+        if is_crowd or (is_greedy and not is_proxy(self.proxies, peer)):
             detail, limit = "too many connections are open", _CONNECTIONS[is_crowd]
             self._end(ProblemError(503, "TOO_MANY", detail, headers={"Retry-After": "5"}, limit=limit))
         else:
@@ -98,7 +108,12 @@ class GuardedProtocol(H11Protocol):
         self.transport.close()
 
 
-def make_protocol(limits: Limits, refused: Counter[str]) -> type[GuardedProtocol]:
+def make_protocol(options: Options, refused: Counter[str]) -> type[GuardedProtocol]:
     """The class for uvicorn's `http=`. It counts in `refused` what a limit has refused."""
-    shared = {"limits": limits, "refused": refused, "open_of_address": Counter()}
+    shared = {
+        "limits": options.limits,
+        "proxies": options.proxies,
+        "refused": refused,
+        "open_of_address": Counter(),
+    }
     return type("Protocol", (GuardedProtocol,), shared)

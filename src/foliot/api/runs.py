@@ -61,18 +61,26 @@ class RunsQuery(RunsOfJobQuery, frozen=True):
 @routes.get("/runs", Scope.READ)
 async def list_runs(call: Call, query: RunsQuery) -> RunList:
     """List runs, the newest first. A page may have fewer than asked for, and a next one."""
-    job, source = query.job, query.source
+    job, source = _job_and_source(query.job, query.source)
     names = query.namespace, query.layer, query.pipeline
     if (of_pipeline := await jobs_of_meant(call, query.pipeline_id, *names)) is not None:
         return await _list(call, query, source, RunQuery(node=query.node), of_pipeline)
-    if job is not None:
-        job = key_of(job) or job
-        own = job.partition("/")[0]
-        if source not in (None, own):
-            detail = "the job is not of that source"
-            raise ProblemError(400, "BAD_QUERY", detail, hint="give a job or a source, not both")
-        source = own  # what may be seen is decided by the source of the job, whatever was asked for
     return await _list(call, query, source, RunQuery(job=job, node=query.node))
+
+
+def _job_and_source(job: str | None, source: str | None) -> tuple[str | None, str | None]:
+    """The key of the job that is asked for, by its id or its key, and its source.
+
+    The source of the job decides what may be seen, whatever source was asked for.
+    """
+    if job is None:
+        return None, source
+    key = key_of(job) or job
+    own = key.partition("/")[0]
+    if source not in (None, own):
+        detail = "the job is not of that source"
+        raise ProblemError(400, "BAD_QUERY", detail, hint="give a job or a source, not both")
+    return key, own
 
 
 @routes.get("/jobs/{job}/runs", Scope.READ)
@@ -231,18 +239,12 @@ class SkipsQuery(Paged, frozen=True, rename={"first": "from", "last": "to"}):
 @routes.get("/skips", Scope.READ)
 async def list_skips(call: Call, query: SkipsQuery) -> SkipList:
     """List occurrences that did not run, the newest first. A page may have fewer than asked for."""
-    job = None if query.job is None else key_of(query.job) or query.job
-    if job is not None and not call.sees(job.partition("/")[0]):
-        return SkipList(skips=(), next=None)
-    after = call.place(query, str) or ""
-    page: SkipPage = await call.ops.store.skips(
-        SkipQuery(job, since=query.first, until=query.last, after=after, limit=query.limit)
-    )
-    shown = [
-        show_skip(skip)
-        for skip in page
-        if call.sees(source := skip.job.partition("/")[0])
-        and query.source in (None, source)
-        and query.reason in (None, skip.code)
-    ]
-    return SkipList(skips=tuple(shown), next=page.next and call.cursor(query, page.next))
+    job, source = _job_and_source(query.job, query.source)
+
+    async def ask(source: str | None, after: str) -> SkipPage:
+        asked = SkipQuery(job, query.first, query.last, after, query.limit, None if job else source)
+        return await call.ops.store.skips(asked)
+
+    skips, following = await call.page(query, source, ask)
+    shown = tuple(show_skip(skip) for skip in skips if query.reason in (None, skip.code))
+    return SkipList(skips=shown, next=following)

@@ -16,7 +16,7 @@ from foliot.api.call import Call
 from foliot.api.cursor import Paged
 from foliot.api.definition import check_right
 from foliot.api.ids import id_of
-from foliot.api.jobs import Match, changed_meanwhile, require_source
+from foliot.api.jobs import Match, changed_meanwhile, require_source, version_of
 from foliot.api.pipeline_answers import (
     MOST_COUNTED,
     RemovedSchedule,
@@ -91,11 +91,14 @@ async def list_schedules(call: Call, query: SchedulesQuery) -> ScheduleList:
     offset = 0 if after else query.offset
     found, has_more = await _schedules(call, query, after, offset + query.limit)
     shown = found[offset:]
+    total: int | None = len(found)
     if has_more or after:
-        everything, is_partial = await _schedules(call, query, "", MOST_COUNTED)
-        total = None if is_partial else len(everything)
-    else:
-        total = len(found)
+
+        async def count() -> int | None:
+            everything, is_partial = await _schedules(call, query, "", MOST_COUNTED)
+            return None if is_partial else len(everything)
+
+        total = await call.service.totals.of(("schedules", query.pipeline_id, query.enabled), count)
     return ScheduleList(
         schedules=tuple(await _show_all(call, shown)),
         total=total,
@@ -314,7 +317,9 @@ async def _define(call: Call, job: Job, check: Check) -> Defined:
 async def _answer(call: Call, defined: Defined) -> ScheduleAnswer:
     effect, view = defined
     record = readable(view)
-    call.after = {"version": record.state.version, "definition": definition_of(record.job)}
+    call.after = version_of(view)
+    if call.about != f"job:{view.key}":  # it is new, and the entry names its pipeline
+        call.touched[f"job:{view.key}"] = call.after
     call.tag(record.state.version, record.state.token)
     shown = (await _show_all(call, [view]))[0]
     return msgspec.structs.replace(shown, dry_run=call.dry_run, would=show_would(effect))

@@ -8,7 +8,6 @@ from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
-from ipaddress import ip_network
 from pathlib import Path
 from typing import NamedTuple
 from urllib.parse import urlsplit
@@ -16,13 +15,14 @@ from urllib.parse import urlsplit
 import uvicorn
 
 from foliot.access import environment_token, open_token_file
+from foliot.api.address import read_networks
 from foliot.api.application import Application
 from foliot.api.limits import Limits
 from foliot.api.protocol import make_protocol
 from foliot.api.service import Home, Options
 from foliot.app.thread import LoopThread
 from foliot.errors import FoliotError, shorten
-from foliot.network.address import Network, unmapped
+from foliot.network.address import unmapped
 from foliot.network.own_port import listening_on
 from foliot.observability.log import tell
 from foliot.protocols import Clock
@@ -86,15 +86,8 @@ def options_of(listening: Listening) -> Options:
         hosts=frozenset({*names, name}),
         root=parts.path.rstrip("/"),
         is_https=parts.scheme == "https",
-        proxies=tuple(map(_network, listening.proxies or ("127.0.0.0/8", "::1/128"))),
+        proxies=read_networks(listening.proxies or ("127.0.0.0/8", "::1/128")),
     )
-
-
-def _network(text: str) -> Network:
-    try:
-        return ip_network(text)
-    except ValueError:
-        raise FoliotError(f"{shorten(text)} is no network", hint="such as 10.0.0.0/8") from None
 
 
 def _is_loopback(host: str) -> bool:
@@ -119,7 +112,7 @@ class ApiServer:
         self.application = Application(home, clock, options)
         config = uvicorn.Config(
             self.application,
-            http=make_protocol(options.limits, self.application.service.refused),
+            http=make_protocol(options, self.application.service.refused),
             ws="none",
             lifespan="on",
             log_config=None,

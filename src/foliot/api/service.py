@@ -13,6 +13,7 @@ from foliot.access import Authority
 from foliot.api.hints import Hub
 from foliot.api.limits import Buckets, Gate, Limits
 from foliot.api.log_reader import LogReaders
+from foliot.api.totals import Totals
 from foliot.errors import FoliotError
 from foliot.model.access import Token
 from foliot.model.decision import Event
@@ -84,8 +85,10 @@ class Service:
         self.home, self.clock, self.options, self.limits = home, clock, options, limits
         self.rate = Buckets(clock, limits.rate, limits.burst)
         self.logins = Buckets(clock, limits.failed_logins / 60, limits.failed_logins)
+        self.failures = Buckets(clock, limits.failed_tokens / 60, limits.failed_tokens)
         self.streams = Gate(limits, "streams", "streams_of_token")
         self.heavy = Gate(limits, "heavy")
+        self.totals = Totals(clock)
         self.answered: Counter[tuple[str, str, int]] = Counter()  # by verb, path of the route, and status
         self.refused: Counter[str] = Counter()  # by the limit that was met
         self.document: dict[str, Any] = {}  # that describes all routes

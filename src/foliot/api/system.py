@@ -10,9 +10,10 @@ from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
 from starlette.responses import JSONResponse, PlainTextResponse, RedirectResponse, Response
 
 from foliot.access import Actor, Auditor
+from foliot.api.address import address_of, group_of
 from foliot.api.call import Call
 from foliot.api.cursor import Query
-from foliot.api.entry import address_of, check_origin, cookie_name, identify
+from foliot.api.entry import check_origin, cookie_name, identify
 from foliot.api.limits import too_many
 from foliot.api.pages import docs_page, home_page, login_page, static_file
 from foliot.api.problem import ProblemError
@@ -167,7 +168,8 @@ async def show_login(call: Call) -> Any:
 async def login(call: Call) -> Any:
     """Begin a session with a token or a code: `{"token": "…"}`, or a form. 429 after ten that were wrong."""
     service, address = call.service, address_of(call.service, call.request)
-    if wait := service.logins.wait(address):
+    group = group_of(address)
+    if wait := service.logins.wait(group):
         raise too_many("failed_logins", "too many logins from this address were wrong", wait)
     is_form = call.request.headers.get("content-type", "").partition(";")[0].strip().lower() == _FORM
     text = await (_token_of_form(call) if is_form else _token_of_json(call))
@@ -175,7 +177,7 @@ async def login(call: Call) -> Any:
     session = await service.authority.login(text) if text else None
     auditor = Auditor(service.store, service.clock, Actor("anybody", address, _request_id(call)))
     if session is None:
-        service.logins.take(address)
+        service.logins.take(group)
         await auditor.refuse("login", "session", "no valid token, and no code")
         if is_form:
             return login_page(_root(call), is_refused=True)

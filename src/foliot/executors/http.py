@@ -54,7 +54,7 @@ class HttpExecutor(TaskExecutor):
         log = RunLog()
         is_final, error = True, ""
         try:
-            call = read_call(run.kind, run.data)
+            call = read_call(run.kind, run.data, run.job.source)
             answer = await self._exchange(_request(run, call, self._clock.now()), call, log)
             return self._judge(run, call, answer, log)
         except (InvalidJobError, InvalidChannelError, InvalidUrlError, AddressRefusedError) as refusal:

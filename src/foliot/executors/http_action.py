@@ -16,8 +16,9 @@ from typing import Any, NamedTuple
 from foliot.errors import InvalidChannelError, InvalidDurationError, InvalidJobError
 from foliot.model.frozen import thaw
 from foliot.model.job import Action
+from foliot.model.version import API_SOURCE
 from foliot.network.errors import InvalidUrlError
-from foliot.network.secrets import Secret
+from foliot.network.secrets import OF_THE_API, Secret
 from foliot.network.url import Url
 from foliot.schedules.duration import parse_duration
 
@@ -66,13 +67,13 @@ class HttpCall(NamedTuple):
         return any(first <= status <= last for first, last in self.expect)
 
 
-def check_action(action: Action) -> None:
-    """Refuse what could never be sent. InvalidJobError."""
-    read_call(action.kind, action.data)
+def check_action(action: Action, source: str | None) -> None:
+    """Refuse what could never be sent for a job of a source; None: of this program. InvalidJobError."""
+    read_call(action.kind, action.data, source)
 
 
-def read_call(kind: str, data: Mapping[str, Any]) -> HttpCall:
-    """Read an action. InvalidJobError if it cannot be right."""
+def read_call(kind: str, data: Mapping[str, Any], source: str | None = None) -> HttpCall:
+    """Read the action of a job of a source. InvalidJobError if it cannot be right."""
     if kind != KIND:
         raise InvalidJobError(
             "action", kind, "is no kind of action", hint=f"write {KIND}, and the method apart"
@@ -84,6 +85,10 @@ def read_call(kind: str, data: Mapping[str, Any]) -> HttpCall:
         raise InvalidJobError("action.data.url", None, "is missing", hint="such as https://example.org/hook")
     read = {name: _READERS[name](value) for name, value in data.items() if value is not None}
     body, body_type = read.pop("body", (None, ""))
+    secret = read.get("secret")
+    if source == API_SOURCE and secret is not None and not secret.is_of_the_api:
+        hint = f"the operator names what they may use: env:{OF_THE_API}SHOP or credential:{OF_THE_API}SHOP"
+        raise _refuse("secret", secret.reference, "is not for jobs of the API", hint)
     return HttpCall(**read, body=body, body_type=body_type)
 
 

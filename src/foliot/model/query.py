@@ -105,6 +105,7 @@ class SkipQuery(NamedTuple):
     until: datetime | None = None
     after: str = ""
     limit: int = 100
+    source: str | None = None
 
 
 class AlertQuery(NamedTuple):

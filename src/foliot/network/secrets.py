@@ -3,6 +3,9 @@
 env:OPS_WEBHOOK          a variable of the node's environment
 file:/etc/foliot/ops.key a file on the node
 credential:ops           a credential that systemd hands to the service (LoadCredential=)
+
+A person who writes code, a repository or a file of channels for the node can run commands there, and may name
+any secret. A job that comes over the API may name those whose names begin with FOLIOT_SECRET_, and no file.
 """
 
 from __future__ import annotations
@@ -16,6 +19,7 @@ from urllib.parse import urlsplit
 from foliot.errors import InvalidChannelError
 from foliot.shown import host_only
 
+OF_THE_API = "FOLIOT_SECRET_"
 HINT = "write where it is: env:NAME, file:/path or credential:NAME"
 _LONGEST = 64 * 1024
 _SHORTEST_MASKED = 6
@@ -68,6 +72,15 @@ class Secret:
                 raise SecretMissingError(f"{self.reference} is not set on this node")
             return text.strip()
         return _read_file(Path(place) if scheme == "file" else _credential(place), self.reference)
+
+    @property
+    def is_of_the_api(self) -> bool:
+        """Whether the operator has named it so that jobs which come over the API may use it.
+
+        A file is never named so: with a path, a stranger would ask which files there are on the node.
+        """
+        scheme, _, place = self.reference.partition(":")
+        return scheme != "file" and place.startswith(OF_THE_API) and place != OF_THE_API
 
     def missing(self) -> str | None:
         """Why it cannot be read on this node; None: it can."""

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 from enum import StrEnum
 from typing import NamedTuple
@@ -53,20 +54,33 @@ class Ledger(NamedTuple):
 def tell_fates(
     record: Record, traces: Traces, instants: Iterable[datetime], now: datetime
 ) -> list[Occurrence]:
-    """What became of each of these occurrences."""
+    """What became of each of these occurrences, in the order of time. Runs are the newest first."""
     runs, skips, outages, _ = traces
+    shown = list(instants)
+    if not shown:
+        return []
+    # What is about none of them is left out at once: there may be many thousands.
+    skips = [skip for skip in skips if skip.last >= shown[0] and skip.first <= shown[-1]]
     view, schedule = JobView(record.job.key, record), record.job.schedule
     zone = load_zone(getattr(schedule, "timezone", None) or "UTC")
     own: dict[datetime, list[Attempt]] = defaultdict(list)
     for attempt in runs:
         if attempt.request is None:
             own[attempt.scheduled_for].append(attempt)
-    covering = [attempt for attempt in runs if attempt.covers_from is not None]
+    covering = [
+        attempt
+        for attempt in runs
+        if attempt.covers_from is not None
+        and attempt.scheduled_for >= shown[0]
+        and attempt.covers_from <= shown[-1]
+    ]
     found = []
-    for at in instants:
+    for at in shown:
         near = own.get(at) or covering
-        # Only a skip needs all runs: one of them may have been in its way.
-        known = runs if skip_of(at, skips, schedule) else near
+        known: Sequence[Attempt] = near
+        if skip_of(at, skips, schedule):  # one that began earlier may have been in its way
+            earlier = bisect_left(runs, now - at, key=lambda attempt: now - attempt.scheduled_for)
+            known = (*near, *runs[earlier:])
         why = explain(view, known, skips, kinds=None, now=now, at=at, outages=outages)
         served = attempts_for(at, near, schedule)
         last = served[0] if served else None

@@ -18,7 +18,7 @@ from foliot.errors import (
     WaitTimeoutError,
     shorten,
 )
-from foliot.model.attempt import Attempt, Outcome
+from foliot.model.attempt import Attempt, Outcome, run_key
 from foliot.model.job import EARLIEST, Job, is_name
 from foliot.model.kinds import serves
 from foliot.model.splay import offset_of
@@ -33,6 +33,7 @@ from foliot.why.past import Traces
 from foliot.wiring import FullStore
 
 EVERYTHING = 1_000_000
+MOST_TRACES = 20_000  # attempts and skips of a job that are read to explain an instant, the newest first
 _PAGE = 1000
 _LOOK_EVERY = timedelta(milliseconds=200)
 _LOOK_AT_LEAST_EVERY = timedelta(seconds=2)
@@ -129,9 +130,10 @@ class Questions:
         if at is not None:
             check_aware(at)
         view = job if isinstance(job, JobView) else await self.find(job)
-        since = None if at is None else look_back(at)
-        runs = await self.attempts(view.key, since=since) if since else ()
-        skips = await self._skips(view.key, since) if since else ()
+        runs, skips = ((), ()) if at is None else await self._traces(view.key, look_back(at))
+        is_cut = len(runs) >= MOST_TRACES
+        if at is not None and is_cut and at < runs[-1].scheduled_for:  # its own run may be older
+            runs += tuple(reversed(await self.attempts_of(view.key, run_key(view.key, at, None))))
         revision, now = await self.store.revision(view.key.partition("/")[0]), await self.store.now()
         has_changed = at is not None and view.record is not None and view.record.state.version > 1
         return explain(
@@ -180,8 +182,7 @@ class Questions:
             window = Window(state.created_at, newest, None)
             instants = set(latest_of(job, window, limit)) if newest >= state.created_at else set()
         begin = first or min(instants, default=min(state.created_at, until))
-        since = look_back(begin)
-        runs, skips = await self.attempts(view.key, since=since), await self._skips(view.key, since)
+        runs, skips = await self._traces(view.key, look_back(begin))
         found = sorted(instants | known_instants(runs, skips, begin, until))
         shown = found[:limit] if first else found[-limit:]
         following = found[limit] if first and len(found) > limit else None
@@ -189,10 +190,14 @@ class Questions:
         fates = tell_fates(record, Traces(runs, skips, outages), shown, now)
         return Ledger(view.key, tuple(fates), following)
 
-    async def _skips(self, job: str, since: datetime) -> tuple[Skip, ...]:
-        """The skips of a job since a time, oldest first."""
-        query = SkipQuery(job, since=since, limit=EVERYTHING)
-        return tuple(reversed(await self.store.skips(query)))
+    async def _traces(self, job: str, since: datetime) -> tuple[tuple[Attempt, ...], tuple[Skip, ...]]:
+        """The attempts of a job since a time, newest first, and its skips, oldest first: the newest of both.
+
+        To ask about 1970 must not read a history of years.
+        """
+        runs = await self.attempts(job, since=since, limit=MOST_TRACES)
+        skips = await self.store.skips(SkipQuery(job, since=since, limit=MOST_TRACES))
+        return tuple(runs), tuple(reversed(skips))
 
     # -- runs --------------------------------------------------------------------------------------
 

@@ -63,7 +63,7 @@ def page_of_runs(attempts: Iterable[Attempt], query: RunQuery) -> RunPage:
 
 def page_of_skips(skips: Iterable[Skip], query: SkipQuery) -> SkipPage:
     """Skips, those that end last first."""
-    meant = (skip for skip in skips if is_within(skip.last, query))
+    meant = (skip for skip in skips if is_skip_meant(skip, query))
     place_of = _skip_place if query.job is None else _skip_place_of_job
     return _page(meant, query, place_of, is_falling=True)
 
@@ -136,6 +136,11 @@ def is_run_meant(attempt: Attempt, query: RunQuery) -> bool:
         and query.trigger in (None, attempt.trigger)
         and is_within(attempt.scheduled_for, query)
     )
+
+
+def is_skip_meant(skip: Skip, query: SkipQuery) -> bool:
+    """Whether a query means a skip; that it is of its job was looked at before."""
+    return query.source in (None, skip.job.partition("/")[0]) and is_within(skip.last, query)
 
 
 def is_alert_meant(one: ChannelAlert, query: AlertQuery) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime
+from itertools import groupby
 from typing import NamedTuple
 
 from foliot.model.attempt import Attempt, format_instant
@@ -19,7 +20,10 @@ _MOST_TOLD = 5  # attempts of one run
 
 
 class Traces(NamedTuple):
-    """What is stored of the past of a job, and of the nodes; `group`: the job's own, as it is now."""
+    """What is stored of the past of a job, and of the nodes; `group`: the job's own, as it is now.
+
+    The attempts at one run stand beside each other, as every list of a store has them.
+    """
 
     runs: Sequence[Attempt] = ()
     skips: Sequence[Skip] = ()
@@ -148,12 +152,12 @@ def _skip_words(skip: Skip, runs: Sequence[Attempt], start_at: datetime) -> str:
 
 def _in_the_way(runs: Sequence[Attempt], at: datetime) -> str:
     """The run that was open at an instant, with how long it was; one that waits for its retry is open too."""
-    for key in {attempt.run_key: None for attempt in runs}:
-        attempts = [attempt for attempt in runs if attempt.run_key == key]
+    for _, group in groupby(runs, key=lambda attempt: (attempt.scheduled_for, attempt.request)):
+        attempts = list(group)
         begins = [attempt.claimed_at for attempt in attempts if attempt.claimed_at is not None]
         ends = [attempt.finished_at for attempt in attempts if attempt.finished_at is not None]
         is_open = any(attempt.is_open for attempt in attempts)
         if begins and min(begins) <= at and (is_open or (ends and at <= max(ends))):
             until = "until now" if is_open else f"until {time_text(max(ends))}"
-            return f"{key} (from {time_text(min(begins))} {until})"
+            return f"{attempts[0].run_key} (from {time_text(min(begins))} {until})"
     return ""

@@ -26,7 +26,7 @@ HOT = {
 }
 # What is sorted is a page, whatever the length of the history.
 SORTED = {
-    "when jobs last succeeded", "problems of a job", "open runs", "runs of a source",
+    "when jobs last succeeded", "problems of a job", "open runs", "runs of a source", "skips of a source",
 }  # fmt: skip
 
 

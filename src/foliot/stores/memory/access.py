@@ -95,9 +95,10 @@ class AccessRows:
 
     # -- audit -------------------------------------------------------------------------------------
 
-    async def write_audit(self, entry: AuditEntry) -> None:
+    async def write_audit(self, *entries: AuditEntry) -> None:
         with self._lock:
-            self._audit.setdefault(entry.id, entry)
+            for entry in entries:
+                self._audit.setdefault(entry.id, entry)
 
     async def settle_audit(
         self, entry_id: str, outcome: AuditOutcome, detail: str | None = None, after: str | None = None

@@ -19,14 +19,15 @@ from foliot.stores.redis.walk import falling, parts
 from foliot.stores.sql.codes import UNREADABLE, whole
 
 
-def write_audit(session: RedisSession, entry: AuditEntry) -> None:
-    """Keep an entry."""
-    member = time_text(whole(entry.at)) + entry.id
-    news: list[Operation] = [
-        ("HSET", "audit", entry.id, to_text(ENTRY, entry)),
-        ("ZADD", "audit_x", 0, member),
-    ]
-    session.put([("audit", entry.id)], news)
+def write_audit(session: RedisSession, *entries: AuditEntry) -> None:
+    """Keep entries."""
+    for entry in entries:
+        member = time_text(whole(entry.at)) + entry.id
+        news: list[Operation] = [
+            ("HSET", "audit", entry.id, to_text(ENTRY, entry)),
+            ("ZADD", "audit_x", 0, member),
+        ]
+        session.put([("audit", entry.id)], news)
 
 
 def settle_audit(

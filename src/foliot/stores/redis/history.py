@@ -9,7 +9,7 @@ from contextlib import suppress
 from foliot.model.attempt import Attempt, AttemptState, Trigger
 from foliot.model.query import MOST_LOOKED_AT, RunPage, RunQuery, SkipPage, SkipQuery, names_of
 from foliot.model.state import Skip
-from foliot.stores.pages import is_run_meant, is_within, page_of_runs, page_of_skips, read_place
+from foliot.stores.pages import is_run_meant, is_skip_meant, page_of_runs, page_of_skips, read_place
 from foliot.stores.redis import codec, layout
 from foliot.stores.redis.asking import text_of
 from foliot.stores.redis.session import RedisSession, read_skip
@@ -62,8 +62,19 @@ def _of_all(session: RedisSession, query: RunQuery) -> RunPage:
         looked += len(part)
         if looked >= MOST_LOOKED_AT:
             at_, job_, request_, number_ = _parts_of(part[-1])
+            if query.source not in (None, job_.partition("/")[0]):
+                return RunPage(found, json.dumps((at_, _beyond(job_, str(query.source)), "", 0)))
             return RunPage(found, json.dumps((at_, job_, request_, number_)))
     return RunPage(found)
+
+
+def _beyond(job: str, source: str) -> str:
+    """Where to go on after a job of another source, without its name: a client may see one source only.
+
+    Within an instant, jobs are looked at from the last key to the first. Those of the source are either
+    still to come, all of them, or all have been.
+    """
+    return f"{source}0" if job > f"{source}/" else ""  # "0" follows "/"
 
 
 def _bounds(query: RunQuery | SkipQuery) -> tuple[str | bytes, str]:
@@ -115,14 +126,26 @@ def skips(session: RedisSession, query: SkipQuery) -> SkipPage:
         at, job, begin = read_place(query.after, (int, str, int))
         first = f"({layout.time_text(int(at))}{job}\0{layout.time_text(int(begin))}"
     found: list[Skip] = []
+    looked = 0
     for part in parts(falling(session, "kx", first, last)):
         for skip in _skips(session, part):
-            if not is_within(skip.last, query):
+            if not is_skip_meant(skip, query):
                 continue
             if len(found) >= query.limit:
                 return SkipPage(found, _skip_place(found[-1])) if found else SkipPage()
             found.append(skip)
+        looked += len(part)
+        if looked >= MOST_LOOKED_AT and query.source is not None:
+            return SkipPage(found, _looked_at(part[-1], query.source))
     return SkipPage(found)
+
+
+def _looked_at(member: str, source: str) -> str:
+    job, begin = member[layout.DIGITS :].split("\0")
+    at = layout.time_number(member)
+    if job.partition("/")[0] != source:
+        return json.dumps((at, _beyond(job, source), 0))
+    return json.dumps((at, job, layout.time_number(begin)))
 
 
 def _skip_place(skip: Skip) -> str:

@@ -41,11 +41,12 @@ def statement(query: AuditQuery) -> str:
     )
 
 
-def write_audit(session: Session, entry: AuditEntry) -> None:
-    """Keep an entry."""
-    text = to_text(ENTRY, entry)
-    facts = {"id": entry.id, "actor": entry.actor, "object": entry.object}
-    session.dialect.run(ADD, **facts, at=whole(entry.at), text=text)
+def write_audit(session: Session, *entries: AuditEntry) -> None:
+    """Keep entries."""
+    for entry in entries:
+        text = to_text(ENTRY, entry)
+        facts = {"id": entry.id, "actor": entry.actor, "object": entry.object}
+        session.dialect.run(ADD, **facts, at=whole(entry.at), text=text)
 
 
 def settle_audit(

@@ -2,12 +2,13 @@
 
 The attempts of one job are found by the links of its history (`history_queries`), those of all jobs by the
 key of their table, which begins with the time. What no index has, a source, a node, a trigger, is looked for
-in so many attempts as a call may look at (`MOST_LOOKED_AT`), and the page says where to go on.
+in so many attempts as a call may look at (`MOST_LOOKED_AT`), and the page says where to go on. If that is at
+a job of another source, the place has numbers only: a client that sees one source must not read of others.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from datetime import datetime
 from itertools import takewhile
 
@@ -65,6 +66,19 @@ SKIPS = """
     AND (s.last_at, s.job_no, s.first_at) < (:at, :job, :first)
     ORDER BY s.last_at DESC, s.job_no DESC, s.first_at DESC LIMIT :most
 """
+_LAST_FIRST = "ORDER BY s.last_at DESC, s.job_no DESC, s.first_at DESC"
+_LOOKED_AT = f"""
+    FROM skips AS s INDEXED BY skips_by_end WHERE s.last_at >= :since AND s.last_at < :until
+    AND (s.last_at, s.job_no, s.first_at) < (:at, :job, :first) {_LAST_FIRST}
+"""
+SKIPS_OF_SOURCE = f"""
+    SELECT j.key, s.job_no, s.first_at, s.last_at, s.reason
+    FROM (SELECT s.job_no, s.first_at, s.last_at, s.reason {_LOOKED_AT} LIMIT :looked) AS s
+    CROSS JOIN jobs AS j
+    WHERE j.job_no = s.job_no AND j.key > :low AND j.key < :high {_LAST_FIRST} LIMIT :most
+"""
+LAST_SKIP = f"SELECT s.last_at, s.job_no, s.first_at {_LOOKED_AT} LIMIT 1 OFFSET :looked - 1"
+OF_SOURCE = "SELECT 1 FROM jobs WHERE job_no = :job AND key > :low AND key < :high"
 
 
 def runs(session: Session, query: RunQuery) -> RunPage:
@@ -164,6 +178,8 @@ def _of_all(session: Session, query: RunQuery) -> tuple[list[Row], str | None]:
     if len(rows) > query.limit:
         return rows, None
     last = session.dialect.run(found.last_looked_at, **found.values, most=MOST_LOOKED_AT).fetchone()
+    if last is not None and not _is_of_source(session, last[1], query.source):
+        last = (*last[:2], "", 0)  # no attempt of that job is meant
     return rows, None if last is None else _write_place(*last)
 
 
@@ -191,7 +207,7 @@ class Conditions:
             self.values["node"] = query.node
         if query.source is not None:
             self._others.append("j.key > :low AND j.key < :high")
-            self.values |= {"low": f"{query.source}/", "high": f"{query.source}0"}  # "0" follows "/"
+            self.values |= _range(query.source)
         if query.after:
             self._found_by.append(_hidden(_BEFORE) if self._index else _BEFORE)
             self.values |= zip(_PLACE, _read_place(query.after), strict=True)
@@ -239,22 +255,49 @@ def skips(session: Session, query: SkipQuery) -> SkipPage:
     since, until = _time(query.since, query.until)
     last, job, first = read_place(query.after, 3) if query.after else (_NEVER, _NEVER, _NEVER)
     values = {"since": since, "until": until, "at": last, "job": job, "first": first}
-    most = query.limit + 1
-    if query.job is None:
-        rows = session.dialect.run(SKIPS, **values, most=most).fetchall()
-    else:
+    most, end = query.limit + 1, None
+    if query.job is not None:
         number = job_number(session, query.job)
         rows = session.dialect.run(SKIPS_OF_JOB, **values, of=number, most=most).fetchall()
+    elif query.source is None:
+        rows = session.dialect.run(SKIPS, **values, most=most).fetchall()
+    else:
+        rows, end = _skips_of_source(session, query.source, values, most)
     page = rows[: query.limit]
-    _, number, began, ended, _ = page[-1] if page else (None,) * 5
-    following = write_place(ended, number, began) if len(rows) > query.limit and page else None
+    if len(rows) > query.limit and page:
+        _, number, began, ended, _ = page[-1]
+        end = (ended, number, began)
+    following = None if end is None else write_place(*end)
     return SkipPage(
         (Skip(key, an_instant(first), an_instant(last), reason) for key, _, first, last, reason in page),
         following,
     )
 
 
+def _skips_of_source(
+    session: Session, source: str, values: Mapping[str, object], most: int
+) -> tuple[list[Row], Row | None]:
+    """One more than asked for, if there are more; else after what to look on."""
+    values = {**values, "looked": max(most, MOST_LOOKED_AT)}
+    rows = session.dialect.run(SKIPS_OF_SOURCE, **values, **_range(source), most=most).fetchall()
+    last = session.dialect.run(LAST_SKIP, **values).fetchone() if len(rows) < most else None
+    if last is not None and not _is_of_source(session, last[1], source):
+        last = (*last[:2], _EVER + 1)  # no skip of that job is meant
+    return rows, last
+
+
 # -- places ----------------------------------------------------------------------------------------
+
+
+def _range(source: str) -> dict[str, object]:
+    """Between which the keys of a source are."""
+    return {"low": f"{source}/", "high": f"{source}0"}  # "0" follows "/"
+
+
+def _is_of_source(session: Session, job_no: int, source: str | None) -> bool:
+    if source is None:
+        return True
+    return session.dialect.run(OF_SOURCE, job=job_no, **_range(source)).fetchone() is not None
 
 
 def job_number(session: Session, key: str) -> int | None:

@@ -50,6 +50,17 @@ class AuditContract(Contract):
         assert tuple(await store.audit(AuditQuery())) == (entry._replace(outcome=DONE),)
 
     @scenario
+    async def test_several_entries_are_written_at_once(self, stage: Stage) -> None:
+        store = audit_of(stage)
+        await store.write_audit(an_entry(stage, "e2"))
+        await store.write_audit(
+            *(an_entry(stage, f"e{n}", at=stage.now - n * SECOND, actor=f"a{n}") for n in (1, 2, 3))
+        )
+        assert [(one.id, one.actor) for one in await store.audit(AuditQuery())] == [
+            ("e2", "cli:ann@host"), ("e1", "a1"), ("e3", "a3"),
+        ]  # fmt: skip
+
+    @scenario
     async def test_an_entry_is_settled_once(self, stage: Stage) -> None:
         store, entry = audit_of(stage), an_entry(stage, after="planned")
         await store.write_audit(entry)

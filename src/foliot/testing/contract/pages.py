@@ -35,7 +35,8 @@ async def furnish(stage: Stage) -> list[Attempt]:
         past = [_past(job.key, stage.now - (7 - n) * MINUTE, n + place) for n in range(7)]
         past.append(past[3]._replace(number=2, trigger=Trigger.RETRY))
         past += (
-            past[5]._replace(request=request, trigger=Trigger.MANUAL) for request in ("by@hand", "2", "!")
+            past[5]._replace(request=request, trigger=Trigger.MANUAL)
+            for request in (f"{source}@hand", "2", "!")
         )
         skips = [Skip(job.key, at, at + MINUTE, "no") for at in _minutes(stage, place)]
         await stage.store.update(job.key, write_down(past, skips, last_run=past[6].run_key))
@@ -72,6 +73,10 @@ async def all_pages(ask: Callable[[Any], Any], query: Any, limit: int) -> list[A
         found += page
         if page.next is None:
             return found
+        # A client that may see one source is given this place: no name of another source may stand in it.
+        others = SOURCES if (source := getattr(query, "source", None)) else ()
+        names = [f"{other}{mark}" for other in others if other != source for mark in "/@"]
+        assert not [name for name in names if name in page.next]
         query = query._replace(after=page.next)
     raise AssertionError("it never ends")
 
@@ -175,11 +180,11 @@ class PageContract(Contract):
         keys = [f"{source}/{name}" for source, name in product(SOURCES, NAMES)]
         every = [skip for key in keys for skip in await stage.skips(key)]
         assert len(every) == 27
-        for job, limit in product((None, keys[4]), (1, 4, 100)):
-            always = SkipQuery(job)
+        asked = (SkipQuery(), SkipQuery(keys[4]), *(SkipQuery(source=source) for source in (*SOURCES, "sho")))
+        for always, limit in product(asked, (1, 4, 100)):
             some = always._replace(since=stage.now - 4 * MINUTE, until=stage.now - MINUTE)
             for query in (always, some):
-                meant = [skip for skip in every if job in (None, skip.job) and _is_within(skip.last, query)]
+                meant = [skip for skip in every if _is_skip_meant(skip, query)]
                 found = await all_pages(stage.store.skips, query, limit)
                 assert sorted(found) == sorted(meant)
                 ends = [skip.last for skip in found]
@@ -226,6 +231,11 @@ def _is_meant(attempt: Attempt, query: RunQuery) -> bool:
     )
     is_equal = all(asked is None or asked == found for asked, found in pairs)
     return is_equal and _is_within(attempt.scheduled_for, query)
+
+
+def _is_skip_meant(skip: Skip, query: SkipQuery) -> bool:
+    is_of_source = query.source in (None, skip.job.partition("/")[0])
+    return query.job in (None, skip.job) and is_of_source and _is_within(skip.last, query)
 
 
 def _is_within(at: datetime, query: RunQuery | SkipQuery) -> bool:
