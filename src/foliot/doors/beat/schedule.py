@@ -86,7 +86,9 @@ def _check_text(field: str, value: object) -> None:
     try:
         value.encode()
     except UnicodeEncodeError:
-        raise InvalidScheduleError(field, value, f"{field} is no Unicode text") from None
+        value = "\0"
+    if "\0" in value:
+        raise InvalidScheduleError(field, value, f"{field} holds NUL or half a surrogate pair")
 
 
 def _check_payload(payload: object) -> None:

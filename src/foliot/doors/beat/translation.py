@@ -53,9 +53,13 @@ def action_of(schedule: Schedule) -> Action:
     data: dict[str, Any] = {"job": schedule.job, "priority": schedule.priority or "normal"}
     if schedule.payload:
         try:
-            data["payload"] = schedule.payload.decode()
+            text = schedule.payload.decode()
         except UnicodeDecodeError:
+            text = "\0"
+        if "\0" in text:  # no text for a store
             data["payload_base64"] = b64encode(schedule.payload).decode()
+        else:
+            data["payload"] = text
     if schedule.description:
         data["description"] = schedule.description
     return Action(kind=_KIND, data=data)
