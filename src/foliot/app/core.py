@@ -26,7 +26,7 @@ from foliot.executors.place import MakeExecutor
 from foliot.model.attempt import Attempt
 from foliot.model.decision import Event, Happening
 from foliot.model.job import Job, is_name
-from foliot.model.policy import Notify, Policy
+from foliot.model.policy import Notify, Policy, check_flag
 from foliot.model.view import AlertHealth, SourceHealth
 from foliot.network.errors import InvalidUrlError
 from foliot.network.guard import Opening
@@ -76,6 +76,8 @@ class AppSettings:
     `http_allow`: servers that jobs of the kind `http` may reach beside public ones: host, host:port, range.
     `pipelines`: the function of a pipeline and a run that runs pipelines of the API; None: their actions do.
     `channels`: what sends alerts, by name. `notify`: the channels that are told of jobs that do not say.
+    `node_name`: what lists of nodes call this process; the application's name, if it is empty.
+    `tells_failures`: whether the log is told of runs that fail; a door that tells of them itself says no.
     """
 
     slots: int | Mapping[str, int] = 1000
@@ -89,6 +91,8 @@ class AppSettings:
     pipelines: RunPipeline | None = None
     channels: Mapping[str, Channel] = field(default_factory=dict)
     notify: Notify | str | Sequence[str] | None = None
+    node_name: str = ""
+    tells_failures: bool = True
 
     def __post_init__(self) -> None:
         for name in ("lease", "drain", "poll"):
@@ -119,6 +123,11 @@ class AppSettings:
         check_executors(self.executors)
         check_run_pipeline(self.pipelines)
         object.__setattr__(self, "executors", dict(self.executors))
+        if self.node_name != "" and not is_name(self.node_name):
+            raise InvalidPolicyError(
+                "node_name", self.node_name, "must be a printable text", hint='such as "web-1"'
+            )
+        check_flag("tells_failures", self.tells_failures)
 
 
 def _openings(given: object) -> tuple[str, ...]:

@@ -38,12 +38,14 @@ class EngineRun:
         listeners: Sequence[Listener] = (),
         monitors: Sequence[Monitor] = (),
         watch: Callable[[SourceHealth | AlertHealth], None] = lambda _: None,
+        tells_failures: bool = True,
     ) -> None:
         self._name = name
         self._clock = clock
         self._parts = tuple(parts)
         self._lease = lease
-        self._log = LogListener(self._title) if parts else LogListener()
+        title = (self._title,) if parts else ()
+        self._log = LogListener(*title, tells_failures=tells_failures)
         self._listeners = (self._log, *listeners, *(part for part in parts if isinstance(part, Listener)))
         self._monitors = (self._log, *monitors)
         self._watch = watch

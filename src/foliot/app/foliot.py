@@ -34,7 +34,7 @@ from foliot.model.decision import Event
 from foliot.model.job import Action, Job
 from foliot.model.version import API_SOURCE
 from foliot.operations import Operations
-from foliot.protocols import Clock
+from foliot.protocols import Clock, JobView
 from foliot.schedules import Every, Schedule
 from foliot.why import Why
 
@@ -130,12 +130,6 @@ class Foliot(Hosted):
             raise AppStateError(self.name, "its store is open", hint="say so before it is used")
         self._core.url = store
 
-    def _announce(self) -> None:
-        """What is registered while the engine runs is declared at once."""
-        self._thread.refuse_if_forked()
-        if self._runtime is not None:
-            self._runtime.learn()
-
     # -- scheduling --------------------------------------------------------------------------------
 
     async def schedule(
@@ -220,6 +214,10 @@ class Foliot(Hosted):
         """All jobs of this application, with what is next for them and what is wrong with them."""
         views = await self._call(self._core.views())
         return [status_of(view, self._registry.kinds) for view in views]
+
+    async def find(self, name: str) -> JobView:
+        """A job as it is stored, with its definition. JobNotFoundError if there is none."""
+        return await self._ask(lambda ops: ops.find(name))
 
     async def why(self, name: str, at: datetime | None = None) -> Why:
         """Why a job runs, ran or did not run at an instant; without one, what is next."""

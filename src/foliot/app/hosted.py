@@ -1,16 +1,20 @@
-"""What the program around an application asks of it: its store, how it fares, and an API to mount."""
+"""What the program around an application asks of it: its store, how it fares, its jobs, an API to mount."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import asyncio
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from importlib import import_module
 from typing import Any
 
 from foliot.app.core import Core
+from foliot.app.registry import Registry
+from foliot.app.runtime import Runtime
 from foliot.app.thread import EngineThread
 from foliot.errors import AppStateError
 from foliot.model.decision import Event
+from foliot.model.job import Job
 from foliot.wiring import FullStore
 
 
@@ -19,6 +23,8 @@ class Hosted:
 
     name: str
     _core: Core
+    _registry: Registry
+    _runtime: Runtime | None
     _thread: EngineThread
 
     @property
@@ -57,3 +63,20 @@ class Hosted:
         if self._thread.is_open:
             with suppress(RuntimeError):  # it ends at this moment, and need not know
                 self._thread.get().loop.call_soon_threadsafe(self._core.handle_events, events)
+
+    def declare_all(self, jobs: Iterable[Job]) -> None:
+        """Have these be all jobs that the code declares: for doors, whose users write no functions."""
+        self._registry.replace_jobs(jobs)
+        self._announce()
+
+    def _announce(self) -> None:
+        """What is registered while the engine runs is declared at once."""
+        self._thread.refuse_if_forked()
+        if self._runtime is not None:
+            self._runtime.learn()
+
+    async def until(self, asked: asyncio.Event) -> None:
+        """Inside `async with app`: wait until it is asked to stop, or until the engine has failed."""
+        if self._runtime is None:
+            raise AppStateError(self.name, "it is not running", hint="use it inside `async with app:`")
+        await self._runtime.until(asked)

@@ -31,6 +31,7 @@ class Registry:
         self.functions: dict[str, Function] = {}  # by the kind of their action
         self._kinds: dict[Callable[..., Any], str] = {}
         self._jobs: dict[str, Job] = {}
+        self._snapshot: Snapshot | None = None  # of the jobs as they are
         self._fits: set[tuple[str, ...]] = set()  # kinds, each with names of arguments that fit its function
 
     @property
@@ -62,6 +63,12 @@ class Registry:
     def add_job(self, job: Job) -> None:
         """Declare a job in code. A cell of a notebook that is run again declares it again."""
         self._jobs[job.name] = job
+        self._snapshot = None
+
+    def replace_jobs(self, jobs: Iterable[Job]) -> None:
+        """These are all jobs that the code declares."""
+        self._jobs = {job.name: job for job in jobs}
+        self._snapshot = None
 
     def refuse_declared(self, name: object) -> None:
         """A job of the code cannot be scheduled, too."""
@@ -125,9 +132,11 @@ class Registry:
 
     def snapshot(self) -> Snapshot:
         """All that the code declares; the revision is a digest of it, so that the same code is the same."""
-        jobs = tuple(self._jobs[name] for name in sorted(self._jobs))
-        digest = hashlib.sha256("\n".join(encode_job(job) for job in jobs).encode())
-        return Snapshot(f"code-{digest.hexdigest()[:20]}", jobs)
+        if self._snapshot is None:  # it is asked for at each third of the lease
+            jobs = tuple(self._jobs[name] for name in sorted(self._jobs))
+            digest = hashlib.sha256("\n".join(encode_job(job) for job in jobs).encode())
+            self._snapshot = Snapshot(f"code-{digest.hexdigest()[:20]}", jobs)
+        return self._snapshot
 
 
 def _stored(field: str, data: Mapping[str, Any]) -> Mapping[str, Any]:

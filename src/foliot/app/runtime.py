@@ -55,6 +55,7 @@ class Runtime(EngineRun):
             listeners=(_Tell(core), *watchers),
             monitors=watchers,
             watch=self._tell_health,
+            tells_failures=core.settings.tells_failures,
         )
         self.jobs_thread = jobs_thread
         self._registry = registry
@@ -79,9 +80,13 @@ class Runtime(EngineRun):
             await self._declare()
             self._keep_alive("revisions of the code", self._tidy_on)
         self._mark()
-        await self.prepare(store, self._settings(), lambda: uuid4().hex, self._core.name)
+        await self.prepare(store, self._settings(), lambda: uuid4().hex, self._node_name)
         self._core.handle_events = self._handle_events
         self.go()
+
+    @property
+    def _node_name(self) -> str:
+        return self._core.settings.node_name or self._core.name
 
     def _given_executors(self) -> Mapping[str, Executor | MakeExecutor]:
         """Those of the program, by the prefixes of their kinds."""

@@ -43,6 +43,16 @@ LINES = {
     "store_answers": logging.INFO,
     "stop_asked": logging.INFO,
     "end_asked": logging.INFO,
+    "beat_started": logging.INFO,
+    "beat_stopping": logging.INFO,
+    "job_enqueued": logging.INFO,
+    "enqueues_untold": logging.INFO,
+    "schedule_locked": logging.DEBUG,
+    "enqueue_failed": logging.ERROR,
+    "lock_failed": logging.ERROR,
+    "state_unreadable": logging.ERROR,
+    "state_unwritten": logging.ERROR,
+    "schedule_unusable": logging.ERROR,
     "attempt_failed": logging.WARNING,
     "failures_untold": logging.WARNING,
     "job_set_aside": logging.WARNING,
@@ -147,8 +157,11 @@ def _tell_success(event: Event, attempt: Attempt, name: str) -> None:
 class LogListener:
     """Tells the log how an engine and its jobs fare."""
 
-    def __init__(self, title: Callable[[str], str | None] = _no_title) -> None:
+    def __init__(
+        self, title: Callable[[str], str | None] = _no_title, *, tells_failures: bool = True
+    ) -> None:
         self._title = title
+        self._told_elsewhere = frozenset() if tells_failures else frozenset((Outcome.FAILED,))
         self._troubles = 0
         self._node = ""
         self._is_skewed = False
@@ -210,6 +223,8 @@ class LogListener:
             late.append((event, attempt))
 
     def _tell_failure(self, event: Event, attempt: Attempt) -> None:
+        if attempt.outcome in self._told_elsewhere:
+            return
         self._tell_untold(event.at)
         if not self._failures.lets_through(event.at):
             self._untold += 1

@@ -59,6 +59,8 @@ class JsonFormatter(logging.Formatter):
         line: dict[str, Any] = {"at": f"{at[:-6]}Z", "level": record.levelname.lower()}
         if isinstance(record.msg, Line):
             line |= {"event": record.msg.event} | record.msg.fields
+            if "component" in record.msg.fields:  # the beat door's lines: their readers know upper case
+                line["level"] = record.levelname
         else:
             line |= {"event": "said", "text": record.getMessage()}
         if record.exc_info:

@@ -172,7 +172,7 @@ class Metrics(Collector):
             labels=("turn",),
         )
         for what, histogram in self._turns.items():
-            turns.add_metric((what,), _buckets(histogram), histogram.total)
+            turns.add_metric((what,), buckets_of(histogram), histogram.total)
         yield turns
         yield CounterMetricFamily(
             "foliot_leases_lost", "How often this node was declared dead, and was not.", self._leases_lost
@@ -264,11 +264,11 @@ class Metrics(Collector):
         for job, tally in self._tallies.of_job.items():
             for value, histogram in sorted(of(tally).items()):
                 values = self._series(*(job, str(value))[: len(labels)])
-                family.add_metric(values, _buckets(histogram), histogram.total)
+                family.add_metric(values, buckets_of(histogram), histogram.total)
         return family
 
 
-def _buckets(histogram: Histogram) -> list[tuple[str, float]]:
+def buckets_of(histogram: Histogram) -> list[tuple[str, float]]:
     """Prometheus counts what lies below each bound, all of it."""
     bounds = [*(str(bound) for bound in histogram.bounds), "+Inf"]
     return list(zip(bounds, accumulate(histogram.counts), strict=True))
