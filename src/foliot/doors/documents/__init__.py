@@ -33,9 +33,11 @@ from foliot.errors import JobNotFoundError, StoreUnavailableError
 
 if TYPE_CHECKING:
     from foliot.doors.documents.stores.memory import MemoryStore
+    from foliot.doors.documents.stores.mongodb import MongoStore
 
 _STORES = {
     "MemoryStore": "memory",
+    "MongoStore": "mongodb",
 }
 
 __all__ = [  # noqa: RUF022 - grouped by what they are for
@@ -54,6 +56,7 @@ __all__ = [  # noqa: RUF022 - grouped by what they are for
     "TimedStore",
     # stores
     "MemoryStore",
+    "MongoStore",
     # errors
     "BadDocumentError",
     "InvalidConfigError",
