@@ -15,7 +15,7 @@ from hypothesis import HealthCheck, settings
 from sybil import Example, Sybil
 from sybil.parsers.markdown import CodeBlockParser, PythonCodeBlockParser, SkipParser
 
-pytest_plugins = ["ledger", "real_postgres", "real_redis"]  # of the folder tests
+pytest_plugins = ["ledger", "real_postgres", "real_redis", "real_mongodb"]  # of the folder tests
 
 settings.register_profile("default", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.register_profile("thorough", parent=settings.get_profile("default"), max_examples=5000)

