@@ -47,9 +47,7 @@ class CeleryTasks:
         priorities: Mapping[str, int] | None = None,
         watch_queues: Sequence[str] = (),
     ) -> None:
-        if not all(hasattr(app, name) for name in ("amqp", "conf", "tasks", "connection_for_write")):
-            hint = 'such as Celery("proj", broker="redis://…")'
-            raise InvalidPolicyError("executors.celery", app, "is no Celery application", hint=hint)
+        check_celery_app(app, "executors.celery")
         if track not in TRACKS:
             raise InvalidPolicyError("track", track, "is not known", hint=f"one of: {', '.join(TRACKS)}")
         self._app = app
@@ -231,6 +229,13 @@ class _Following:
     def let_go(self) -> None:
         self.is_let_go = True
         self.cancel()
+
+
+def check_celery_app(app: object, field: str) -> None:
+    """Refuse what is no Celery application."""
+    if isinstance(app, type) or not all(hasattr(app, name) for name in ("amqp", "conf", "tasks")):
+        hint = 'such as Celery("proj", broker="redis://…")'
+        raise InvalidPolicyError(field, app, "is no Celery application", hint=hint)
 
 
 def has_backend(app: Any) -> bool:
