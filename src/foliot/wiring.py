@@ -37,7 +37,7 @@ _SCHEMES = ", ".join(example for _, example in _STORES.values())
 # `foliot.executors`, which offers `make_executor(place)`.
 _EXECUTORS = {"python": "python", "http": "http"}
 # Those whose actions can be checked before they run: the module that offers `check_action(action, source)`.
-_CHECKS = {"http": "http_action"}
+_CHECKS = {"http": "http_action", "celery": "celery_action"}
 _PREFIX = re.compile("[a-z][a-z0-9_]*")
 # Prefixes that have another use, and which.
 _TAKEN = {
