@@ -48,6 +48,7 @@ from foliot.model.query import RunPage as RunPage
 from foliot.model.query import RunQuery as RunQuery
 from foliot.model.query import SkipPage as SkipPage
 from foliot.model.query import SkipQuery as SkipQuery
+from foliot.model.run import LetsGo as LetsGo
 from foliot.model.run import Result as Result
 from foliot.model.run import Run as Run
 from foliot.model.state import Lease, Node
@@ -301,7 +302,7 @@ class Executor(Protocol):
     """Carries out one kind of action, or several."""
 
     def start(self, run: Run, on_end: OnEnd) -> AskToEnd:
-        """Let an attempt begin, on the engine's loop; the answer asks it to end.
+        """Let an attempt begin, on the engine's loop; the answer asks it to end, and may be a `LetsGo`.
 
         `on_end` is called once, on that loop and not before this returns: when the action and everything that
         it started has ended. A failure, or an end that was asked for, is a result; nothing is raised.

@@ -37,7 +37,7 @@ _SCHEMES = ", ".join(example for _, example in _STORES.values())
 # `foliot.executors`, which offers `make_executor(place)`.
 _EXECUTORS = {"python": "python", "http": "http"}
 # Those whose actions can be checked before they run: the module that offers `check_action(action)`.
-_CHECKS = {"http": "http_action"}
+_CHECKS = {"http": "http_action", "celery": "celery_action"}
 _PREFIX = re.compile("[a-z][a-z0-9_]*")
 # Prefixes that have another use, and which.
 _TAKEN = {
@@ -155,7 +155,7 @@ def make_executor(prefix: str, place: ExecutorPlace) -> Executor:
 
 
 def check_action(action: Action) -> None:
-    """Refuse an action that its executor, if it is built in, could never carry out. InvalidJobError."""
+    """Refuse an action that its executor, if it is one of ours, could never carry out. InvalidJobError."""
     if (name := _CHECKS.get(action.kind.partition(":")[0])) is not None:
         import_module(f"foliot.executors.{name}").check_action(action)
 

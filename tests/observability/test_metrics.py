@@ -19,7 +19,7 @@ from foliot.model.decision import Event, Happening
 from foliot.model.outbox import AlertState, ChannelAlert
 from foliot.model.query import JobView
 from foliot.model.state import Node
-from foliot.model.view import AlertHealth, NodeView, SourceHealth
+from foliot.model.view import AlertHealth, EnqueueHealth, NodeView, SourceHealth
 from foliot.observability import Metrics
 from foliot.observability.tally import MOST_JOBS
 from observability.moments import NOON, ended, pulse, started, told
@@ -48,6 +48,9 @@ NAMES = {
     "foliot_source_jobs_dropped_total": ("counter", "source"),
     "foliot_alerts_total": ("counter", "channel,kind,outcome"),
     "foliot_alerts_waiting": ("gauge", "channel"),
+    "foliot_enqueue_seconds": ("histogram", "queue"),
+    "foliot_enqueue_failures_total": ("counter", "reason"),
+    "foliot_celery_queue_length": ("gauge", "queue"),
 }
 HOUR = timedelta(hours=1)
 
@@ -67,6 +70,7 @@ def with_everything(**settings: object) -> Metrics:
     metrics.on_source(SourceHealth("ops", 2, datetime(2026, 1, 1, tzinfo=UTC), 7, 9))
     sent = ChannelAlert("ops", Alert("a", NOON, AlertKind.LATE, "app/a"), AlertState.SENT)
     metrics.on_alerts(AlertHealth(settled=[sent], waiting={"ops": 1}))
+    metrics.on_enqueued(EnqueueHealth([("mail", timedelta(seconds=1))], ["refused"], {"mail": 1}))
     return metrics
 
 
@@ -89,6 +93,21 @@ def test_alerts_are_counted_by_kind_channel_and_outcome_and_those_that_wait_are_
     assert value(metrics, "foliot_alerts_waiting", channel="ops") == 3
     metrics.on_alerts(AlertHealth(waiting={"ops": 0}))
     assert value(metrics, "foliot_alerts_waiting", channel="ops") == 0
+
+
+def test_what_is_put_into_queues_of_others_is_measured_and_failures_are_counted_by_reason() -> None:
+    metrics = Metrics()
+    took = timedelta(milliseconds=30)
+    metrics.on_enqueued(EnqueueHealth([("mail", took), ("mail", took)], ["timeout", "refused", "timeout"]))
+    metrics.on_enqueued(EnqueueHealth(lengths={"mail": 7}))
+    assert value(metrics, "foliot_enqueue_seconds_count", queue="mail") == 2
+    assert value(metrics, "foliot_enqueue_seconds_bucket", queue="mail", le="0.025") == 0
+    assert value(metrics, "foliot_enqueue_seconds_bucket", queue="mail", le="0.05") == 2
+    assert value(metrics, "foliot_enqueue_failures_total", reason="timeout") == 2
+    assert value(metrics, "foliot_enqueue_failures_total", reason="refused") == 1
+    assert value(metrics, "foliot_celery_queue_length", queue="mail") == 7
+    metrics.on_enqueued(EnqueueHealth([("mail", took)]))
+    assert value(metrics, "foliot_celery_queue_length", queue="mail") == 7, "nobody has counted anew"
 
 
 @pytest.mark.parametrize("by_job", [False, True])

@@ -27,7 +27,7 @@ from foliot.model.attempt import Attempt
 from foliot.model.decision import Event, Happening
 from foliot.model.job import Job, is_name
 from foliot.model.policy import Notify, Policy
-from foliot.model.view import AlertHealth, SourceHealth
+from foliot.model.view import AlertHealth, EnqueueHealth, SourceHealth
 from foliot.network.errors import InvalidUrlError
 from foliot.network.guard import Opening
 from foliot.operations import Definitions, Operations
@@ -61,6 +61,15 @@ class AlertWatcher(Protocol):
 
     def on_alerts(self, health: AlertHealth) -> None:
         """Some were settled, or those that wait were counted."""
+        ...
+
+
+@runtime_checkable
+class EnqueueWatcher(Protocol):
+    """Metrics that want to know what was put into queues of others."""
+
+    def on_enqueued(self, health: EnqueueHealth) -> None:
+        """Some tasks were, or could not be; or those that wait were counted."""
         ...
 
 

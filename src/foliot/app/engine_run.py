@@ -19,7 +19,7 @@ from foliot.engine.settings import Settings
 from foliot.executors.live_output import LiveOutput
 from foliot.model.decision import Event
 from foliot.model.kinds import ByKind
-from foliot.model.view import AlertHealth, SourceHealth
+from foliot.model.view import AlertHealth, EnqueueHealth, SourceHealth
 from foliot.observability.log import LogListener, tell
 from foliot.protocols import Clock, Executor, JobQuery, JobWatcher, Listener, Monitor, Notifier
 from foliot.wiring import FullStore
@@ -37,7 +37,7 @@ class EngineRun:
         lease: timedelta,
         listeners: Sequence[Listener] = (),
         monitors: Sequence[Monitor] = (),
-        watch: Callable[[SourceHealth | AlertHealth], None] = lambda _: None,
+        watch: Callable[[SourceHealth | AlertHealth | EnqueueHealth], None] = lambda _: None,
     ) -> None:
         self._name = name
         self._clock = clock

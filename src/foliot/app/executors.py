@@ -38,8 +38,9 @@ class ExecutorsPart:
     async def begin(self, host: Workplace) -> Mapping[str, Executor]:
         """Make all of them."""
         place = ExecutorPlace(
-            host.clock, host.lease, self._jobs_loop, self._registry.functions, host.follow_log, self._guard
-        )
+            host.clock, host.lease, self._jobs_loop, self._registry.functions, host.follow_log, self._guard,
+            host.watch,
+        )  # fmt: skip
         for prefix, given in self._given.items():
             self._made[prefix] = given if is_executor(given) else _made(prefix, given, place)
         return self.by_kind()

@@ -13,7 +13,7 @@ from typing import NamedTuple, Protocol
 from foliot.errors import InvalidPolicyError
 from foliot.executors.live_output import FollowLog
 from foliot.model.decision import Event
-from foliot.model.view import AlertHealth, SourceHealth
+from foliot.model.view import AlertHealth, EnqueueHealth, SourceHealth
 from foliot.protocols import Clock, Executor
 from foliot.wiring import FullStore
 
@@ -22,7 +22,7 @@ class Workplace(NamedTuple):
     """What an application gives to its parts.
 
     `handle_events`: tell all listeners, and have the engine look again.
-    `watch`: tell the metrics how a source fares, or what became of alerts.
+    `watch`: tell the metrics how a source fares, what became of alerts, or of what was put into queues.
     `follow_log`: bring what a run writes to the store while it runs.
     `learn`: have the engine serve more kinds of actions than `begin` has named.
     """
@@ -31,7 +31,7 @@ class Workplace(NamedTuple):
     clock: Clock
     lease: timedelta
     handle_events: Callable[[Sequence[Event]], None]
-    watch: Callable[[SourceHealth | AlertHealth], None]
+    watch: Callable[[SourceHealth | AlertHealth | EnqueueHealth], None]
     follow_log: FollowLog
     learn: Callable[[Mapping[str, Executor]], None] = lambda _: None
 

@@ -12,7 +12,7 @@ from functools import partial
 from typing import cast
 from uuid import uuid4
 
-from foliot.app.core import AlertWatcher, Core
+from foliot.app.core import AlertWatcher, Core, EnqueueWatcher
 from foliot.app.declaration import Declaration
 from foliot.app.engine_run import EngineRun
 from foliot.app.executors import ExecutorsPart
@@ -25,7 +25,7 @@ from foliot.engine.settings import RECOVER, Settings
 from foliot.errors import StoreError, StoreUnavailableError
 from foliot.executors.place import MakeExecutor
 from foliot.model.decision import Event
-from foliot.model.view import AlertHealth, SourceHealth
+from foliot.model.view import AlertHealth, EnqueueHealth, SourceHealth
 from foliot.observability.log import tell
 from foliot.protocols import Executor
 
@@ -87,12 +87,15 @@ class Runtime(EngineRun):
         """Those of the program, by the prefixes of their kinds."""
         return self._core.settings.executors
 
-    def _tell_health(self, health: SourceHealth | AlertHealth) -> None:
+    def _tell_health(self, health: SourceHealth | AlertHealth | EnqueueHealth) -> None:
         metrics = self._core.settings.metrics
         watcher: object = metrics
         if isinstance(health, AlertHealth):
             if isinstance(watcher, AlertWatcher):
                 tell_listener(watcher, lambda: watcher.on_alerts(health))
+        elif isinstance(health, EnqueueHealth):
+            if isinstance(watcher, EnqueueWatcher):
+                tell_listener(watcher, lambda: watcher.on_enqueued(health))
         elif metrics is not None:
             tell_listener(metrics, lambda: metrics.on_source(health))
 

@@ -18,13 +18,14 @@ from typing import NamedTuple
 from foliot.engine.deadlines import Deadlines, Key
 from foliot.engine.listeners import Complaints
 from foliot.model.attempt import Attempt, Ending, Outcome
-from foliot.protocols import AskToEnd, Clock, Executor, Output, Result, Run, StartsMany
+from foliot.protocols import AskToEnd, Clock, Executor, LetsGo, Output, Result, Run, StartsMany
 from foliot.schedules.duration import format_duration
 
 # A run, when it started, and its place among those that started with it, which are asked to end so.
 _Held = tuple[Run, datetime, int, list[AskToEnd]]
 _PORTION = 100  # runs that are handed over at once; before each portion the lease is looked at
 _SHARED = 0.005  # seconds
+_OF_THE_NODE = frozenset({Outcome.INTERRUPTED, Outcome.LOST})  # ends that say nothing against the run
 _EARLIEST = datetime.min.replace(tzinfo=UTC)
 
 
@@ -151,7 +152,7 @@ class Runner:
         run, _, place, asks = held
         try:
             if asks:
-                asks[place]()
+                _ask(asks[place], verdict)
         except BaseException as error:  # noqa: BLE001 - an executor's own fault must not end the node
             self._complaints.add(run.kind, error)
 
@@ -231,6 +232,14 @@ class Runner:
         self._endings[:0] = report.endings
         self._outputs[:0] = report.outputs
         self._under_way = ()
+
+
+def _ask(ask: AskToEnd, verdict: Outcome) -> None:
+    asked: object = ask
+    if verdict in _OF_THE_NODE and isinstance(asked, LetsGo):
+        asked.let_go()
+    else:
+        ask()
 
 
 def _takes_many(executor: object) -> bool:

@@ -8,6 +8,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, NamedTuple, Protocol, runtime_checkable
 
 from foliot.executors.live_output import FollowLog
+from foliot.model.view import EnqueueHealth
 from foliot.network.guard import Guard
 from foliot.protocols import Clock, Executor
 
@@ -21,6 +22,7 @@ class ExecutorPlace(NamedTuple):
     `lease`: for how long a node that is silent counts as living. `jobs_loop`: the event loop of the program.
     `functions`: those that jobs may call, by the kind of their action. More may come while the engine runs.
     `guard`: which servers jobs may reach over the network, as the operator says.
+    `watch`: tell the metrics what was put into queues of others.
     `follow_log`: what a run writes into that log is brought to the store while it runs; close it at the end.
     """
 
@@ -30,6 +32,7 @@ class ExecutorPlace(NamedTuple):
     functions: Mapping[str, Function]
     follow_log: FollowLog = lambda _, log: None  # noqa: ARG005 - its log is not brought to others
     guard: Guard = Guard()
+    watch: Callable[[EnqueueHealth], None] = lambda _: None
 
 
 MakeExecutor = Callable[[ExecutorPlace], Executor]

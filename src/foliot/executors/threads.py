@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
 import threading
 from collections import deque
 from collections.abc import Callable
+from contextlib import suppress
+from datetime import timedelta
+from functools import partial
+from typing import TypeVar
 
+T = TypeVar("T")
 _Work = Callable[[], None]
 
 
@@ -31,6 +37,17 @@ class ThreadCrew:
             number = self._count
         threading.Thread(target=self._serve, name=f"{self._name}-{number}", daemon=True).start()
 
+    async def call(self, work: Callable[[], T], limit: timedelta) -> T:
+        """Have some thread do it, and wait for it so long at most. Raises what it raises.
+
+        After a TimeoutError the thread goes on, and nobody hears of its end.
+        """
+        loop = asyncio.get_running_loop()
+        ended: asyncio.Future[T] = loop.create_future()
+        self.do(partial(_do_for, loop, ended, work))
+        async with asyncio.timeout(limit.total_seconds()):
+            return await ended
+
     def _serve(self) -> None:
         while work := self._next():
             work()
@@ -43,3 +60,24 @@ class ThreadCrew:
             finally:
                 self._idle -= 1
             return self._work.popleft() if self._work else None
+
+
+def _do_for(loop: asyncio.AbstractEventLoop, ended: asyncio.Future[T], work: Callable[[], T]) -> None:
+    try:
+        answer = work()
+    except BaseException as error:  # noqa: BLE001 - it is raised where it is waited for
+        settle = partial(_settle_error, ended, error)
+    else:
+        settle = partial(_settle, ended, answer)
+    with suppress(RuntimeError):  # the loop has ended meanwhile, and nobody waits
+        loop.call_soon_threadsafe(settle)
+
+
+def _settle(ended: asyncio.Future[T], answer: T) -> None:
+    if not ended.done():
+        ended.set_result(answer)
+
+
+def _settle_error(ended: asyncio.Future[T], error: BaseException) -> None:
+    if not ended.done():
+        ended.set_exception(error)

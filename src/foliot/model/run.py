@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from datetime import datetime, timedelta
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 from foliot.model.attempt import Attempt, Ending, Outcome
 from foliot.model.frozen import thaw
@@ -110,3 +110,12 @@ class Result(NamedTuple):
     exit_code: int | None = None
     is_final: bool = False
     retry_after: timedelta | None = None
+
+
+@runtime_checkable
+class LetsGo(Protocol):
+    """What asks an attempt to end, of an action that is carried out elsewhere, and needs no node for that."""
+
+    def let_go(self) -> None:
+        """The node stops, or was buried: end the attempt here, and leave the action alone."""
+        ...

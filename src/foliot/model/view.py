@@ -79,6 +79,14 @@ class AlertHealth(NamedTuple):
     waiting: Mapping[str, int] | None = None  # by channel; None: they were not counted
 
 
+class EnqueueHealth(NamedTuple):
+    """Tasks that this node has put into queues, or could not; or how many wait in queues."""
+
+    enqueued: Sequence[tuple[str, timedelta]] = ()  # the queue, and how long it took
+    failures: Sequence[str] = ()  # the reason of each: refused, timeout
+    lengths: Mapping[str, int] | None = None  # by queue; None: they were not asked for
+
+
 class Schema(NamedTuple):
     """The last step of its schema that a store has taken, 0 if none, and the last that there is."""
 

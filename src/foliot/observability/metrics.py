@@ -19,7 +19,7 @@ from prometheus_client.registry import Collector
 from foliot.errors import StoreError
 from foliot.model.decision import Event
 from foliot.model.query import JobView
-from foliot.model.view import AlertHealth, NodeView, Pulse, SourceHealth
+from foliot.model.view import AlertHealth, EnqueueHealth, NodeView, Pulse, SourceHealth
 from foliot.observability.log import WRONG_CLOCK
 from foliot.observability.tally import MOST_JOBS, TURN, Histogram, Tallies, Tally
 
@@ -50,6 +50,9 @@ class Metrics(Collector):
         self._dropped: dict[str, int] = {}
         self._alerts: dict[tuple[str, str, str], int] = {}  # by kind, channel and outcome
         self._alerts_waiting: dict[str, int] = {}
+        self._enqueued: dict[str, Histogram] = {}  # by queue
+        self._enqueue_failures: dict[str, int] = {}
+        self._lengths: dict[str, int] = {}
         self.registry = registry or CollectorRegistry()
         self.registry.register(self)
 
@@ -108,6 +111,16 @@ class Metrics(Collector):
             if health.waiting is not None:
                 self._alerts_waiting = dict(health.waiting)
 
+    def on_enqueued(self, health: EnqueueHealth) -> None:
+        """Tasks were put into queues of others, or could not be; or those that wait there were counted."""
+        with self._lock:
+            for queue, took in health.enqueued:
+                self._enqueued.setdefault(queue, Histogram(TURN)).observe(took)
+            for reason in health.failures:
+                self._enqueue_failures[reason] = self._enqueue_failures.get(reason, 0) + 1
+            if health.lengths is not None:
+                self._lengths = dict(health.lengths)
+
     # -- asked by a scrape -------------------------------------------------------------------------
 
     def describe(self) -> Iterable[Metric]:
@@ -124,6 +137,7 @@ class Metrics(Collector):
                 *self._of_time(),
                 *self._of_sources(),
                 *self._of_alerts(),
+                *self._of_queues(),
             ]
 
     def _of_attempts(self) -> Iterator[Metric]:
@@ -242,6 +256,26 @@ class Metrics(Collector):
         for channel, number in self._alerts_waiting.items():
             waiting.add_metric((channel,), number)
         yield from (settled, waiting)
+
+    def _of_queues(self) -> Iterator[Metric]:
+        seconds = HistogramMetricFamily(
+            "foliot_enqueue_seconds", "From the start of a run until its task was in a queue of Celery.",
+            labels=("queue",),
+        )  # fmt: skip
+        for queue, histogram in self._enqueued.items():
+            seconds.add_metric((queue,), _buckets(histogram), histogram.total)
+        failures = CounterMetricFamily(
+            "foliot_enqueue_failures", "Tasks that were not put into a queue, or are not known to be there.",
+            labels=("reason",),
+        )  # fmt: skip
+        for reason, times in self._enqueue_failures.items():
+            failures.add_metric((reason,), times)
+        lengths = GaugeMetricFamily(
+            "foliot_celery_queue_length", "Tasks that wait in a queue that is watched.", labels=("queue",)
+        )
+        for queue, length in self._lengths.items():
+            lengths.add_metric((queue,), length)
+        yield from (seconds, failures, lengths)
 
     def _series(self, *values: str) -> tuple[str, ...]:
         """Labels, or their values, without that of the job if jobs are not told apart."""
