@@ -182,7 +182,7 @@ def test_a_name_that_no_job_can_have_is_refused(name: str) -> None:
 def test_all_that_is_refused_is_told_at_once_with_what_to_write() -> None:
     error = EntriesRefusedError(list(refused(make_app({"a": entry(0.5), "b": entry(None)})).values()))
 
-    assert "2 entries of beat_schedule cannot be carried over" in error.message
+    assert "2 entries cannot be carried over" in error.message
     assert "entry a: an interval of 0.5 s" in error.message
     assert "(such as crontab(minute=0), or 300.0)" in error.message
     assert "foliot_skip_refused" in (error.hint or "")

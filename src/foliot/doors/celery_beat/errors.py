@@ -28,10 +28,10 @@ class EntriesRefusedError(FoliotError, ValueError):
         more = f"; and {len(refusals) - _MOST_NAMED} more" if len(refusals) > _MOST_NAMED else ""
         entries = "1 entry" if len(refusals) == 1 else f"{len(refusals)} entries"
         super().__init__(
-            f"{entries} of beat_schedule cannot be carried over: {shown}{more}",
+            f"{entries} cannot be carried over: {shown}{more}",
             details={"entries": [one.details for one in refusals]},
-            hint="change them, or set foliot_skip_refused = True in Celery's configuration to go on without"
-            " them; foliot beat -A … --check shows them all",
+            hint="change them, or go on without them: foliot_skip_refused = True in the configuration of"
+            " Celery, or foliot beat --skip-refused; foliot beat -A … --check shows them all",
         )
         self.refusals = tuple(refusals)
 
