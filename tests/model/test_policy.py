@@ -23,7 +23,7 @@ from foliot.model.policy import (
     Retry,
     parallel,
 )
-from foliot.model.presets import API, BEAT, CODE, DECLARATIVE, ROLLCRON
+from foliot.model.presets import API, BEAT, CELERY, CODE, DECLARATIVE, ROLLCRON
 
 NO = timedelta(0)
 SECOND = timedelta(seconds=1)
@@ -55,6 +55,10 @@ PRESETS = {
     "beat": (
         BEAT,
         Row("now", "once", "yes", "now", "parallel", "1s, for ever, pre-empted", "restart", "none"),
+    ),
+    "celery": (
+        CELERY,
+        Row("wait", "once", "yes", "now", "parallel", "1s, for ever, pre-empted", "restart", "none"),
     ),
     "api": (API, Row("wait", "once", "yes", "now", "parallel", "none", "restart", "none")),
     "code": (CODE, Row("wait", "once", "yes", "now", "skip", "none", "restart", "none")),

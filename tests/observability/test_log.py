@@ -261,6 +261,7 @@ def test_the_names_and_levels_are_pinned() -> None:
         "store_trouble": "WARNING",
         "broker_trouble": "WARNING",
         "broker_unconfirmed": "WARNING",
+        "entry_refused": "WARNING",
         "results_trouble": "WARNING",
         "task_start_untold": "WARNING",
         "lease_lost": "WARNING",

@@ -331,7 +331,7 @@ def test_dialect_must_be_known(dialect: Any) -> None:
     with pytest.raises(InvalidScheduleError) as caught:
         Cron("* * * * *", dialect=dialect)
 
-    assert caught.value.hint == "choose one of standard, seconds, posix"
+    assert caught.value.hint == "choose one of standard, seconds, posix, celery"
 
 
 def test_longest_expression_is_accepted() -> None:

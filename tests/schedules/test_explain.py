@@ -217,6 +217,20 @@ def test_says_posix_rules_in_the_same_words(expression: str, words: str) -> None
     assert explain(Cron(expression, dialect="posix")) == f"{words}, UTC"
 
 
+@pytest.mark.parametrize(
+    ("expression", "words"),
+    [
+        ("0 9 1-7 * mon", "at 09:00 every day from the 1st to the 7th of every month, if that is a Monday"),
+        ("0 9 13 * fri", "at 09:00 on the 13th of every month, if that is a Friday"),
+        ("0 9 1 * mon-fri", "at 09:00 on the 1st of every month, if that is a weekday"),
+        ("0 9 1 * sat-sun", "at 09:00 on the 1st of every month, if that is a Saturday or Sunday"),
+        ("0 9 1-31 * mon", "at 09:00 on Mondays"),
+    ],
+)
+def test_says_that_celery_wants_both_days(expression: str, words: str) -> None:
+    assert explain(Cron(expression, dialect="celery")) == f"{words}, UTC"
+
+
 @pytest.mark.parametrize(("zone", "words"), ZONES, ids=ids(ZONES))
 def test_says_the_zone_by_its_city(zone: str, words: str) -> None:
     assert explain(Cron("0 9 * * 1-5", timezone=zone)) == f"at 09:00 on weekdays, {words}"

@@ -32,7 +32,7 @@ def messages(schedule: Schedule, code: str) -> list[str]:
 
 
 BOTH = (
-    "; no expression can ask for both at once: write * in one of the two fields,"
+    "; only dialect='celery' asks for both at once: choose it, or write * in one of the two fields"
     " and check the other condition in the job"
 )
 

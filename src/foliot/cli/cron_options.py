@@ -99,7 +99,8 @@ _DIALECT = click.option(
     default="standard",
     show_default=True,
     metavar="DIALECT",
-    help="The cron language: standard, seconds (which may lead with a seconds field) or posix (strict).",
+    help="The cron language: standard, seconds (which may lead with a seconds field), posix (strict) or"
+    " celery (as Celery's crontab).",
 )
 output_option = click.option(
     "-o",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from enum import IntEnum
 
+from foliot.doors.celery_beat.errors import BeatSettingError, EntriesRefusedError
 from foliot.errors import (
     AmbiguousNameError,
     ConfigInvalidError,
@@ -39,6 +40,8 @@ class ExitCode(IntEnum):
 
 _CODES: dict[type[FoliotError], ExitCode] = {
     AmbiguousNameError: ExitCode.USAGE,
+    BeatSettingError: ExitCode.INVALID,
+    EntriesRefusedError: ExitCode.INVALID,
     CronExpressionInvalidError: ExitCode.INVALID,
     CronCalculationError: ExitCode.INVALID,
     InvalidTimezoneError: ExitCode.INVALID,

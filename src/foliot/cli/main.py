@@ -46,8 +46,8 @@ class Groups(click.Group):
     def list_commands(self, _: click.Context) -> list[str]:
         """Their names, those first that one begins with."""
         return [
-            "serve", "api", "init", "check", "schema", "cron", "job", "run", "alert", "node", "source",
-            "token", "audit", "store",
+            "serve", "beat", "api", "init", "check", "schema", "cron", "job", "run", "alert", "node",
+            "source", "token", "audit", "store",
         ]  # fmt: skip
 
     def get_command(self, context: click.Context, name: str) -> click.Command | None:

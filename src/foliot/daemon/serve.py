@@ -85,7 +85,8 @@ async def serve(serving: Serving) -> None:
     if serving.ping is not None:
         app.attach(Heartbeat(serving.ping))
     tell("serving", version=version("foliot"), store=without_password(app.store), process=os.getpid())
-    with _pulling_at_hangup(door), _serving_metrics(serving, app), _serving_api(serving, app, door):
+    metrics = serving_metrics(serving.metrics, app, serving.app)
+    with _pulling_at_hangup(door), metrics, _serving_api(serving, app, door):
         try:
             await app.run()
         finally:
@@ -173,15 +174,15 @@ def _serving_api(serving: Serving, app: Foliot, door: Rollcron | None) -> Iterat
 
 
 @contextmanager
-def _serving_metrics(serving: Serving, app: Foliot) -> Iterator[None]:
-    """On a thread of its own; scraping delays no job."""
-    if serving.metrics is None:
+def serving_metrics(address: tuple[str, int] | None, app: Foliot, title: str | None = None) -> Iterator[None]:
+    """On a thread of its own; scraping delays no job. `title`: what its user calls the application."""
+    if address is None:
         yield
         return
     if not isinstance(app.metrics, Metrics):
         hint = "give it metrics=Metrics() of foliot.observability"
-        raise InvalidAppError(serving.app or app.name, "has no metrics to be served", hint=hint)
-    host, port = serving.metrics
+        raise InvalidAppError(title or app.name, "has no metrics to be served", hint=hint)
+    host, port = address
     try:
         server, thread = start_http_server(port, host, app.metrics.registry)
     except (OSError, UnicodeError) as error:  # a name that is no host's cannot even be encoded

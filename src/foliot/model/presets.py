@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import timedelta
 
 from foliot.model.policy import (
@@ -40,5 +41,8 @@ BEAT = Policy(
     overlap=parallel(),
     retry=Retry(max=None, delay=timedelta(seconds=1), is_preempted=True),
 )
+
+# Of entries of celery beat: a new entry waits for its next occurrence.
+CELERY = replace(BEAT, first_seen=FirstSeen.WAIT)
 
 API = Policy(overlap=parallel())

@@ -67,6 +67,7 @@ LINES = {
     "store_trouble": logging.WARNING,
     "broker_trouble": logging.WARNING,
     "broker_unconfirmed": logging.WARNING,
+    "entry_refused": logging.WARNING,
     "results_trouble": logging.WARNING,
     "task_start_untold": logging.WARNING,
     "lease_lost": logging.WARNING,

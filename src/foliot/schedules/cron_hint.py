@@ -21,12 +21,13 @@ _OTHER_DIALECT = "or choose dialect='standard'"
 _FIVE_FIELDS = "the fields are minute, hour, day, month, weekday; write * for each that does not matter"
 
 
-def hint_for_count(words: Sequence[str], *, is_posix: bool, has_optional_seconds: bool) -> str:
-    """For a wrong number of fields."""
+def hint_for_count(words: Sequence[str], plain_name: str, *, has_optional_seconds: bool) -> str:
+    """For a wrong number of fields; `plain_name` names a dialect of five fields and nothing else."""
     first, last = words[0], words[-1]
     if "TZ=" in first.upper():
         zone_hint = "write CRON_TZ= once, in capitals, in front"
-        return "POSIX has no zone in the expression: give it as timezone" if is_posix else zone_hint
+        plain_hint = f"{plain_name} has no zone in the expression: give it as timezone"
+        return plain_hint if plain_name else zone_hint
     if len(words) == 6 and last.isascii() and last.isdigit() and len(last) == 4:  # noqa: PLR2004 - a year
         return "there is no year field"
     surplus = words[6 if has_optional_seconds else 5 :]
@@ -37,14 +38,14 @@ def hint_for_count(words: Sequence[str], *, is_posix: bool, has_optional_seconds
     return "there is no year field" if len(words) == 7 else _FIVE_FIELDS  # noqa: PLR2004 - and a year
 
 
-def hint_for_macro(name: str, macros: Mapping[str, str], *, is_posix: bool) -> str:
+def hint_for_macro(name: str, macros: Mapping[str, str], plain_name: str = "") -> str:
     """For a macro that is unknown, or known to other dialects only."""
     if name == "@reboot":
         return "a schedule knows only time; start such work with the program itself"
-    if is_posix:
+    if plain_name:
         if name in macros:
             return f"write {macros[name]}, {_OTHER_DIALECT}"
-        return f"POSIX has no macros: write five fields, {_OTHER_DIALECT}"
+        return f"{plain_name} has no macros: write five fields, {_OTHER_DIALECT}"
     if name.lower() == "@minutely":
         return "write * * * * *"
     known = [*macros, "@every"]
@@ -117,11 +118,15 @@ def hint_for_word(field: Field, word: str, item: str, *, is_posix: bool) -> str:
     return f"{field.name}s are numbers from {field.low} to {field.high}"
 
 
+def is_long_name(word: str) -> bool:
+    """Whether a word is the name of a weekday or month, or the beginning of one of three letters or more."""
+    long_names = {name[:3]: name for name in _LONG_NAMES}
+    return long_names.get(word[:3].lower(), "").startswith(word.lower())
+
+
 def _value_of_long_name(field: Field, word: str) -> int | None:
     """What "monday" means: a name, or the beginning of its long form."""
-    long_names = {name[:3]: name for name in _LONG_NAMES}
-    is_known = long_names.get(word[:3].lower(), "").startswith(word.lower())
-    return field.named(word[:3]) if is_known else None
+    return field.named(word[:3]) if is_long_name(word) else None
 
 
 _LONG_NAMES = (

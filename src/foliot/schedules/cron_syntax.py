@@ -1,10 +1,11 @@
 """The cron language: from text to sets of numbers.
 
-Three dialects share one grammar and differ in what they allow:
+Four dialects share one grammar and differ in what they allow:
 
     standard   minute hour day month weekday; `* , - /`, names, `?`, macros, `CRON_TZ=`, 7 = Sunday
     seconds    the same, with an optional seconds field in front
     posix      the declarative scheduler's strict grammar: numbers, `*`, lists and ranges only
+    celery     Celery's crontab: ranges may wrap (`22-2`, `fri-mon`), and both day fields must match
 
 A field becomes a bit mask: bit n is set if n is in the field. The text is looked at once, from left
 to right, its length is bounded, and nothing in it is ever formatted, evaluated or compiled.
@@ -34,13 +35,14 @@ from foliot.schedules.cron_hint import (
     hint_for_steps,
     hint_for_value,
     hint_for_word,
+    is_long_name,
 )
 from foliot.schedules.duration import parse_duration
 from foliot.schedules.every import whole_seconds
 from foliot.schedules.field import FIELDS, Field
 from foliot.schedules.zone import resolve_timezone
 
-Dialect = Literal["standard", "seconds", "posix"]
+Dialect = Literal["standard", "seconds", "posix", "celery"]
 DIALECTS: tuple[Dialect, ...] = get_args(Dialect)
 
 MACROS = {
@@ -58,6 +60,7 @@ _CONTROL = re.compile(r"[\x00-\x08\x0a-\x1f\x7f]")
 _DIGITS = frozenset("0123456789")
 _NO_QUARTZ = "Quartz's L, W and # are not part of this language; ? stands alone, for *"
 _ZONE_PREFIXES = ("CRON_TZ=", "TZ=")
+_PLAIN = {"posix": "POSIX", "celery": "Celery's crontab"}  # dialects of five fields and nothing else
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -120,6 +123,9 @@ class _Reader:
     def __init__(self, expression: str, dialect: Dialect) -> None:
         self.expression = expression
         self.is_posix = dialect == "posix"
+        self.is_celery = dialect == "celery"
+        self.plain_name = _PLAIN.get(dialect, "")
+        self.refusal = " (POSIX violation)" if self.is_posix else f" by {self.plain_name}" * self.is_celery
         self.has_optional_seconds = dialect == "seconds"
 
     def read(self) -> ParsedCron:
@@ -131,7 +137,7 @@ class _Reader:
         if not words:
             raise self.error("expression", "cannot be empty", 0, hint="write five fields, such as 0 9 * * *")
         timezone = None
-        if not self.is_posix and words[0][1].startswith(_ZONE_PREFIXES):
+        if not self.plain_name and words[0][1].startswith(_ZONE_PREFIXES):
             timezone = self.read_timezone(*words.pop(0))
             if not words:
                 raise self.error("expression", "cannot be empty", len(self.expression))
@@ -154,18 +160,16 @@ class _Reader:
 
     def read_macro(self, words: list[tuple[int, str]], timezone: str | None) -> ParsedCron:
         position, name = words[0]
-        if self.is_posix:
-            reason = "macro syntax not supported (POSIX violation)"
+        if self.plain_name:
+            reason = f"macro syntax not supported{self.refusal}"
             raise self.error(
-                "expression", reason, position, hint=hint_for_macro(name, MACROS, is_posix=self.is_posix)
+                "expression", reason, position, hint=hint_for_macro(name, MACROS, self.plain_name)
             )
         if name == "@every":
             return ParsedCron(expression=self.expression, every=self.read_every(words), timezone=timezone)
         if name not in MACROS:
             reason = f"has an unknown macro {shorten(name)}"
-            raise self.error(
-                "expression", reason, position, hint=hint_for_macro(name, MACROS, is_posix=self.is_posix)
-            )
+            raise self.error("expression", reason, position, hint=hint_for_macro(name, MACROS))
         if len(words) > 1:
             hint = "a macro stands alone"
             raise self.error("expression", f"has more text after {name}", words[1][0], hint=hint)
@@ -196,7 +200,7 @@ class _Reader:
                 surplus[0][0] if surplus else len(self.expression),
                 hint=hint_for_count(
                     [word for _, word in words],
-                    is_posix=self.is_posix,
+                    self.plain_name,
                     has_optional_seconds=self.has_optional_seconds,
                 ),
             )
@@ -219,7 +223,7 @@ class _Reader:
             days=masks["day"],
             months=masks["month"],
             weekdays=masks["weekday"],
-            either_day=not stars & {"day", "weekday"},
+            either_day=not self.is_celery and not stars & {"day", "weekday"},
             has_seconds=has_seconds,
         )
 
@@ -247,8 +251,8 @@ class _Reader:
             raise FieldParseError(field.name, text, "has a step without a range", offset=offset)
         step_offset = offset + len(body) + 1
         step = _read_step(field, text, step_text, step_offset) if slash else 1
-        if body in ("*", "?") and not self.is_posix:
-            return _mask(field.low, field.high, step), step == 1
+        if body == "*" or (body == "?" and not self.plain_name):
+            return _mask(field, field.low, field.high, step), step == 1
         start_text, dash, end_text = body.partition("-")
         if dash and not (_can_bound_a_range(start_text) and _can_bound_a_range(end_text)):
             bad = offset + (len(start_text) + 1 if start_text else 0)
@@ -258,30 +262,32 @@ class _Reader:
         start = self.read_number(field, text, start_text, offset, body=body)
         if dash:
             end = self.read_number(field, text, end_text, end_offset, body=body, range_start=start)
+        elif slash and self.is_celery:
+            hint = f"write {start}-{field.high}/{step}"
+            reason = f"a step after a single value is not supported{self.refusal}"
+            raise FieldParseError(field.name, text, reason, offset=step_offset - 1, hint=hint)
         else:
             # `5/15` means from 5 to the end of the field; 7 (Sunday) lies beyond that end.
             end = max(start, field.high) if slash else start
-        if start > end:
+        if start > end and not self.is_celery:
             reason = "wrap-around ranges not supported" + " (POSIX violation)" * self.is_posix
             hint = hint_for_backward_range(field, start, end, step)
             raise FieldParseError(field.name, text, reason, offset=end_offset, hint=hint)
-        mask = _mask(start, end, step)
-        if field.name == "weekday" and mask >> 7:
-            mask = mask & field.full | 1
-        return mask, False
+        return _mask(field, start, end, step), False
 
     def read_number(  # noqa: PLR0913 - where it stands, for errors that point and help
         self, field: Field, text: str, word: str, offset: int, *, body: str, range_start: int | None = None
     ) -> int:
         if not _DIGITS.issuperset(word):
-            if not self.is_posix and (value := field.named(word)) is not None:
+            known = word[:3] if self.is_celery and is_long_name(word) else word
+            if not self.is_posix and (value := field.named(known)) is not None:
                 return value
-            raise _not_a_number(field, text, word, body, offset, is_posix=self.is_posix)
+            raise _not_a_number(field, text, word, body, offset, refusal=self.refusal)
         value = int(word)
-        if not field.low <= value <= field.high + (field.name == "weekday" and not self.is_posix):
+        if not field.low <= value <= field.high + (field.name == "weekday" and not self.plain_name):
             reason = f"value {shorten(word)} out of range ({field.low}-{field.high})"
             if field.name == "weekday" and value == 7:  # noqa: PLR2004 - the other Sunday
-                reason += ": Sunday must be 0, not 7 (POSIX compliance)"
+                reason += ": Sunday must be 0, not 7 (POSIX compliance)" if self.is_posix else ": Sunday is 0"
             raise FieldParseError(
                 field.name, text, reason, offset=offset, hint=hint_for_value(field, value, range_start)
             )
@@ -303,10 +309,13 @@ def _can_bound_a_range(text: str) -> bool:
     return bool(text) and "-" not in text and (text[0] not in _DIGITS or _DIGITS.issuperset(text))
 
 
-def _mask(start: int, end: int, step: int) -> int:
+def _mask(field: Field, start: int, end: int, step: int) -> int:
+    """Every step-th value from start to end, across the end of the field if end comes first."""
+    size = field.high - field.low + 1
     mask = 0
-    for value in range(start, end + 1, step):
-        mask |= 1 << value
+    for value in range(start, end + 1 if start <= end else end + size + 1, step):
+        # Weekday 7 is Sunday, too.
+        mask |= 1 << (value - size if value > field.high else value)
     return mask
 
 
@@ -343,20 +352,20 @@ def _refuse_non_posix(field: Field, text: str) -> None:
 
 
 def _not_a_number(  # noqa: PLR0913 - where it stands, for errors that point and help
-    field: Field, text: str, word: str, body: str, offset: int, *, is_posix: bool
+    field: Field, text: str, word: str, body: str, offset: int, *, refusal: str
 ) -> FieldParseError:
     bad = next(i for i, character in enumerate(word) if character not in _DIGITS)
     stem = word.rstrip("LW")
-    violation = " (POSIX violation)" if is_posix else ""
-    quartz_hint = "Quartz's ?, L, W and # are not part of this language" if is_posix else _NO_QUARTZ
+    is_posix = refusal.startswith(" (")
+    quartz_hint = "Quartz's ?, L, W and # are not part of this language" if refusal else _NO_QUARTZ
     for token in "?#":
         if token in word:
-            reason = f"Quartz token '{token}' not supported{violation}"
+            reason = f"Quartz token '{token}' not supported{refusal}"
             return FieldParseError(
                 field.name, text, reason, offset=offset + word.index(token), hint=quartz_hint
             )
     if stem != word and (_DIGITS.issuperset(stem) or field.named(stem) is not None):
-        reason = f"Quartz token '{word[len(stem)]}' not supported{violation}"
+        reason = f"Quartz token '{word[len(stem)]}' not supported{refusal}"
         return FieldParseError(field.name, text, reason, offset=offset + len(stem), hint=quartz_hint)
     hint = hint_for_word(field, word, body, is_posix=is_posix)
     mantissa, exponent, digits = word.lower().partition("e")

@@ -103,8 +103,9 @@ class Tables:
     def turn(self, year: int) -> tuple[int, int]:
         """The next year that has a matching day, and that day; kept in `turns`.
 
-        NO_DAY at the end of the calendar: a rule without a date is never built, and every other
-        one comes round within eight years (29 February across 2100), so this is not a long search.
+        NO_DAY at the end of the calendar: a rule without a date is never built, and every other one comes
+        round within eight years (29 February across 2100), or within forty if that day must be a Monday,
+        say; so this is not a long search.
         """
         found, day = year + self.direction, NO_DAY
         while MINYEAR <= found <= MAXYEAR:

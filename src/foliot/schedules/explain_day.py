@@ -33,10 +33,11 @@ _WEEKDAYS, _WEEKEND = [1, 2, 3, 4, 5], [0, 6]
 class Days:
     """The days of a rule as the calendar has them.
 
-    `dates` (days of the month) and `weekdays` are empty where all are allowed; if both are given,
-    either may match. `months` are those that have such a day, and `possible` those that could have.
+    `dates` (days of the month) and `weekdays` are empty where all are allowed; if both are given, either
+    may match, or both must. `months` are those that have such a day, and `possible` those that could have.
     """
 
+    either: bool
     dates: list[int]
     weekdays: list[int]
     months: list[int]
@@ -61,7 +62,7 @@ def days_of(fields: CronFields) -> Days:
         dates, weekdays = [], [] if fields.either_day else weekdays
     elif fields.either_day and not weekdays:
         dates = []
-    return Days(dates=dates, weekdays=weekdays, months=months, possible=possible)
+    return Days(either=fields.either_day, dates=dates, weekdays=weekdays, months=months, possible=possible)
 
 
 def say_days(days: Days, *, is_all_day: bool = False) -> str:
@@ -76,6 +77,8 @@ def say_days(days: Days, *, is_all_day: bool = False) -> str:
         dates = f"{every_day} {dates}".strip()
     if not days.weekdays:
         return dates
+    if not days.either:
+        return f"{dates}, if that is {_a_weekday(days.weekdays)}"
     return f"{dates}, and also on {_on_each_weekday(days.weekdays)} {_in(days)}".strip()
 
 
@@ -141,6 +144,12 @@ def _on_each_weekday(weekdays: list[int]) -> str:
     if run := _weekday_run(weekdays):
         return f"every day from {WEEKDAYS[run[0]]} to {WEEKDAYS[run[-1]]}"
     return f"every {listed(_from_monday(weekdays))}"
+
+
+def _a_weekday(weekdays: list[int]) -> str:
+    if weekdays == _WEEKDAYS:
+        return "a weekday"
+    return f"a {listed(_from_monday(weekdays), 'or')}"
 
 
 def _from_monday(weekdays: list[int]) -> list[str]:

@@ -188,7 +188,7 @@ def _either_day(fields: CronFields) -> Iterator[Finding]:
     message = f"both day fields are restricted, so a day matches if either does: it runs {say_days(days)}"
     if days.dates and days.weekdays:
         message += (
-            "; no expression can ask for both at once: write * in one of the two fields,"
+            "; only dialect='celery' asks for both at once: choose it, or write * in one of the two fields"
             " and check the other condition in the job"
         )
     yield Finding(code="either-day", severity="warning", message=message)

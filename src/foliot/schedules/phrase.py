@@ -22,10 +22,10 @@ _SUFFIXES = {1: "st", 2: "nd", 3: "rd"}
 _UTC_NAMES = frozenset({"UTC", "UCT", "Universal", "Zulu"})
 
 
-def listed(words: Sequence[str]) -> str:
+def listed(words: Sequence[str], joint: str = "and") -> str:
     """Words as one says them in a row: "a, b and c"."""
     *others, last = words
-    return f"{', '.join(others)} and {last}" if others else last
+    return f"{', '.join(others)} {joint} {last}" if others else last
 
 
 def ordinal(number: int) -> str:
