@@ -16,6 +16,7 @@ from foliot.stores.redis.address import Address, read_address
 from foliot.stores.redis.asking import text_of
 from foliot.stores.redis.durability import Server, look_at, refuse
 from foliot.stores.redis.regression import SCHEMA
+from foliot.stores.redis.route import open_wire
 from foliot.stores.redis.session import RedisSession
 from foliot.stores.redis.shared import Shared
 from foliot.stores.redis.walk import parts, rising
@@ -28,7 +29,7 @@ _DEADLINE = timedelta(seconds=5)
 
 def connect(address: Address, deadline: timedelta) -> tuple[Wire, Server]:
     """A connection to a server that can be used; StoreError if it cannot."""
-    wire = Wire(address, deadline)
+    wire = open_wire(address, deadline)
     try:
         server = look_at(wire)
         refuse(server, address)

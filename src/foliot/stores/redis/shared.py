@@ -81,6 +81,7 @@ class Shared:
         self.nodes: dict[str, str] = {}
         self.ring: Ring[Written] = Ring(clock)
         self.heals_until = 0.0
+        self.is_unconfirmed = False  # something was written, and nobody has confirmed it
         self.lock = RLock()
         self.counts = Counts()
 
