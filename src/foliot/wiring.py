@@ -29,7 +29,13 @@ _STORES = {
     "redis": ("redis", "redis://user:password@host:6379/0"),
     "memory": ("memory", "memory:// for tests"),
 }
-_ALIASES = {"postgres": "postgresql", **dict.fromkeys(("rediss", "unix", "valkey", "valkeys"), "redis")}
+_REDIS = ("redis", "rediss", "valkey", "valkeys")
+_ALIASES = {
+    "postgres": "postgresql",
+    **dict.fromkeys(
+        ("unix", *_REDIS, *(f"{one}+{way}" for one in _REDIS for way in ("sentinel", "cluster"))), "redis"
+    ),
+}
 _TO_COME = ("mongodb",)
 _SCHEMES = ", ".join(example for _, example in _STORES.values())
 

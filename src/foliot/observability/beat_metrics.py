@@ -15,9 +15,10 @@ from prometheus_client import CollectorRegistry
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily
 from prometheus_client.metrics_core import Metric
 
+from foliot.model.histogram import Histogram
 from foliot.model.query import JobView
-from foliot.observability.metrics import Metrics, buckets_of
-from foliot.observability.tally import Histogram
+from foliot.observability.metrics import Metrics
+from foliot.observability.store_metrics import buckets
 
 _ENQUEUE = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0)
 
@@ -47,13 +48,11 @@ class BeatMetrics(Metrics):
         self._last_run: dict[str, float] = {}
         self._next_run: dict[str, float] = {}
         self._lock_failures: Counter[str] = Counter()
-        self._enqueues: dict[str, Histogram] = {}
-        self._failures: Counter[str] = Counter()
         super().__init__(registry=registry)
 
     # -- told by the door --------------------------------------------------------------------------
 
-    def on_enqueued(self, done: Tried, at: datetime, next_run: datetime | None) -> None:
+    def on_job_enqueued(self, done: Tried, at: datetime, next_run: datetime | None) -> None:
         """The queue has taken a job."""
         with self._lock:
             self._runs[done.schedule, "success"] += 1
@@ -61,10 +60,10 @@ class BeatMetrics(Metrics):
             self._note_last(done.schedule, at)
             self._note_next(done.schedule, next_run)
 
-    def on_enqueue_failed(self, failed: Tried, reason: str) -> None:
+    def on_job_refused(self, failed: Tried, reason: str) -> None:
         """The queue has not: `refused`, `timeout`; or it was not asked: `lock`, `state`."""
         with self._lock:
-            self._failures[reason] += 1
+            self._enqueue_failures[reason] = self._enqueue_failures.get(reason, 0) + 1
             if reason == "lock":
                 self._lock_failures[failed.schedule] += 1
             if failed.took is not None:
@@ -83,7 +82,7 @@ class BeatMetrics(Metrics):
 
     def _observe(self, tried: Tried) -> None:
         if tried.took is not None:
-            for name, known in ((tried.schedule, self._durations), (tried.queue, self._enqueues)):
+            for name, known in ((tried.schedule, self._durations), (tried.queue, self._enqueued)):
                 known.setdefault(name, Histogram(_ENQUEUE)).observe(tried.took)
 
     def _note_last(self, schedule: str, at: datetime | None) -> None:
@@ -101,7 +100,7 @@ class BeatMetrics(Metrics):
     def collect(self) -> list[Metric]:
         """All families, as they are now."""
         with self._lock:
-            own = [*self._of_schedules(), *self._of_queue()]
+            own = list(self._of_schedules())
         return [*own, *super().collect()]
 
     def _of_schedules(self) -> Iterator[Metric]:
@@ -132,20 +131,9 @@ class BeatMetrics(Metrics):
             locks.add_metric((schedule,), count)
         yield locks
 
-    def _of_queue(self) -> Iterator[Metric]:
-        yield _histograms(
-            "foliot_enqueue_seconds", "What the queue takes for a job.", "queue", self._enqueues
-        )
-        failures = CounterMetricFamily(
-            "foliot_enqueue_failures", "Tries to enqueue that failed.", labels=("reason",)
-        )
-        for reason, count in self._failures.items():
-            failures.add_metric((reason,), count)
-        yield failures
-
 
 def _histograms(name: str, meaning: str, label: str, known: dict[str, Histogram]) -> Metric:
     family = HistogramMetricFamily(name, meaning, labels=(label,))
     for value, histogram in known.items():
-        family.add_metric((value,), buckets_of(histogram), histogram.total)
+        family.add_metric((value,), buckets(histogram), histogram.total)
     return family

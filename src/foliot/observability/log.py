@@ -21,7 +21,7 @@ from foliot.errors import StoreError
 from foliot.model.attempt import Attempt, Outcome, Trigger, format_instant
 from foliot.model.decision import Event, Happening
 from foliot.model.events import HerdEnded, HerdStarted, parts_of
-from foliot.model.view import NodeView, Pulse
+from foliot.model.view import NodeView, Pulse, StoreHealth
 from foliot.observability.flood import Flood
 
 # Every line there is. The documentation and a test name them all.
@@ -70,6 +70,7 @@ LINES = {
     "entry_refused": logging.WARNING,
     "results_trouble": logging.WARNING,
     "task_start_untold": logging.WARNING,
+    "store_regressed": logging.ERROR,
     "lease_lost": logging.WARNING,
     "node_buried": logging.WARNING,
     "clock_jumped": logging.WARNING,
@@ -169,7 +170,7 @@ class LogListener:
     ) -> None:
         self._title = title
         self._told_elsewhere = frozenset() if tells_failures else frozenset((Outcome.FAILED,))
-        self._troubles = 0
+        self._troubles = self._regressions = 0
         self._node = ""
         self._is_skewed = False
         self._late = _Late()
@@ -306,6 +307,11 @@ class LogListener:
         self._is_skewed = is_skewed
         self._declared = {job: at for job, at in self._declared.items() if pulse.at - at < LATE}
         self._tell_sums(pulse.at)
+
+    def on_store(self, health: StoreHealth) -> None:
+        if health.regressions > self._regressions:
+            tell("store_regressed", reason=health.last_regression, times=health.regressions)
+        self._regressions = health.regressions
 
     def on_lease_lost(self, node: str) -> None:
         tell("lease_lost", node=node)

@@ -9,7 +9,6 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import timedelta
-from itertools import accumulate
 
 from prometheus_client import CollectorRegistry, generate_latest
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily
@@ -18,10 +17,12 @@ from prometheus_client.registry import Collector
 
 from foliot.errors import StoreError
 from foliot.model.decision import Event
+from foliot.model.histogram import Histogram
 from foliot.model.query import JobView
-from foliot.model.view import AlertHealth, EnqueueHealth, NodeView, Pulse, SourceHealth
+from foliot.model.view import AlertHealth, EnqueueHealth, NodeView, Pulse, SourceHealth, StoreHealth
 from foliot.observability.log import WRONG_CLOCK
-from foliot.observability.tally import MOST_JOBS, TURN, Histogram, Tallies, Tally
+from foliot.observability.store_metrics import buckets, store_families
+from foliot.observability.tally import MOST_JOBS, TURN, Tallies, Tally
 
 
 class Metrics(Collector):
@@ -53,6 +54,7 @@ class Metrics(Collector):
         self._enqueued: dict[str, Histogram] = {}  # by queue
         self._enqueue_failures: dict[str, int] = {}
         self._lengths: dict[str, int] = {}
+        self._store: StoreHealth | None = None
         self.registry = registry or CollectorRegistry()
         self.registry.register(self)
 
@@ -121,6 +123,11 @@ class Metrics(Collector):
             if health.lengths is not None:
                 self._lengths = dict(health.lengths)
 
+    def on_store(self, health: StoreHealth) -> None:
+        """The store has told how it fares by itself."""
+        with self._lock:
+            self._store = health
+
     # -- asked by a scrape -------------------------------------------------------------------------
 
     def describe(self) -> Iterable[Metric]:
@@ -138,6 +145,7 @@ class Metrics(Collector):
                 *self._of_sources(),
                 *self._of_alerts(),
                 *self._of_queues(),
+                *store_families(self._store),
             ]
 
     def _of_attempts(self) -> Iterator[Metric]:
@@ -186,7 +194,7 @@ class Metrics(Collector):
             labels=("turn",),
         )
         for what, histogram in self._turns.items():
-            turns.add_metric((what,), buckets_of(histogram), histogram.total)
+            turns.add_metric((what,), buckets(histogram), histogram.total)
         yield turns
         yield CounterMetricFamily(
             "foliot_leases_lost", "How often this node was declared dead, and was not.", self._leases_lost
@@ -263,7 +271,7 @@ class Metrics(Collector):
             labels=("queue",),
         )  # fmt: skip
         for queue, histogram in self._enqueued.items():
-            seconds.add_metric((queue,), _buckets(histogram), histogram.total)
+            seconds.add_metric((queue,), buckets(histogram), histogram.total)
         failures = CounterMetricFamily(
             "foliot_enqueue_failures", "Tasks that were not put into a queue, or are not known to be there.",
             labels=("reason",),
@@ -298,14 +306,8 @@ class Metrics(Collector):
         for job, tally in self._tallies.of_job.items():
             for value, histogram in sorted(of(tally).items()):
                 values = self._series(*(job, str(value))[: len(labels)])
-                family.add_metric(values, buckets_of(histogram), histogram.total)
+                family.add_metric(values, buckets(histogram), histogram.total)
         return family
-
-
-def buckets_of(histogram: Histogram) -> list[tuple[str, float]]:
-    """Prometheus counts what lies below each bound, all of it."""
-    bounds = [*(str(bound) for bound in histogram.bounds), "+Inf"]
-    return list(zip(bounds, accumulate(histogram.counts), strict=True))
 
 
 def _skew(pulse: Pulse) -> float:

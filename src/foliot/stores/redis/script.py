@@ -7,13 +7,14 @@ from collections.abc import Mapping, Sequence
 from functools import cache
 from hashlib import sha1
 from importlib.resources import files
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 from redis.exceptions import NoScriptError
 
 from foliot.stores.redis.wire import Answer, Wire
 
 _FLAGS = "-- flags="
+_COMMITS = frozenset(("commit", "put", "stage"))  # what they have written is not to be lost
 
 
 class Script(NamedTuple):
@@ -40,7 +41,13 @@ class Call(NamedTuple):
     words: Sequence[str | int] = ()
 
 
-def run(wire: Wire, prefix: str, name: str, calls: Sequence[Call]) -> list[Answer]:
+class CountsLoads(Protocol):
+    """Is told how often a script had to be sent."""
+
+    script_loads: int
+
+
+def run(wire: Wire, prefix: str, name: str, calls: Sequence[Call], counts: CountsLoads) -> list[Answer]:
     """The answers of a script to some calls, which are sent together.
 
     A server that does not know the script, such as one that was started anew, has done nothing.
@@ -50,10 +57,12 @@ def run(wire: Wire, prefix: str, name: str, calls: Sequence[Call]) -> list[Answe
         ("EVALSHA", found.digest, 1, prefix, json.dumps(call.facts, ensure_ascii=False), *call.words)
         for call in calls
     ]
-    answers = wire.ask_all(commands)
+    ask = wire.ask_surely if name in _COMMITS else wire.ask_all
+    answers = ask(commands)
     if missed := [place for place, answer in enumerate(answers) if isinstance(answer, NoScriptError)]:
         wire.ask("SCRIPT", "LOAD", found.text)
-        for place, answer in zip(missed, wire.ask_all([commands[n] for n in missed]), strict=True):
+        counts.script_loads += 1
+        for place, answer in zip(missed, ask([commands[n] for n in missed]), strict=True):
             answers[place] = answer
     for answer in answers:
         if isinstance(answer, Exception):
