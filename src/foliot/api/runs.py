@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Sequence
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 from msgspec import Meta
 from starlette.responses import Response
@@ -22,6 +22,7 @@ from foliot.api.reading import Instant
 from foliot.api.route import Group
 from foliot.api.show import show_run, show_skip, status_of
 from foliot.api.streams import KEEP_ALIVE, MEDIA_TYPE, Sent, stream, wait_for
+from foliot.api.terms import Status
 from foliot.model.access import Scope
 from foliot.model.attempt import Attempt, Outcome, Trigger
 from foliot.model.state import SkipCode
@@ -30,7 +31,6 @@ from foliot.protocols import JobQuery, JobView, Output, RunPage, RunQuery, SkipP
 
 _MEDIA = ("text/plain", MEDIA_TYPE)
 _HAPPY = (Outcome.SUCCEEDED, None)
-Status = Literal["pending", "running", "success", "failed", "cancelled"]
 routes = Group("runs", FINDERS)
 
 
