@@ -21,7 +21,7 @@ def test_canaries_are_nowhere(alone: Stage, caplog: pytest.LogCaptureFixture) ->
     }  # fmt: skip
     body = {"name": "secretive", "schedule": "@daily", "action": {"kind": "python:x", "payload": payload}}
     alone.post("/jobs", body, code=201)
-    alone.expect(200, "PATCH", "/jobs/api~2Fsecretive", json={"queue": "other"})
+    alone.expect(200, "PATCH", "/jobs/api~2Fsecretive", json={"timezone": "Europe/Berlin"})
     run = alone.post("/jobs/api~2Fsecretive/runs", {"payload": payload}, code=202)
     alone.post("/tokens", {"name": "ci", "scope": "read"}, code=201)
     alone.act(lambda ops: ops.store.write_source_status("ops", f'{{"error": "https://u:{CANARY}@git/x"}}'))

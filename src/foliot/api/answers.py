@@ -5,10 +5,15 @@ Instants are in UTC with a `Z`, durations are texts such as `90s`; what is not k
 
 from __future__ import annotations
 
-from datetime import datetime
 from typing import Any
 
 import msgspec
+
+from foliot.api.terms import Bucket, Repeated, Status, Time
+from foliot.model.attempt import AttemptState, Outcome, Trigger
+from foliot.model.state import SkipCode
+from foliot.operations import Fate
+from foliot.why import Verdict
 
 
 class Answer(msgspec.Struct, frozen=True, kw_only=True):
@@ -38,12 +43,12 @@ class JobAnswer(Answer, frozen=True):
     timezone: str | None
     queue: str | None
     action: ActionAnswer | None
-    next_at: datetime | None
-    paused_at: datetime | None
+    next_at: Time | None
+    paused_at: Time | None
     paused_reason: str | None
     last_outcome: str | None
-    last_attempt_at: datetime | None
-    last_success_at: datetime | None
+    last_attempt_at: Time | None
+    last_success_at: Time | None
     failures_in_row: int
     open_runs: tuple[str, ...]
     version: int
@@ -56,12 +61,12 @@ class WholeJob(JobAnswer, frozen=True):
     explanation: str | None = None
     dialect: str | None = None
     enabled: bool = True
-    repeat_until: datetime | None = None
+    repeat_until: Time | None = None
     auto_remove: bool = False
     policy: dict[str, Any] | None = None
     revision: str | None = None
-    created_at: datetime | None = None
-    removed_at: datetime | None = None
+    created_at: Time | None = None
+    removed_at: Time | None = None
 
 
 class JobList(Answer, frozen=True):
@@ -76,9 +81,9 @@ class SkipAnswer(Answer, frozen=True):
     """Occurrences of a job, from the first to the last, that did not run."""
 
     job: str
-    first: datetime
-    last: datetime
-    code: str
+    first: Time
+    last: Time
+    code: SkipCode
     reason: str
 
 
@@ -94,7 +99,7 @@ class StartAnswer(Answer, frozen=True):
 
     run: str
     number: int
-    at: datetime | None
+    at: Time | None
     reason: str
 
 
@@ -105,7 +110,7 @@ class Would(Answer, frozen=True):
     skips: tuple[SkipAnswer, ...]
     drops: tuple[str, ...]
     cancels: tuple[str, ...]
-    next_at: datetime | None
+    next_at: Time | None
 
 
 class Changed(Answer, frozen=True):
@@ -114,8 +119,8 @@ class Changed(Answer, frozen=True):
     job: str
     changed: bool
     text: str
-    paused_at: datetime | None = None
-    next_at: datetime | None = None
+    paused_at: Time | None = None
+    next_at: Time | None = None
     reason: str | None = None
     dry_run: bool = False
     would: Would | None = None
@@ -146,7 +151,7 @@ class Requested(Answer, frozen=True):
     run_id: str
     key: str
     job: str
-    status: str
+    status: Status
     new: bool
     links: Links
     dry_run: bool = False
@@ -193,15 +198,15 @@ class AttemptAnswer(Answer, frozen=True):
     """One try at a run."""
 
     number: int
-    state: str
-    outcome: str | None
-    trigger: str
+    state: AttemptState
+    outcome: Outcome | None
+    trigger: Trigger
     reason: str
     node: str | None
     token: int
-    claimed_at: datetime | None
-    started_at: datetime | None
-    finished_at: datetime | None
+    claimed_at: Time | None
+    started_at: Time | None
+    finished_at: Time | None
     duration_ms: int | None
     error: str | None
     exit_code: int | None
@@ -217,15 +222,15 @@ class RunAnswer(Answer, frozen=True):
     job: str
     job_id: str
     pipeline_id: str | None
-    status: str
-    outcome: str | None
+    status: Status
+    outcome: Outcome | None
     trigger: str
     reason: str
-    scheduled_for: datetime
-    covers_from: datetime | None
-    created_at: datetime
-    started_at: datetime | None
-    finished_at: datetime | None
+    scheduled_for: Time
+    covers_from: Time | None
+    created_at: Time
+    started_at: Time | None
+    finished_at: Time | None
     duration_ms: int | None
     error: str | None
     number: int
@@ -259,15 +264,15 @@ class OccurrenceAnswer(Answer, frozen=True):
     `run` is its own run; `covered_by` the run of a later occurrence that stands for it, too.
     """
 
-    at: datetime
-    wall: datetime
+    at: Time
+    wall: Time
     zone: str
-    verdict: str
+    verdict: Fate
     reason: str
     run: str | None
     covered_by: str | None
-    outcome: str | None
-    dst: str | None
+    outcome: Outcome | None
+    dst: Repeated | None
 
 
 class Ledger(Answer, frozen=True):
@@ -275,17 +280,17 @@ class Ledger(Answer, frozen=True):
 
     job: str
     occurrences: tuple[OccurrenceAnswer, ...]
-    next: datetime | None
+    next: Time | None
 
 
 class WhyAnswer(Answer, frozen=True):
     """Why a job runs, ran or did not, with the rule and the revision of that time."""
 
     job: str
-    asked: datetime | None
-    verdict: str
+    asked: Time | None
+    verdict: Verdict
     text: str
-    at: datetime | None
+    at: Time | None
     rule: str | None
     revision: str | None
     version: int | None
@@ -298,8 +303,8 @@ class VersionAnswer(Answer, frozen=True):
     """A definition that a job has had. `author` is who changed it over the API, if that is known."""
 
     version: int
-    since: datetime
-    until: datetime | None
+    since: Time
+    until: Time | None
     replaced_by: str | None
     author: str | None
     damage: str | None
@@ -339,21 +344,21 @@ class CronAnswer(Answer, frozen=True):
     dialect: str
     timezone: str
     explanation: str
-    occurrences: tuple[datetime, ...]
+    occurrences: tuple[Time, ...]
     findings: tuple[dict[str, Any], ...]
 
 
 class BucketAnswer(Answer, frozen=True):
     """A stretch of time, and how many occurrences lie in it."""
 
-    at: datetime
+    at: Time
     occurrences: int
 
 
 class ClockChangeAnswer(Answer, frozen=True):
     """The clocks of the zone are changed; offsets are in minutes."""
 
-    at: datetime
+    at: Time
     before: int
     after: int
 
@@ -361,7 +366,7 @@ class ClockChangeAnswer(Answer, frozen=True):
 class HerdAnswer(Answer, frozen=True):
     """More jobs of a queue are due at an instant than its nodes have slots. `delay`: seconds to start all."""
 
-    at: datetime
+    at: Time
     queue: str
     jobs: int
     slots: int
@@ -376,7 +381,7 @@ class ForecastAnswer(Answer, frozen=True):
     """
 
     zone: str
-    bucket: str
+    bucket: Bucket
     buckets: tuple[BucketAnswer, ...]
     peaks: tuple[BucketAnswer, ...]
     herds: tuple[HerdAnswer, ...]

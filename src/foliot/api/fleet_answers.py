@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from datetime import datetime
 from typing import Any
 
 from foliot.api.answers import Answer, Links
+from foliot.api.terms import Time
+from foliot.model.access import Right, Scope
+from foliot.model.audit import AuditOutcome
+from foliot.operations.facts import NodeState
 
 
 class SourceAnswer(Answer, frozen=True):
@@ -15,7 +18,7 @@ class SourceAnswer(Answer, frozen=True):
     source: str
     revision: str | None
     jobs: int
-    reconciled_at: datetime | None
+    reconciled_at: Time | None
     status: Any
     links: Links
 
@@ -32,7 +35,7 @@ class RevisionAnswer(Answer, frozen=True):
 
     ordinal: int
     revision: str
-    at: datetime
+    at: Time
     added: int
     changed: int
     removed: int
@@ -86,8 +89,8 @@ class NodeAnswer(Answer, frozen=True):
     name: str
     host: str | None
     process: int | None
-    state: str
-    lease_until: datetime
+    state: NodeState
+    lease_until: Time
     open_attempts: int
     queues: tuple[str, ...]
     actions: tuple[str, ...] | None
@@ -101,7 +104,7 @@ class UnservedAnswer(Answer, frozen=True):
     queue: str
     action: str
     jobs: int
-    since: datetime
+    since: Time
 
 
 class NodeList(Answer, frozen=True):
@@ -118,7 +121,7 @@ class QueueAnswer(Answer, frozen=True):
 
     queue: str
     nodes: int
-    next_wake_at: datetime | None
+    next_wake_at: Time | None
 
 
 class QueueList(Answer, frozen=True):
@@ -137,7 +140,7 @@ class OverviewAnswer(Answer, frozen=True):
     failing: int
     open_attempts: int
     nodes: int
-    next_wake_at: datetime | None
+    next_wake_at: Time | None
     unserved: tuple[UnservedAnswer, ...]
 
 
@@ -148,7 +151,7 @@ class Scheduler(Answer, frozen=True):
     alive: bool
     ready: bool
     nodes: int
-    now: datetime
+    now: Time
     version: str
 
 
@@ -157,12 +160,12 @@ class TokenAnswer(Answer, frozen=True):
 
     id: str
     name: str
-    scope: str
+    scope: Scope
     sources: tuple[str, ...] | None
-    rights: tuple[str, ...]
-    created_at: datetime
-    expires_at: datetime | None
-    last_used_at: datetime | None
+    rights: tuple[Right, ...]
+    created_at: Time
+    expires_at: Time | None
+    last_used_at: Time | None
 
 
 class TokenList(Answer, frozen=True):
@@ -191,9 +194,9 @@ class WhoAmI(Answer, frozen=True):
 
     token_id: str
     name: str
-    scope: str
+    scope: Scope
     sources: tuple[str, ...] | None
-    rights: tuple[str, ...]
+    rights: tuple[Right, ...]
     is_session: bool
 
 
@@ -201,7 +204,7 @@ class AuditAnswer(Answer, frozen=True):
     """A change that was asked for, and how it ended."""
 
     id: str
-    at: datetime
+    at: Time
     actor: str
     verb: str
     object: str
@@ -209,7 +212,7 @@ class AuditAnswer(Answer, frozen=True):
     before: str | None
     after: str | None
     request_id: str | None
-    outcome: str
+    outcome: AuditOutcome
     detail: str | None
 
 

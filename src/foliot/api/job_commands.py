@@ -10,6 +10,7 @@ from msgspec import Meta
 from foliot.api.answers import Backfilled, Bulk, BulkItem, Changed, Requested, RunRef
 from foliot.api.call import Call
 from foliot.api.cursor import Paged
+from foliot.api.executor import require_executor
 from foliot.api.finders import FINDERS, find_job, living
 from foliot.api.ids import id_of
 from foliot.api.jobs import Text
@@ -73,7 +74,11 @@ class RunBody(_Body, frozen=True):
 
 @routes.post("/jobs/{job}/runs", Scope.OPERATE, status=202)
 async def trigger(call: Call, job: JobView, body: RunBody) -> Requested:
-    """Run a job now, once, whatever its schedule says. The same Idempotency-Key counts once."""
+    """Run a job now, once, whatever its schedule says. The same Idempotency-Key counts once.
+
+    503 if no node is there that can start it: then nothing is left waiting.
+    """
+    await require_executor(call, living(job))
     effect = await call.ops.trigger(living(job), request=call.key, payload=body.payload, dry_run=call.dry_run)
     if not effect.has_changed and effect.attempt is not None:
         if effect.attempt.payload != payload_text(body.payload):
@@ -112,11 +117,15 @@ class BackfillBody(_Body, frozen=True, rename={"first": "from", "last": "to"}):
 
 @routes.post("/jobs/{job}/backfills", Scope.OPERATE, status=202)
 async def backfill(call: Call, job: JobView, body: BackfillBody) -> Backfilled:
-    """Run occurrences of the past, each under its own key. Without `which`: all, if none of them has run."""
+    """Run occurrences of the past, each under its own key. Without `which`: all, if none of them has run.
+
+    503 if no node is there that can start them.
+    """
     if body.last < body.first:
         raise ProblemError(422, "INVALID", "`to` lies before `from`", hint="give the earlier time as `from`")
     if body.first > await call.ops.store.now():
         raise ProblemError(422, "INVALID", "only what is past can be filled in", hint="a `from` that is over")
+    await require_executor(call, living(job))
     try:
         effect = await call.ops.backfill(
             living(job), body.first, body.last, which=body.which, dry_run=call.dry_run
@@ -226,6 +235,7 @@ async def _act(call: Call, body: BulkBody, job: JobView) -> Effect:
         case "resume":
             return await call.ops.resume(job, dry_run=call.dry_run)
         case _:
+            await require_executor(call, job)
             return await call.ops.trigger(job, request=call.key, dry_run=call.dry_run)
 
 

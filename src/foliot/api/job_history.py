@@ -26,6 +26,7 @@ from foliot.api.problem import ProblemError
 from foliot.api.reading import Instant
 from foliot.api.route import Group
 from foliot.api.show import definition_of, utc
+from foliot.api.terms import Repeated
 from foliot.model.access import Scope
 from foliot.model.query import AuditQuery
 from foliot.model.version import Version
@@ -63,16 +64,16 @@ def _line(one: Occurrence, zone: str) -> OccurrenceAnswer:
         at=one.at.astimezone(UTC),
         wall=one.wall,
         zone=zone,
-        verdict=one.fate.value,
+        verdict=one.fate,
         reason=one.reason,
         run=None if is_covered else one.run,
         covered_by=one.run if is_covered else None,
-        outcome=one.outcome and one.outcome.value,
+        outcome=one.outcome,
         dst=_dst(one.wall),
     )
 
 
-def _dst(wall: datetime) -> str | None:
+def _dst(wall: datetime) -> Repeated | None:
     """Whether a wall time comes twice, and which of the two this is."""
     if since_epoch(wall.replace(fold=0)) == since_epoch(wall.replace(fold=1)):
         return None
@@ -97,7 +98,7 @@ async def why(call: Call, job: JobView, query: WhyQuery) -> WhyAnswer:
         )
     blocking = {attempt.run_key for attempt in record.attempts} if record and is_open else set()
     return WhyAnswer(
-        job=job.key, asked=utc(query.at), verdict=answer.verdict.value, text=answer.text, at=utc(answer.at),
+        job=job.key, asked=utc(query.at), verdict=answer.verdict, text=answer.text, at=utc(answer.at),
         rule=answer.rule, revision=answer.revision, version=answer.version, is_replaced=answer.is_replaced,
         blocking_runs=tuple(sorted(blocking)), notes=tuple(notes),
     )  # fmt: skip

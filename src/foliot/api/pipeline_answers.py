@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import datetime
 from typing import Annotated
 
 import msgspec
@@ -10,6 +9,8 @@ from msgspec import UNSET, Meta, UnsetType
 
 from foliot.api.answers import ActionAnswer, Answer, Links, Would
 from foliot.api.definition import ActionBody
+from foliot.api.terms import Time
+from foliot.model.pipeline import PipelineStatus
 
 MOST_COUNTED = 10_000  # entries of a list: more are not counted
 Slug = Annotated[str, Meta(min_length=1, max_length=128, pattern=r"\A[a-z][a-z0-9_-]*\Z")]
@@ -52,11 +53,11 @@ class PipelineAnswer(Answer, frozen=True):
     description: str
     type: str
     action: ActionAnswer
-    status: str
+    status: PipelineStatus
     last_run: str | None
     version: int
-    created_at: datetime
-    updated_at: datetime
+    created_at: Time
+    updated_at: Time
     links: Links
     dry_run: bool = False
 
@@ -113,12 +114,12 @@ class ScheduleAnswer(Answer, frozen=True):
     cron: str | None
     timezone: str | None
     enabled: bool
-    next_run_at: datetime | None
-    last_run_at: datetime | None
+    next_run_at: Time | None
+    last_run_at: Time | None
     last_run_id: str | None
     version: int
-    created_at: datetime | None
-    updated_at: datetime | None
+    created_at: Time | None
+    updated_at: Time | None
     damage: str | None
     links: Links
     dry_run: bool = False

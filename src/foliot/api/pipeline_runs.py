@@ -8,6 +8,7 @@ from datetime import datetime, timedelta
 from foliot.api.answers import Requested
 from foliot.api.call import Call
 from foliot.api.cursor import Paged, bad_cursor
+from foliot.api.executor import require_executor_of_pipeline
 from foliot.api.job_commands import show_request
 from foliot.api.pipeline_answers import PipelineRef
 from foliot.api.pipelines import meant_pipeline, named_in
@@ -17,7 +18,7 @@ from foliot.model.access import Scope
 from foliot.model.attempt import Attempt
 from foliot.model.pipeline import Pipeline, PipelineName
 from foliot.model.version import API_SOURCE
-from foliot.operations.pipelines import has_executor, jobs_of, own_job
+from foliot.operations.pipelines import jobs_of, own_job
 from foliot.protocols import Changes, JobQuery, JobView, RunQuery
 
 routes = Group("runs")
@@ -33,11 +34,7 @@ async def run_pipeline(call: Call, body: PipelineRef) -> Requested:
     if not call.identity.allows(Scope.OPERATE, API_SOURCE):
         raise ProblemError(403, "LIMITED_TOKEN", "pipelines are of the source api, and your token is not")
     pipeline = await meant_pipeline(call, body)
-    store = call.service.store
-    if not await has_executor(store, pipeline):
-        detail = f"no node that lives can run {pipeline.full_name}"
-        hint = "start one: Ratd(…, executor=…), or foliot serve for actions that it knows"
-        raise ProblemError(503, "NO_EXECUTOR", detail, hint=hint, headers={"Retry-After": "30"})
+    await require_executor_of_pipeline(call, pipeline)
     view = await _own_job(call, pipeline)
     effect = await call.ops.trigger(view, request=call.key, dry_run=call.dry_run)
     if not effect.has_changed:

@@ -298,7 +298,7 @@ def show_pipeline(call: Call, pipeline: Pipeline, *, shows_payload: bool = True)
         description=pipeline.description,
         type=pipeline.type,
         action=ActionAnswer(kind=action["kind"], payload=action["payload"] if shows_payload else None),
-        status=pipeline.status.value,
+        status=pipeline.status,
         last_run=pipeline.last_run and id_of(pipeline.last_run),
         version=pipeline.version,
         created_at=pipeline.created_at,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Sequence
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 from msgspec import Meta
 from starlette.responses import Response
@@ -11,6 +11,7 @@ from starlette.responses import Response
 from foliot.api.answers import Log, Requested, RunAnswer, RunList, SkipList
 from foliot.api.call import Call
 from foliot.api.cursor import Paged, Query
+from foliot.api.executor import require_executor
 from foliot.api.finders import FINDERS, find_attempt
 from foliot.api.ids import key_of
 from foliot.api.job_commands import show_request
@@ -21,15 +22,15 @@ from foliot.api.reading import Instant
 from foliot.api.route import Group
 from foliot.api.show import show_run, show_skip, status_of
 from foliot.api.streams import KEEP_ALIVE, MEDIA_TYPE, Sent, stream, wait_for
+from foliot.api.terms import Status
 from foliot.model.access import Scope
 from foliot.model.attempt import Attempt, Outcome, Trigger
 from foliot.model.state import SkipCode
 from foliot.operations.run_words import words_of
-from foliot.protocols import JobView, Output, RunPage, RunQuery, SkipPage, SkipQuery
+from foliot.protocols import JobQuery, JobView, Output, RunPage, RunQuery, SkipPage, SkipQuery
 
 _MEDIA = ("text/plain", MEDIA_TYPE)
 _HAPPY = (Outcome.SUCCEEDED, None)
-Status = Literal["pending", "running", "success", "failed", "cancelled"]
 routes = Group("runs", FINDERS)
 
 
@@ -151,7 +152,9 @@ async def cancel(call: Call, run: list[Attempt]) -> Requested:
 
 @routes.post("/runs/{run}/rerun", Scope.OPERATE, status=202)
 async def rerun(call: Call, run: list[Attempt]) -> Requested:
-    """Repeat a run that has ended, as a new run with the same payload."""
+    """Repeat a run that has ended, as a new run with the same payload. 503 if no node can start it."""
+    for view in await call.ops.store.jobs(JobQuery(keys=frozenset((run[-1].job,)))):
+        await require_executor(call, view)
     effect = await call.ops.rerun(run[-1].run_key, request=call.key, dry_run=call.dry_run)
     if not effect.has_changed:
         call.replayed()

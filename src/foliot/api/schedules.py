@@ -15,6 +15,7 @@ from foliot.api.answers import Backfilled, RunRef
 from foliot.api.call import Call
 from foliot.api.cursor import Paged
 from foliot.api.definition import check_right
+from foliot.api.executor import require_executor
 from foliot.api.ids import id_of
 from foliot.api.jobs import Match, changed_meanwhile, require_source, version_of
 from foliot.api.pipeline_answers import (
@@ -238,13 +239,14 @@ class ScheduleBackfill(
 
 @routes.post("/schedules/{schedule}/backfills", Scope.OPERATE, status=202)
 async def backfill_schedule(call: Call, schedule: JobView, body: ScheduleBackfill) -> Backfilled:
-    """Run occurrences of the past. 409 if there are more than 1,000."""
+    """Run occurrences of the past. 409 if there are more than 1,000; 503 if no node can start them."""
     if not call.identity.allows(Scope.OPERATE, API_SOURCE):
         raise ProblemError(403, "LIMITED_TOKEN", "your token is limited to other sources")
     record, now = readable(schedule), await call.service.store.now()
     if body.until > now or body.since > body.until:
         detail = "to lies in the future" if body.until > now else "to lies before from"
         raise ProblemError(422, "INVALID", detail, errors=[Fault(pointer="/to", detail=detail)])
+    await require_executor(call, schedule)
     # Between the last occurrence that was met and now there is none.
     until = min(body.until, record.state.served_until or now)
     effect = await call.ops.backfill(

@@ -20,6 +20,7 @@ from foliot.api.answers import (
 )
 from foliot.api.call import Call
 from foliot.api.ids import id_of
+from foliot.api.terms import Status
 from foliot.model.access import Scope
 from foliot.model.attempt import Attempt, AttemptState, Outcome
 from foliot.model.codec import encode_job
@@ -32,12 +33,12 @@ from foliot.protocols import JobView
 from foliot.schedules.explain import explain
 
 _MILLISECOND = timedelta(milliseconds=1)
-_STATUS = {
+_STATUS: dict[AttemptState, Status] = {
     AttemptState.PENDING: "pending",
     AttemptState.RUNNING: "running",
     AttemptState.CANCELLING: "running",
 }
-_ENDED = {Outcome.SUCCEEDED: "success", Outcome.CANCELLED: "cancelled"}
+_ENDED: dict[Outcome, Status] = {Outcome.SUCCEEDED: "success", Outcome.CANCELLED: "cancelled"}
 
 
 def utc(instant: datetime | None) -> datetime | None:
@@ -121,7 +122,7 @@ def show_skip(skip: Skip) -> SkipAnswer:
         job=skip.job,
         first=skip.first.astimezone(UTC),
         last=skip.last.astimezone(UTC),
-        code=skip.code.value,
+        code=skip.code,
         reason=skip.reason,
     )
 
@@ -144,7 +145,7 @@ def show_would(effect: Effect) -> Would | None:
 # -- runs ------------------------------------------------------------------------------------------
 
 
-def status_of(attempt: Attempt) -> str:
+def status_of(attempt: Attempt) -> Status:
     """How a run stands, in the words of ratd: those of its last attempt."""
     if attempt.outcome is None:
         return _STATUS[attempt.state]
@@ -174,7 +175,7 @@ def show_run(
         job_id=id_of(last.job),
         pipeline_id=words.pipeline,
         status=status_of(last),
-        outcome=last.outcome and last.outcome.value,
+        outcome=last.outcome,
         trigger=words.trigger,
         reason=last.reason,
         scheduled_for=last.scheduled_for.astimezone(UTC),
@@ -195,9 +196,9 @@ def show_run(
 def _show_attempt(call: Call, attempt: Attempt) -> AttemptAnswer:
     return AttemptAnswer(
         number=attempt.number,
-        state=attempt.state.value,
-        outcome=attempt.outcome and attempt.outcome.value,
-        trigger=attempt.trigger.value,
+        state=attempt.state,
+        outcome=attempt.outcome,
+        trigger=attempt.trigger,
         reason=attempt.reason,
         node=attempt.node,
         token=attempt.token,

@@ -47,9 +47,9 @@ def _fields(token: Token) -> dict[str, Any]:
     return {
         "id": token.id,
         "name": token.name,
-        "scope": token.scope.value,
+        "scope": token.scope,
         "sources": token.sources,
-        "rights": tuple(right.value for right in token.rights),
+        "rights": token.rights,
         "created_at": token.created_at,
         "expires_at": token.expires_at,
         "last_used_at": token.last_used_at,
@@ -112,8 +112,8 @@ async def whoami(call: Call) -> WhoAmI:
     """Tell who asks, and what that one may do."""
     who = call.identity
     return WhoAmI(
-        token_id=who.token_id, name=who.name, scope=who.scope.value, sources=who.sources,
-        rights=tuple(right.value for right in who.rights), is_session=who.is_session,
+        token_id=who.token_id, name=who.name, scope=who.scope, sources=who.sources,
+        rights=who.rights, is_session=who.is_session,
     )  # fmt: skip
 
 
@@ -134,5 +134,5 @@ async def audit(call: Call, query: AuditsQuery) -> AuditList:
         AuditQuery(query.actor, query.object, query.since, query.until, after, query.limit)
     )
     now = await call.ops.store.now()
-    shown = tuple(AuditAnswer(**{**one._asdict(), "outcome": one.outcome_at(now).value}) for one in page)
+    shown = tuple(AuditAnswer(**{**one._asdict(), "outcome": one.outcome_at(now)}) for one in page)
     return AuditList(audit=shown, next=page.next and call.cursor(query, page.next))

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from foliot.model.state import Problem
 from foliot.model.view import NodeView
 from foliot.operations.questions import can_start
 from foliot.protocols import JobView
 from foliot.wiring import FullStore
+
+NodeState = Literal["alive", "draining", "silent"]
 
 # What makes a job not well although nothing failed: a run that is not repeated, or was none.
 _NOT_WELL = (Problem.LOST, Problem.INTERRUPTED, Problem.MISSED)
@@ -44,7 +46,7 @@ def next_at(view: JobView) -> datetime | None:
     return state.next_at if is_served else None
 
 
-def node_state(view: NodeView, now: datetime) -> str:
+def node_state(view: NodeView, now: datetime) -> NodeState:
     """`alive`, `draining`, or `silent`: then it is dead, stands still, or is cut off from the store."""
     if view.until < now:
         return "silent"
