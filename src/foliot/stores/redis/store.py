@@ -104,7 +104,8 @@ class RedisStore:
         self._time = time
         self._deadline = min(_LONGEST_WAIT, lease / 4)
         used = clock or time or SystemClock()
-        self._shared = Shared(self._address.prefix, used, lease, self._told, failpoint)
+        history = self._address.history
+        self._shared = Shared(self._address.prefix, used, lease, self._told, failpoint, history=history)
         self._claims = Claims(ClaimCursor(used, has_litter=False))
         self._workers = {lane: Worker(lane.name.lower(), self._equip) for lane in Lane}
         self._listener = Listener(f"{self._address.prefix}:hint", self._connect)
