@@ -53,7 +53,7 @@ class BeatMetrics(Metrics):
 
     # -- told by the door --------------------------------------------------------------------------
 
-    def on_enqueued(self, done: Tried, at: datetime, next_run: datetime | None) -> None:
+    def on_job_enqueued(self, done: Tried, at: datetime, next_run: datetime | None) -> None:
         """The queue has taken a job."""
         with self._lock:
             self._runs[done.schedule, "success"] += 1
@@ -61,7 +61,7 @@ class BeatMetrics(Metrics):
             self._note_last(done.schedule, at)
             self._note_next(done.schedule, next_run)
 
-    def on_enqueue_failed(self, failed: Tried, reason: str) -> None:
+    def on_job_failed(self, failed: Tried, reason: str) -> None:
         """The queue has not: `refused`, `timeout`; or it was not asked: `lock`, `state`."""
         with self._lock:
             self._failures[reason] += 1
@@ -102,7 +102,8 @@ class BeatMetrics(Metrics):
         """All families, as they are now."""
         with self._lock:
             own = [*self._of_schedules(), *self._of_queue()]
-        return [*own, *super().collect()]
+        names = {family.name for family in own}
+        return [*own, *(family for family in super().collect() if family.name not in names)]
 
     def _of_schedules(self) -> Iterator[Metric]:
         runs = CounterMetricFamily(

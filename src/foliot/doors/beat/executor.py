@@ -49,11 +49,11 @@ class Try(NamedTuple):
 class EnqueueWatcher(Protocol):
     """Is told of each try to enqueue: metrics."""
 
-    def on_enqueued(self, done: Try, at: datetime, next_run: datetime | None) -> None:
+    def on_job_enqueued(self, done: Try, at: datetime, next_run: datetime | None) -> None:
         """The queue has taken a job."""
         ...
 
-    def on_enqueue_failed(self, failed: Try, reason: str) -> None:
+    def on_job_failed(self, failed: Try, reason: str) -> None:
         """It has not: `refused`, `timeout`; or `lock`, `state`, and then the queue was not asked."""
         ...
 
@@ -212,12 +212,11 @@ class BeatExecutor:
                 self._log.enqueued(errand.schedule, errand.job, errand.next_run, at)
                 if watcher is not None:
                     done = self._desk.try_of(errand.schedule, took)
-                    watcher.on_enqueued(done, errand.fired_at, errand.next_run)
+                    watcher.on_job_enqueued(done, errand.fired_at, errand.next_run)
             elif errand.is_asked and isinstance(error, asyncio.CancelledError):
                 self._do(self._release(errand, _CANCELLED))
             else:
-                reason = "timeout" if isinstance(error, TimeoutError) else "refused"
-                self._failed(errand, "enqueue_failed", reason, error, took)
+                self._failed(errand, "enqueue_failed", _reason(error), error, took)
                 self._do(self._write_error(errand, error))
         for some in _portions([one.call for one in called if one.error is None]):
             self._do(self._settle(some))
@@ -228,7 +227,7 @@ class BeatExecutor:
         told = str(error) if isinstance(error, FoliotError) else _words(error)
         self._log.failed(line, errand.schedule, told, self._clock.now(), job_name=errand.job.name)
         if self._desk.watcher is not None:
-            self._desk.watcher.on_enqueue_failed(self._desk.try_of(errand.schedule, took), reason)
+            self._desk.watcher.on_job_failed(self._desk.try_of(errand.schedule, took), reason)
 
     async def _write_error(self, errand: _Errand, error: BaseException) -> None:
         failure = _failure(error)
@@ -269,6 +268,12 @@ class BeatExecutor:
 def _portions(errands: Sequence[_Errand]) -> Iterator[Sequence[_Errand]]:
     for first in range(0, len(errands), _AT_ONCE):
         yield errands[first : first + _AT_ONCE]
+
+
+def _reason(error: BaseException) -> str:
+    """Whether the queue has refused, or nobody knows whether it has the job."""
+    is_late = isinstance(error, TimeoutError) or getattr(error, "label", "") == "timeout"
+    return "timeout" if is_late else "refused"
 
 
 def _failure(error: BaseException) -> Result:
