@@ -43,7 +43,8 @@ def test_each_name_is_documented(name: str) -> None:
 def test_the_names_are_those_that_were_promised() -> None:
     assert sorted(beat.__all__) == [
         "BeatError", "BeatMetrics", "CeleryQueue", "CronScheduler", "DistributedLock",
-        "DuplicateScheduleError", "InvalidScheduleError", "Job", "LockError", "Queue", "Registry", "Schedule", "ScheduleState",
+        "DuplicateScheduleError", "InvalidScheduleError", "Job", "LockError", "Queue", "Registry", "Schedule",
+        "ScheduleState",
     ]  # fmt: skip
     lazily: Any = beat
     assert lazily.BeatMetrics.__name__ == "BeatMetrics"
