@@ -14,7 +14,9 @@ import pytest
 
 from cli.calls import command, on_a_terminal
 from foliot.model.attempt import Outcome, Trigger
+from foliot.testing.servers import redis_server
 from programs import EXAMPLES, PATIENCE, ask, eventually, example, free_port, history
+from real_redis import redis_url_of
 
 STOPS = pytest.mark.parametrize("stop", [signal.SIGINT, signal.SIGTERM], ids=["Ctrl-C", "SIGTERM"])
 
@@ -92,6 +94,26 @@ def test_pipelines_are_scheduled_and_run_over_an_api(tmp_path: Path, monkeypatch
         program.read_until("shop/gold/sales: manual")
         eventually(lambda: api.get("/runs").json()["runs"][0]["status"] == "success")
         program.end(signal.SIGTERM)
+
+
+@pytest.mark.prove
+def test_two_beats_enqueue_each_occurrence_once(tmp_path: Path) -> None:
+    assert redis_url_of("redis")  # who has no Redis skips here
+    with (
+        redis_server() as server,
+        example(tmp_path, "beat.py", server.url) as one,
+        example(tmp_path, "beat.py", server.url) as other,
+    ):
+
+        def count() -> int:
+            answer = server.ask("HGET", "bananas:schedules:tick", "run_count")
+            return int(answer.split(b"\r\n")[1]) if answer[:2] != b"$-" else 0
+
+        eventually(lambda: count() >= 3)
+        assert [one.end(signal.SIGTERM), other.end(signal.SIGTERM)] == [0, 0]
+        told = [line for line in one.read_to_end() + other.read_to_end() if line.startswith("say_hello")]
+        assert len(set(told)) == len(told) == count()
+        assert told[0].startswith('say_hello {"to": "you"} normal 20')
 
 
 def test_an_executor_of_ones_own_checks_ports(tmp_path: Path) -> None:

@@ -60,7 +60,7 @@ class BeatMetrics(Metrics):
             self._note_last(done.schedule, at)
             self._note_next(done.schedule, next_run)
 
-    def on_job_refused(self, failed: Tried, reason: str) -> None:
+    def on_job_failed(self, failed: Tried, reason: str) -> None:
         """The queue has not: `refused`, `timeout`; or it was not asked: `lock`, `state`."""
         with self._lock:
             self._enqueue_failures[reason] = self._enqueue_failures.get(reason, 0) + 1

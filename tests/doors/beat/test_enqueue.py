@@ -130,9 +130,8 @@ def test_the_lock_is_there_while_the_queue_takes_the_job(place: Place, queue: Re
 def test_a_lock_that_is_lost_or_stolen_meanwhile_changes_nothing(place: Place, queue: Recorder) -> None:
     async def act() -> None:
         queue.gate = asyncio.Event()
-        scheduler = place.scheduler(queue, yearly("a"), yearly("b"), lock_ttl="50ms")
-        other = place.scheduler(queue, yearly("a"), yearly("b"))
-        async with running(scheduler, other):
+        schedulers = [place.scheduler(queue, yearly("a"), yearly("b"), lock_ttl="50ms") for _ in range(2)]
+        async with running(*schedulers):
             await eventually(lambda: len(queue.calls) == 2)
             await eventually(lambda: not place.client.exists(place.lock_key("a"), place.lock_key("b")))
             place.client.set(place.lock_key("b"), "a stranger's")
@@ -231,6 +230,7 @@ def test_a_failed_enqueue_is_tried_again_with_the_same_id(
     assert "attempt_failed" not in caplog.text, "it is told once"
 
 
+@pytest.mark.prove
 @pytest.mark.req("BAN-10")
 def test_after_a_long_failure_the_latest_occurrence_is_enqueued_once(place: Place, queue: Recorder) -> None:
     queue.refuse = TimeoutError("the broker hangs")

@@ -142,6 +142,7 @@ def test_of_many_instances_one_enqueues_each_occurrence(place: Place, queue: Rec
         assert len(set(times)) == len(times)
 
 
+@pytest.mark.prove
 @pytest.mark.req("BAN-16")
 def test_it_is_paused_from_a_shell_resumed_triggered_and_tells_its_history(
     place: Place, queue: Recorder

@@ -53,7 +53,7 @@ class EnqueueWatcher(Protocol):
         """The queue has taken a job."""
         ...
 
-    def on_job_refused(self, failed: Try, reason: str) -> None:
+    def on_job_failed(self, failed: Try, reason: str) -> None:
         """It has not: `refused`, `timeout`; or `lock`, `state`, and then the queue was not asked."""
         ...
 
@@ -216,8 +216,7 @@ class BeatExecutor:
             elif errand.is_asked and isinstance(error, asyncio.CancelledError):
                 self._do(self._release(errand, _CANCELLED))
             else:
-                reason = "timeout" if isinstance(error, TimeoutError) else "refused"
-                self._failed(errand, "enqueue_failed", reason, error, took)
+                self._failed(errand, "enqueue_failed", _reason(error), error, took)
                 self._do(self._write_error(errand, error))
         for some in _portions([one.call for one in called if one.error is None]):
             self._do(self._settle(some))
@@ -228,7 +227,7 @@ class BeatExecutor:
         told = str(error) if isinstance(error, FoliotError) else _words(error)
         self._log.failed(line, errand.schedule, told, self._clock.now(), job_name=errand.job.name)
         if self._desk.watcher is not None:
-            self._desk.watcher.on_job_refused(self._desk.try_of(errand.schedule, took), reason)
+            self._desk.watcher.on_job_failed(self._desk.try_of(errand.schedule, took), reason)
 
     async def _write_error(self, errand: _Errand, error: BaseException) -> None:
         failure = _failure(error)
@@ -269,6 +268,12 @@ class BeatExecutor:
 def _portions(errands: Sequence[_Errand]) -> Iterator[Sequence[_Errand]]:
     for first in range(0, len(errands), _AT_ONCE):
         yield errands[first : first + _AT_ONCE]
+
+
+def _reason(error: BaseException) -> str:
+    """Whether the queue has refused, or nobody knows whether it has the job."""
+    is_late = isinstance(error, TimeoutError) or getattr(error, "label", "") == "timeout"
+    return "timeout" if is_late else "refused"
 
 
 def _failure(error: BaseException) -> Result:

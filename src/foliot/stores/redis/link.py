@@ -27,7 +27,7 @@ _REST = 60.0  # seconds without work, after which the connection is closed
 
 
 class LinkScript:
-    """A Lua script; a server learns it when it is first asked to run it."""
+    """A Lua script; a connection tells it to the server before it first runs it."""
 
     def __init__(self, text: str) -> None:
         self.text = text
@@ -92,6 +92,7 @@ class _LinkThread(CallThread[_Ask]):
         self._address = address
         self._deadline = deadline
         self._wire: Wire | None = None
+        self._told: set[str] = set()  # scripts that the server knows, by this connection
         self._is_asked_to_end = False
 
     def cut(self) -> None:
@@ -131,6 +132,7 @@ class _LinkThread(CallThread[_Ask]):
 
     def _let_go(self) -> None:
         wire, self._wire = self._wire, None
+        self._told.clear()
         if wire is not None:
             wire.close()
 
@@ -151,11 +153,14 @@ class _LinkThread(CallThread[_Ask]):
     def _send(self, commands: Sequence[Command | ScriptCommand]) -> list[Answer]:
         wire = self._connected()
         words = [one.words if isinstance(one, ScriptCommand) else one for one in commands]
-        answers = wire.ask_all(words)
+        scripts = {one.script.text for one in commands if isinstance(one, ScriptCommand)}
+        # In front: what follows a script in the same pipeline may rest on what the script has done.
+        news = [("SCRIPT", "LOAD", text) for text in scripts - self._told]
+        answers = wire.ask_all([*news, *words])[len(news) :]
+        self._told |= scripts
         missed = [place for place, answer in enumerate(answers) if isinstance(answer, NoScriptError)]
-        if missed:  # such a command has done nothing
-            texts = {one.script.text for one in commands if isinstance(one, ScriptCommand)}
-            wire.ask_all([("SCRIPT", "LOAD", text) for text in texts])
+        if missed:  # somebody has made the server forget; such a command has done nothing
+            wire.ask_all([("SCRIPT", "LOAD", text) for text in scripts])
             for place, answer in zip(missed, wire.ask_all([words[n] for n in missed]), strict=True):
                 answers[place] = answer
         return answers

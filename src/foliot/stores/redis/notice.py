@@ -21,9 +21,17 @@ class Listener(HintListener):
         super().__init__()
         self._channel = channel
         self._connect = connect
+        self._wire: Wire | None = None
+
+    def end(self) -> None:
+        """No more hints: do not wait for the end of a turn."""
+        self._ends.set()
+        if (wire := self._wire) is not None:
+            wire.cut()
+        super().end()
 
     def _listen(self) -> None:
-        wire = self._connect()
+        wire = self._wire = self._connect()
         try:
             wire.ask("SUBSCRIBE", self._channel)
             self._tell()

@@ -1,0 +1,76 @@
+"""A turn of our beat: with nothing due, and with everything due at one instant."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from datetime import datetime, timedelta
+from statistics import median
+from typing import Any
+
+import redis
+
+from benchmarks.beat.timing import CLOCK, cpu_seconds
+from foliot.doors.beat import CronScheduler, Job, Registry, Schedule
+
+_SETTLING = timedelta(seconds=3)
+
+
+class _Queue:
+    """Takes jobs at once, and notes when the last one of each occurrence came, and how many there were."""
+
+    def __init__(self) -> None:
+        self.counts: Counter[str] = Counter()
+        self.last: dict[str, datetime] = {}
+
+    async def enqueue(self, job: Job) -> None:
+        """Take it."""
+        due = job.metadata["scheduled_for"]
+        self.counts[due] += 1
+        self.last[due] = CLOCK.now()
+
+
+def _beat(url: str, count: int, cron: str) -> tuple[CronScheduler, _Queue]:
+    registry, queue = Registry(), _Queue()
+    for number in range(count):
+        registry.must_register(Schedule(f"s{number}", cron=cron, job="work", payload=b'{"n": 1}'))
+    return CronScheduler(registry, queue, url, prefix=f"bench.{count}.{cron[1:4]}"), queue
+
+
+async def none_due(url: str, count: int, seconds: int = 10) -> dict[str, float]:
+    """What a beat costs that has nothing to do, a second: commands of the server, and processor time."""
+    scheduler, queue = _beat(url, count, "@yearly")
+    running = asyncio.ensure_future(scheduler.start())
+    while sum(queue.counts.values()) < count:  # new schedules fire at once
+        await CLOCK.wait(timedelta(milliseconds=100))
+    await CLOCK.wait(_SETTLING)
+    with redis.Redis.from_url(url) as client:
+        before, cpu = _commands(client), cpu_seconds()
+        await CLOCK.wait(timedelta(seconds=seconds))
+        asked = _commands(client) - before - 1  # that of this question
+        cost = cpu_seconds() - cpu
+    await scheduler.stop()
+    await running
+    return {
+        "commands_a_second": round(asked / seconds, 1),
+        "cpu_ms_a_second": round(cost * 1000 / seconds, 2),
+    }
+
+
+def _commands(client: redis.Redis) -> int:
+    found: Any = client.info("stats")
+    return int(found["total_commands_processed"])
+
+
+async def all_due(url: str, count: int, every: int, rounds: int = 3) -> dict[str, float]:
+    """From the instant at which all are due until the queue has the last job, in milliseconds."""
+    scheduler, queue = _beat(url, count, f"@every {every}s")
+    running = asyncio.ensure_future(scheduler.start())
+    while len([n for n in queue.counts.values() if n == count]) < rounds + 2:
+        await CLOCK.wait(timedelta(milliseconds=50))
+    await scheduler.stop()
+    await running
+    whole = sorted(due for due, n in queue.counts.items() if n == count)[1 : rounds + 1]  # without the first
+    took = [(queue.last[due] - datetime.fromisoformat(due)).total_seconds() * 1000 for due in whole]
+    best, middle = min(took), median(took)
+    return {"ms": round(middle, 1), "best_ms": round(best, 1), "us_each": round(middle * 1000 / count, 1)}
