@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import sys
 from collections.abc import Callable, Coroutine, Iterator
 from datetime import timedelta
 from pathlib import Path
@@ -13,8 +14,8 @@ import pytest
 
 from executors.celery.stage import celery_app, ids, memory_app, taken, until
 from foliot import Cron, Foliot, Outcome, Retry
-from foliot.errors import InvalidJobError, InvalidPolicyError
-from foliot.executors.celery import CeleryTasks, celery_task, task_id
+from foliot.errors import InvalidAppError, InvalidJobError, InvalidPolicyError
+from foliot.executors.celery import CeleryTasks, celery_task, find_celery_app, task_id
 from foliot.model.job import Action
 from foliot.observability import Metrics
 from foliot.testing.servers import RedisServer, redis_server
@@ -263,3 +264,18 @@ def test_results_can_be_tracked_only_where_all_can_ask_for_them(backend: str | N
 
     play(scene)
     assert taken(celery) == []
+
+
+def test_an_application_is_found_by_the_name_that_celery_takes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    module = f"shop_{tmp_path.name.replace('-', '_')}"
+    program = "from celery import Celery\napp = Celery('found', broker='memory://')\n"
+    (tmp_path / f"{module}.py").write_text(program)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    assert find_celery_app(module).main == "found"
+    assert find_celery_app(f"{module}:app").main == "found"
+    for name in ("nowhere.at_all", "json:loads"):
+        with pytest.raises(InvalidAppError, match=f"{name} cannot be loaded"):
+            find_celery_app(name)
