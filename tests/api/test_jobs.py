@@ -134,8 +134,9 @@ def test_all_that_is_wrong_with_a_definition_is_told_at_once_and_nothing_is_stor
     assert stage.everything() == before
 
 
-def test_shell_and_http_need_a_right_of_their_own(stage: Stage) -> None:
-    for kind, payload in (("shell", {"run": "true"}), ("http", {"url": "https://example.org/"})):
+def test_shell_http_and_celery_need_a_right_of_their_own(stage: Stage) -> None:
+    actions = {"shell": {"run": "true"}, "http": {"url": "https://example.org/"}, "celery": {"task": "a.b"}}
+    for kind, payload in actions.items():
         body = new(action={"kind": kind, "payload": payload})
         problem = stage.post("/jobs", body, code=403)
         assert problem["code"] == "NO_RIGHT"
@@ -157,6 +158,14 @@ def test_a_token_names_no_secret_of_the_node_that_is_not_meant_for_it(stage: Sta
     assert stage.everything() == before
     payload = {"url": "https://example.org/", "secret": "env:FOLIOT_SECRET_SHOP"}
     stage.post("/jobs", new(action={"kind": "http", "payload": payload}), who="rights", code=201)
+
+
+def test_a_celery_task_that_could_never_be_sent_is_refused(stage: Stage) -> None:
+    action = {"kind": "celery", "payload": {"task": "a.b", "options": {"priority": "urgent"}}}
+    problem = stage.post("/jobs", new(action=action), who="rights", code=422)
+    [fault] = problem["errors"]
+    assert fault["pointer"] == "/action/payload/options/priority"
+    assert "one of: high, normal, low" in fault["hint"]
 
 
 def test_jobs_of_other_sources_are_changed_where_they_are_declared(stage: Stage) -> None:

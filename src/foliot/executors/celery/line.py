@@ -13,7 +13,7 @@ from contextlib import suppress
 from datetime import timedelta
 from typing import Any
 
-from kombu.exceptions import EncodeError
+from kombu.exceptions import SerializationError, SerializerNotInstalled
 
 from foliot.executors.celery.errors import EnqueueError, EnqueueRefusedError, EnqueueUnknownError
 from foliot.executors.celery.message import Letter, Message, make_message, priorities_of
@@ -163,7 +163,7 @@ class Line:
             self._app.amqp.send_task_message(
                 producer, message.task, message.message, **{**message.options, "retry": False}
             )
-        except EncodeError as error:
+        except (SerializationError, SerializerNotInstalled) as error:
             batch.end(place, EnqueueRefusedError(message.task, error, is_final=True))
             return False
         return True
