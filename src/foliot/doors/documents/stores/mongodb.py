@@ -109,8 +109,7 @@ class MongoStore:
 
     async def renew(self, job: Job, held: datetime, until: datetime) -> bool:
         path = self.fields.sleep_until
-        guard = {ID: job.id, path: {"$in": [held, until]}}
-        done = await self._ask("renew", "update_one", guard, {"$set": {path: until}})
+        done = await self._ask("renew", "update_one", {ID: job.id, path: held}, {"$set": {path: until}})
         return bool(done.matched_count)
 
     async def settle(self, job: Job, held: datetime, updates: JobUpdate | None) -> Settled:

@@ -53,7 +53,7 @@ end
 # ARGV: id, held, until.
 _RENEW = """
 local at = redis.call('ZSCORE', KEYS[1], ARGV[1])
-if redis.call('EXISTS', KEYS[2] .. ARGV[1]) == 0 or (at ~= ARGV[2] and at ~= ARGV[3]) then return 0 end
+if at ~= ARGV[2] or redis.call('EXISTS', KEYS[2] .. ARGV[1]) == 0 then return 0 end
 redis.call('ZADD', KEYS[1], ARGV[3], ARGV[1])
 return 1
 """
@@ -213,7 +213,8 @@ def _job(id_: str, text: str, score: float | None) -> Job:
     document = _loaded(id_, text)
     document[ID] = id_
     document[_FIELDS.sleep_until] = None if score is None else EPOCH + timedelta(milliseconds=score)
-    job, until = _FIELDS.job(document), document.get(_FIELDS.repeat_until)
+    job = _FIELDS.job(document)
+    until: Any = document.get(_FIELDS.repeat_until)
     with suppress(ValueError, TypeError):  # what is no date is told by the plan
         time = datetime.fromisoformat(until)
         job = replace(job, repeat_until=time if time.tzinfo else time.replace(tzinfo=UTC))

@@ -104,8 +104,8 @@ class TableStore(Closing):
 
     async def renew(self, job: Job, held: datetime, until: datetime) -> bool:
         at = self.comparable(self.columns.sleep_until)
-        where = f"{quoted(self.columns.id)} = {self.mark} AND {at} IN ({self.mark}, {self.mark})"
-        params = [job.id, self.stored(held), self.stored(until)]
+        where = f"{quoted(self.columns.id)} = {self.mark} AND {at} = {self.mark}"
+        params = [job.id, self.stored(held)]
         count, _ = await self._update("renew", {self.columns.sleep_until: self.stored(until)}, where, params)
         return count > 0
 
