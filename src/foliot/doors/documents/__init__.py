@@ -29,15 +29,22 @@ from foliot.doors.documents.errors import BadDocumentError, InvalidConfigError, 
 from foliot.doors.documents.fields import Fields
 from foliot.doors.documents.job import LEAVE, FencedStore, Job, JobStore, JobUpdate, Settled, TimedStore
 from foliot.doors.documents.scheduler import Scheduler
+from foliot.doors.documents.stores.table import Columns
 from foliot.errors import JobNotFoundError, StoreUnavailableError
 
 if TYPE_CHECKING:
     from foliot.doors.documents.stores.memory import MemoryStore
     from foliot.doors.documents.stores.mongodb import MongoStore
+    from foliot.doors.documents.stores.postgres import PostgresStore
+    from foliot.doors.documents.stores.redis import RedisStore
+    from foliot.doors.documents.stores.sqlite import SqliteStore
 
 _STORES = {
     "MemoryStore": "memory",
     "MongoStore": "mongodb",
+    "PostgresStore": "postgres",
+    "RedisStore": "redis",
+    "SqliteStore": "sqlite",
 }
 
 __all__ = [  # noqa: RUF022 - grouped by what they are for
@@ -57,6 +64,10 @@ __all__ = [  # noqa: RUF022 - grouped by what they are for
     # stores
     "MemoryStore",
     "MongoStore",
+    "PostgresStore",
+    "SqliteStore",
+    "RedisStore",
+    "Columns",
     # errors
     "BadDocumentError",
     "InvalidConfigError",

@@ -104,7 +104,7 @@ class FencedStore(JobStore, Protocol):
         ...
 
     async def renew(self, job: Job, held: datetime, until: datetime) -> bool:
-        """Write `until` if `held` is still there; whether it was. The same call again answers the same."""
+        """Write `until` if `held` is still there; whether it was."""
         ...
 
     async def settle(self, job: Job, held: datetime, updates: JobUpdate | None) -> Settled:

@@ -1,8 +1,8 @@
 """Keeps the lock of a job while its handler runs: renews it each third of its duration.
 
 `held` is the value of the lock, and `ends_at` the time by the host's growing clock at which it ends. The
-store decides whose a job is; local time only makes us stop sooner. A renewal whose answer was lost is
-repeated with the same value, so that we always know what we hold.
+store decides whose a job is; local time only makes us stop sooner. If the answer to a renewal was lost, the
+store has the old value or the new one: both are tried, so that we always know what we hold.
 """
 
 from __future__ import annotations
@@ -96,14 +96,16 @@ class Keeper:
 
     async def _renew(self, store: FencedStore) -> str | None:
         """Renew once, until the store has answered. Returns why the lock is lost, if it is."""
-        pause, until, begun = Pause(self._clock), None, self._clock.monotonic()
+        pause, values, begun = Pause(self._clock), [self.held], self._clock.monotonic()
+        until: datetime | None = None
         while True:
             try:
                 if until is None:
                     until = max(floor_ms(await self._now() + self._duration), self.held + MILLISECOND)
-                if not await store.renew(self.job, self.held, until):
+                if not await self._is_renewed(store, values, until):
                     return await why_lost(self, store)
             except Exception as error:  # noqa: BLE001 - a store's error, of whatever kind
+                values = [self.held] if until is None else [until, self.held]
                 await self._handlers.tell_once(error, self.job)
             else:
                 self._handlers.forget()
@@ -112,6 +114,12 @@ class Keeper:
             if self.is_expired():
                 return "expired"
             await pause.wait()
+
+    async def _is_renewed(self, store: FencedStore, values: list[datetime], until: datetime) -> bool:
+        for held in values:
+            if await store.renew(self.job, held, until):
+                return True
+        return False
 
 
 async def why_lost(keeper: Keeper, store: FencedStore | None) -> str:

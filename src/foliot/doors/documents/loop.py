@@ -126,37 +126,46 @@ class Loop:
         self.status.is_idle, self.status.is_processing = False, True
         self._idle.reset()
         try:
-            if await self._handle(keeper):
-                _, is_cancelled = await to_the_end(self._settle(keeper))
-                if is_cancelled:
-                    raise asyncio.CancelledError
+            work = asyncio.create_task(self._handlers.document(keeper.job))
+            keeper.start(work)
+            is_cancelled = await self._wait_for(work, keeper)
+            if await self._has_ended_well(work, keeper, is_cancelled=is_cancelled):
+                _, is_late = await to_the_end(self._settle(keeper))
+                is_cancelled |= is_late
+            if is_cancelled:
+                raise asyncio.CancelledError
         finally:
             self.status.is_processing = False
 
-    async def _handle(self, keeper: Keeper) -> bool:
-        """Call the handler; whether the job has ended well and is still ours."""
-        work = asyncio.create_task(self._handlers.document(keeper.job))
-        keeper.start(work)
+    async def _wait_for(self, work: asyncio.Task[None], keeper: Keeper) -> bool:
+        """Wait for the handler; whether we were cancelled meanwhile: by `stop`, at its deadline."""
         try:
             await asyncio.wait({work})
             await keeper.close()
-        except asyncio.CancelledError:  # by `stop`, at its deadline
+        except asyncio.CancelledError:
             keeper.abandon()
             work.cancel()
             await asyncio.wait({work}, timeout=_TIME_TO_CANCEL)
-            raise
-        if not work.cancelled() and (error := work.exception()) is not None:
-            if not isinstance(error, Exception):
-                raise error
-            await self._handlers.tell(error, keeper.job)
+            return True
+        return False
+
+    async def _has_ended_well(self, work: asyncio.Task[None], keeper: Keeper, *, is_cancelled: bool) -> bool:
+        """Whether the handler has done its work and the job is still ours. If not, tell why."""
+        error: BaseException | None = None
+        if is_cancelled and (not work.done() or work.cancelled()):
             return False
-        if keeper.lost is not None:
-            await self._handlers.tell(LockLostError(keeper.job, keeper.lost), keeper.job)
-            return False
-        if work.cancelled():
-            await self._handlers.tell(RuntimeError("the handler was cancelled"), keeper.job)
-            return False
-        return True
+        if not work.cancelled():
+            error = work.exception()
+        if error is None and keeper.lost is not None:
+            error = LockLostError(keeper.job, keeper.lost)
+        if error is None and work.cancelled():
+            error = RuntimeError("the handler was cancelled")
+        if error is None:
+            return True
+        if not isinstance(error, Exception):
+            raise error
+        await self._handlers.tell(error, keeper.job)
+        return False
 
     async def _settle(self, keeper: Keeper) -> None:
         """Write what becomes of the job, for as long as its lock lasts."""

@@ -73,7 +73,9 @@ def next_time(job: Job, now: datetime, rules: Rules) -> datetime | None:
     repeat_until = _repeat_until(job, rules.timezone)
     base = now if job.sleep_until is None else job.sleep_until
     check_aware(base)
-    following = _next_after(schedule, _moved(base, rules.reprocess_delay))
+    if _LAST - base < rules.reprocess_delay:
+        return None  # beyond the calendar
+    following = _next_after(schedule, base.astimezone(UTC) + rules.reprocess_delay)
     if following is not None and following < now and rules.catch_up == "next":
         following = _next_after(schedule, now)
     if following is None or (repeat_until is not None and following > repeat_until):
@@ -84,11 +86,6 @@ def next_time(job: Job, now: datetime, rules: Rules) -> datetime | None:
 def _next_after(schedule: Cron, instant: datetime) -> datetime | None:
     following = schedule.next_after(instant)
     return None if following is None else following.astimezone(UTC)
-
-
-def _moved(base: datetime, delay: timedelta) -> datetime:
-    """An instant and a delay, or the end of the calendar."""
-    return _LAST if _LAST - base < delay else base.astimezone(UTC) + delay
 
 
 def _repeat_until(job: Job, timezone: str) -> datetime | None:

@@ -24,10 +24,11 @@ from pymongo.errors import PyMongoError
 
 from foliot.clock import SystemClock
 from foliot.doors.documents.errors import BadDocumentError, InvalidConfigError
-from foliot.doors.documents.fields import ID, Fields, ancestors, own_fields, read, write
+from foliot.doors.documents.fields import ID, Fields, ancestors, read, write
 from foliot.doors.documents.job import MILLISECOND, Job, JobUpdate, Settled, milliseconds
 from foliot.doors.documents.stores.mongodb_errors import store_error
 from foliot.doors.documents.stores.server_time import ServerTime
+from foliot.doors.documents.stores.settling import settle_guarded
 from foliot.errors import JobNotFoundError, shorten
 from foliot.protocols import Clock
 
@@ -108,34 +109,22 @@ class MongoStore:
 
     async def renew(self, job: Job, held: datetime, until: datetime) -> bool:
         path = self.fields.sleep_until
-        guard = {ID: job.id, path: {"$in": [held, until]}}
-        done = await self._ask("renew", "update_one", guard, {"$set": {path: until}})
+        done = await self._ask("renew", "update_one", {ID: job.id, path: held}, {"$set": {path: until}})
         return bool(done.matched_count)
 
     async def settle(self, job: Job, held: datetime, updates: JobUpdate | None) -> Settled:
-        fields = self.fields
-        guard: dict[str, Any] = {ID: job.id, fields.sleep_until: held}
-        own = {
-            path: {"$eq": read(job.data, path)}
-            for path in (fields.interval, fields.repeat_until, fields.auto_remove)
-        }
-        if await self._end({**guard, **own}, updates):
-            return Settled.DONE
-        found = await self.get(job.id)
-        if found is None:
-            return Settled.LOST if updates else Settled.DONE
-        if found.sleep_until != held:
-            return Settled.DONE if updates and found.sleep_until == updates.sleep_until else Settled.LOST
-        if own_fields(found) != own_fields(job):
-            return Settled.CHANGED
-        # A value that the server compares in another way than we do, such as a path through an array.
-        return Settled.DONE if await self._end(guard, updates) else Settled.LOST
+        lock = {ID: job.id, self.fields.sleep_until: held}
+        paths = (self.fields.interval, self.fields.repeat_until, self.fields.auto_remove)
+        own = {path: {"$eq": read(job.data, path)} for path in paths}  # of a missing field: None, as for null
 
-    async def _end(self, guard: Mapping[str, Any], updates: JobUpdate | None) -> bool:
-        if updates is None:
-            return bool((await self._ask("settle", "delete_one", guard)).deleted_count)
-        change = {"$set": self.fields.changes(updates)}
-        return bool((await self._ask("settle", "update_one", guard, change)).matched_count)
+        async def end(is_strict: bool) -> bool:  # noqa: FBT001 - what `settle_guarded` calls
+            guard = {**lock, **own} if is_strict else lock
+            if updates is None:
+                return bool((await self._ask("settle", "delete_one", guard)).deleted_count)
+            change = {"$set": self.fields.changes(updates)}
+            return bool((await self._ask("settle", "update_one", guard, change)).matched_count)
+
+        return await settle_guarded(job, held, updates, end=end, get=self.get)
 
     # -- time, and documents for people ------------------------------------------------------------
 
