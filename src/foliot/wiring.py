@@ -27,10 +27,14 @@ _STORES = {
     "sqlite": ("sqlite", "sqlite:///jobs.db for a file"),
     "postgresql": ("postgres", "postgresql://user:password@host/database"),
     "redis": ("redis", "redis://user:password@host:6379/0"),
+    "mongodb": ("mongodb", "mongodb://user:password@host/foliot"),
     "memory": ("memory", "memory:// for tests"),
 }
-_ALIASES = {"postgres": "postgresql", **dict.fromkeys(("rediss", "unix", "valkey", "valkeys"), "redis")}
-_TO_COME = ("mongodb",)
+_ALIASES = {
+    "postgres": "postgresql",
+    "mongodb+srv": "mongodb",
+    **dict.fromkeys(("rediss", "unix", "valkey", "valkeys"), "redis"),
+}
 _SCHEMES = ", ".join(example for _, example in _STORES.values())
 
 # Each executor that every application has, by the prefix of the kinds of its actions: its module in
@@ -134,8 +138,6 @@ def _scheme(url: str) -> str:
 
 
 def _unknown(url: str, scheme: str) -> InvalidStoreError:
-    if scheme in _TO_COME:
-        return InvalidStoreError(url, f"{scheme} is not supported yet", hint="sqlite:///jobs.db")
     reason = f"has the unknown scheme {scheme!r}" if scheme else "has no scheme"
     return InvalidStoreError(url, reason, hint=_SCHEMES)
 

@@ -8,12 +8,20 @@ import pytest
 
 from api.stage import Stage, staged
 from real_redis import redis_url_of
+from stores.mongodb.opening import fresh as fresh_mongodb
 from stores.postgres.opening import fresh
 from stores.redis.opening import fresh as fresh_namespace
 
 
 @pytest.fixture(
-    scope="module", params=["memory", "sqlite", "postgres", pytest.param("redis", marks=pytest.mark.prove)]
+    scope="module",
+    params=[
+        "memory",
+        "sqlite",
+        "postgres",
+        pytest.param("redis", marks=pytest.mark.prove),
+        pytest.param("mongodb", marks=pytest.mark.prove),
+    ],
 )
 def stage(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]:
     folder = tmp_path_factory.mktemp("api")
@@ -24,6 +32,8 @@ def stage(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
         url = fresh(request.getfixturevalue("server_url"))
     elif request.param == "redis":
         url = fresh_namespace(redis_url_of("redis"))
+    elif request.param == "mongodb":
+        url = fresh_mongodb(request.getfixturevalue("mongodb_url"))
     with staged(url, folder) as stage:
         yield stage
 
