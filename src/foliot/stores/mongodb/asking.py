@@ -25,6 +25,7 @@ from foliot.stores.optimistic.entry import Entry
 
 _MOST_REMEMBERED = 20_000
 _MILLISECOND = 1000  # microseconds
+SERVER_TIME: Document = {"$multiply": [{"$toLong": "$$NOW"}, _MILLISECOND]}  # in microseconds
 
 
 class Shared:
@@ -134,7 +135,7 @@ class Asking:
     def time(self) -> Any:
         """The store's time, in microseconds, as an expression: the server's, or what a test has told."""
         told = self.shared.told()
-        return {"$multiply": [{"$toLong": "$$NOW"}, _MILLISECOND]} if told is None else {"$literal": told}
+        return SERVER_TIME if told is None else {"$literal": told}
 
     def now_number(self) -> int:
         """The store's time, in microseconds."""

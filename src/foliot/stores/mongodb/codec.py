@@ -145,7 +145,7 @@ class Encoder:
 
     def _effects(self, change: Change) -> Iterator[Effect]:
         for attempt, order in change.ended:
-            yield ["a", run_member(attempt), dumps(ended_row(attempt, order))]
+            yield ["a", run_member(attempt), attempt_id(attempt), dumps(ended_row(attempt, order))]
         for skip in change.skips:
             yield ["k", skip_member(skip), clean_text(skip.reason)]
         for told in change.alerts:

@@ -18,7 +18,7 @@ from pymongo import DeleteMany, DeleteOne, InsertOne, ReplaceOne
 
 from foliot.model.version import KEPT_VERSIONS
 from foliot.stores.mongodb import layout
-from foliot.stores.mongodb.asking import Asking
+from foliot.stores.mongodb.asking import SERVER_TIME, Asking
 from foliot.stores.mongodb.codec import Effect
 from foliot.stores.mongodb.connection import Document
 
@@ -31,7 +31,8 @@ class Effects(Asking):
 
     def note_write(self, mark: str, keys: Sequence[str]) -> None:
         """Some jobs are about to be written, with outboxes."""
-        self["writes"].insert_one({"_id": mark, "keys": list(keys), "at": self.server_time()})
+        note = {"keys": {"$literal": list(keys)}, "at": SERVER_TIME}
+        self["writes"].update_one({"_id": mark}, [{"$set": note}], upsert=True)
 
     def drop_note(self, mark: str) -> None:
         """All outboxes of a write are carried out."""
@@ -102,7 +103,7 @@ def is_forgotten(document: Document) -> bool:
 
 
 def _attempt(key: str, line: Effect) -> Document | None:
-    return {"_id": line[1], "j": key, "a": line[2]} if line[0] == "a" else None
+    return {"_id": line[1], "j": key, "i": line[2], "a": line[3]} if line[0] == "a" else None
 
 
 def _skip(key: str, line: Effect) -> Document | None:

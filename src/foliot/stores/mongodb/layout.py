@@ -66,7 +66,7 @@ INDICES = (
     _of("jobs", "z", "_id", only=_there("z")),
     _of("jobs", "r", only=_there("r")),
     _of("jobs", "next.r", only=_there("next")),
-    _of("history", "j"),
+    _of("history", "j", "i"),
     _of("skips", "j"),
     _of("outputs", "j"),
     _of("alerts", "c", "s", "at", "id"),

@@ -11,6 +11,7 @@ from pymongo import UpdateOne
 
 from foliot.errors import NodeBuriedError, StoreError
 from foliot.model.attempt import Attempt
+from foliot.model.damage import Damage
 from foliot.model.state import Skip
 from foliot.stores.matching import Key
 from foliot.stores.mongodb import codec
@@ -23,13 +24,16 @@ from foliot.stores.mongodb.stage import MongoStage, write_at_once
 from foliot.stores.mongodb.transaction import Transactions
 from foliot.stores.optimistic.change import Change, Past, set_aside
 from foliot.stores.optimistic.entry import Entry, Name, name_of
-from foliot.stores.optimistic.names import DIGITS, id_of, run_member, time_number
+from foliot.stores.optimistic.names import DIGITS, attempt_id, id_of, time_number
 from foliot.stores.optimistic.revision import Effect, RevisionSession, Step
-from foliot.stores.optimistic.rows import read_ended_row
+from foliot.stores.optimistic.rows import read_ended_row, write_body
 from foliot.stores.optimistic.session import ClaimedElsewhereError, Guard, Losses
 from foliot.stores.sql.codes import UNREADABLE, an_instant
 
 _AT_ONCE = 500
+MOST_BYTES = 12_000_000  # of a job's document: MongoDB keeps 16 MB, and a revision under way takes some of it
+_MANY = 100  # open attempts, below which no job is large
+_BYTES_OF_CHARACTER = 2  # with what else is kept of an attempt
 
 
 class MongoSession(Burials, Places, Transactions, RevisionSession):
@@ -95,9 +99,9 @@ class MongoSession(Burials, Places, Transactions, RevisionSession):
         if not attempts:
             return {}
         self.settle_past(key)
-        ids = {run_member(attempt): name_of(attempt) for attempt in attempts}
-        rows = self["history"].find({"_id": {"$in": list(ids)}})
-        return {ids[one["_id"]]: json.loads(one["a"])[0] for one in rows if one["_id"] in ids}
+        ids = {attempt_id(attempt): name_of(attempt) for attempt in attempts}
+        rows = self["history"].find({"j": key, "i": {"$in": list(ids)}})
+        return {ids[one["i"]]: json.loads(one["a"])[0] for one in rows}
 
     def settle_past(self, key: str) -> None:
         """See to it that all of a job's past is where it is looked for."""
@@ -127,10 +131,23 @@ class MongoSession(Burials, Places, Transactions, RevisionSession):
         for start in range(0, len(changes), _AT_ONCE):
             part = changes[start : start + _AT_ONCE]
             full = self.take_places(part, guard.limits)
-            refused |= full | self._write([one for one in part if one.key not in full], guard.claim_id)
+            small = self._small([one for one in part if one.key not in full], guard)
+            refused |= {one.key for one in part} - {one.key for one in small}
+            refused |= self._write(small, guard.claim_id)
         if guard.has_news:
             self.hint()
         return refused
+
+    def _small(self, changes: Sequence[Change], guard: Guard) -> list[Change]:
+        """The changes whose jobs MongoDB can keep. A job that has outgrown it is set aside: others go on."""
+        large = [one for one in changes if one.after is not None and _size(one) > MOST_BYTES]
+        if not large:
+            return list(changes)
+        reason = f"with {_opened(large[0])} open attempts it is larger than what MongoDB keeps of a job"
+        if guard.node is None:
+            raise StoreError(f"{self.verb}: {large[0].key}: {reason}", hint="let some of its runs end first")
+        self._write([set_aside(one.entry, Damage(reason)) for one in large])
+        return [one for one in changes if one not in large]
 
     def _may_write(self, guard: Guard) -> bool:
         """Whether the node lives, has a lease where one is needed, and asks under its claim id first."""
@@ -243,6 +260,17 @@ class MongoSession(Burials, Places, Transactions, RevisionSession):
                 for node, job, key in holds
             ],
         )
+
+
+def _opened(change: Change) -> int:
+    return len(change.after.attempts) if change.after else 0
+
+
+def _size(change: Change) -> int:
+    """About how large a job will be. Only one with many open attempts is worth the reckoning."""
+    if _opened(change) < _MANY or change.after is None:
+        return 0
+    return len(write_body(change.after, change.orders, change.tally)) * _BYTES_OF_CHARACTER
 
 
 def outboxes_of(changes: Iterable[Change]) -> dict[str, tuple[str, Sequence[codec.Effect]]]:
