@@ -14,7 +14,7 @@ from foliot import wiring
 from foliot.clock import SystemClock
 from foliot.errors import InvalidPolicyError, InvalidStoreError
 from foliot.executors.place import ExecutorPlace
-from foliot.stores import memory, postgres, redis, sqlite
+from foliot.stores import memory, mongodb, postgres, redis, sqlite
 
 ROOT = Path(__file__).parent.parent
 MODULES: dict[str, wiring.StoreModule] = {
@@ -22,6 +22,7 @@ MODULES: dict[str, wiring.StoreModule] = {
     "sqlite": sqlite,
     "postgres": postgres,
     "redis": redis,
+    "mongodb": mongodb,
 }
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 
@@ -34,9 +35,16 @@ def test_the_table_names_every_store() -> None:
 
 REDIS = ("redis://u:p@h:1/2", "rediss://h", "unix:///run/redis.sock", "valkey://h?namespace=shop")
 
+MONGODB = (
+    "mongodb://h",
+    "mongodb://u:p@h1:1,h2:2/jobs?replicaSet=rs0&authSource=admin&prefix=shop.",
+    "mongodb+srv://u:p@cluster.example/jobs",
+    "mongodb://h/?w=majority&readPreference=primary&journal=true",
+)
+
 
 @pytest.mark.parametrize(
-    "url", ["sqlite:///jobs.db", "postgresql://u:p@h/d", "postgres://u:p@h/d", "memory://", *REDIS]
+    "url", ["sqlite:///jobs.db", "postgresql://u:p@h/d", "postgres://u:p@h/d", "memory://", *REDIS, *MONGODB]
 )
 def test_a_right_url_is_not_refused(url: str) -> None:
     wiring.check_url(url)
@@ -47,7 +55,7 @@ WRONG = (
     "postgresql://h/d?schema=A",
     "mysql://h/d",
     "redis://h/d",
-    "mongodb://h",
+    "mongodb://h/?w=1",
     "jobs.db",
 )
 

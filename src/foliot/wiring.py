@@ -27,16 +27,17 @@ _STORES = {
     "sqlite": ("sqlite", "sqlite:///jobs.db for a file"),
     "postgresql": ("postgres", "postgresql://user:password@host/database"),
     "redis": ("redis", "redis://user:password@host:6379/0"),
+    "mongodb": ("mongodb", "mongodb://user:password@host/foliot"),
     "memory": ("memory", "memory:// for tests"),
 }
 _REDIS = ("redis", "rediss", "valkey", "valkeys")
 _ALIASES = {
     "postgres": "postgresql",
+    "mongodb+srv": "mongodb",
     **dict.fromkeys(
         ("unix", *_REDIS, *(f"{one}+{way}" for one in _REDIS for way in ("sentinel", "cluster"))), "redis"
     ),
 }
-_TO_COME = ("mongodb",)
 _SCHEMES = ", ".join(example for _, example in _STORES.values())
 
 # Each executor that every application has, by the prefix of the kinds of its actions: its module in
@@ -155,8 +156,6 @@ def _scheme(url: str) -> str:
 
 
 def _unknown(url: str, scheme: str) -> InvalidStoreError:
-    if scheme in _TO_COME:
-        return InvalidStoreError(url, f"{scheme} is not supported yet", hint="sqlite:///jobs.db")
     reason = f"has the unknown scheme {scheme!r}" if scheme else "has no scheme"
     return InvalidStoreError(url, reason, hint=_SCHEMES)
 

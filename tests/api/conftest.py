@@ -8,10 +8,11 @@ import pytest
 
 from api.stage import Stage, staged
 from real_redis import redis_url_of
+from stores.mongodb.opening import fresh as fresh_mongodb
 from stores.postgres.opening import fresh
 from stores.redis.opening import fresh as fresh_namespace
 
-SERVERS = [pytest.param(name, marks=pytest.mark.prove) for name in ("postgres", "redis")]
+SERVERS = [pytest.param(name, marks=pytest.mark.prove) for name in ("postgres", "redis", "mongodb")]
 
 
 @pytest.fixture(scope="module", params=["memory", "sqlite", *SERVERS])
@@ -24,6 +25,8 @@ def stage(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
         url = fresh(request.getfixturevalue("server_url"))
     elif request.param == "redis":
         url = fresh_namespace(redis_url_of("redis"))
+    elif request.param == "mongodb":
+        url = fresh_mongodb(request.getfixturevalue("mongodb_url"))
     with staged(url, folder) as stage:
         yield stage
 

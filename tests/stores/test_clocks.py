@@ -15,6 +15,8 @@ def test_no_store_makes_a_clock_of_its_own() -> None:
         for path in STORES.rglob("*.py")
         if "SystemClock" in path.read_text()
     }
-    by_default = {"postgres/store.py", "redis/store.py"}  # of an argument, which wiring always gives
-    from_outside = {"redis/inspection.py"}  # foliot store check: there is no engine, and no time that matters
+    # Of an argument, which wiring always gives.
+    by_default = {"postgres/store.py", "redis/store.py", "mongodb/store.py"}
+    # Of `foliot store check`: there is no engine, and no time that matters.
+    from_outside = {"redis/inspection.py", "mongodb/inspection.py"}
     assert makers == by_default | from_outside

@@ -31,28 +31,24 @@ Sorted sets with names for members have the score 0: Redis then sorts them by by
 code points. A time in a member is 16 hexadecimal digits, so that bytes sort as times do.
 """
 
+# ruff: noqa: PLC0414 - what sorts in every store is named from here
+
 from __future__ import annotations
 
 from functools import lru_cache
 from hashlib import sha1
 
-from foliot.model.attempt import Attempt
-from foliot.model.state import Skip
-from foliot.stores.sql.codes import whole
+from foliot.stores.optimistic.names import DIGITS as DIGITS
+from foliot.stores.optimistic.names import attempt_id as attempt_id
+from foliot.stores.optimistic.names import id_of as id_of
+from foliot.stores.optimistic.names import key_of as key_of
+from foliot.stores.optimistic.names import run_member as run_member
+from foliot.stores.optimistic.names import skip_id as skip_id
+from foliot.stores.optimistic.names import skip_member as skip_member
+from foliot.stores.optimistic.names import time_number as time_number
+from foliot.stores.optimistic.names import time_text as time_text
 
-_SHIFT = 1 << 60  # no instant of the calendar is below zero then
 _BOTH = "\n"  # between two names in one: neither has it
-DIGITS = 16
-
-
-def time_text(number: int) -> str:
-    """Microseconds as a text that sorts as they do."""
-    return f"{number + _SHIFT:016x}"
-
-
-def time_number(text: str) -> int:
-    """The microseconds of such a text; ValueError if it is none."""
-    return int(text[:DIGITS], 16) - _SHIFT
 
 
 @lru_cache(maxsize=4096)
@@ -62,22 +58,6 @@ def lane_id(queue: str, kind: str) -> str:
 
 
 LANE_DIGITS = 12
-
-
-def attempt_id(attempt: Attempt) -> str:
-    """What no two attempts of a job share: the end of the run's key, and the number."""
-    return id_of(attempt.job, *attempt.key)
-
-
-def id_of(job: str, run_key: str, number: int) -> str:
-    """The same, by the run's key."""
-    return f"{run_key[len(job) :]}#{number}"
-
-
-def key_of(job: str, identity: str) -> tuple[str, int]:
-    """The run's key and the number of an attempt, of what `id_of` gave."""
-    run, _, number = identity.rpartition("#")
-    return f"{job}{run}", int(number)
 
 
 def held_name(job: str, identity: str) -> str:
@@ -94,24 +74,3 @@ def split_name(name: str) -> tuple[str, str]:
 def output_name(run_key: str, number: int) -> str:
     """How the output of an attempt is named."""
     return f"{run_key}{_BOTH}{number}"
-
-
-def run_member(attempt: Attempt) -> str:
-    """The entry of an attempt in the index of all: time, job, request and number."""
-    at = time_text(whole(attempt.scheduled_for))
-    return f"{at}{attempt.job}\0{attempt.request or ''}\0{attempt.number:010}"
-
-
-def job_of(member: str) -> str:
-    """The job of such an entry."""
-    return member[DIGITS:].partition("\0")[0]
-
-
-def skip_id(skip: Skip) -> str:
-    """What no two skips of a job share."""
-    return time_text(whole(skip.first)) + time_text(whole(skip.last))
-
-
-def skip_member(skip: Skip) -> str:
-    """The entry of a skip in the index of all: its end, the job, its beginning."""
-    return f"{time_text(whole(skip.last))}{skip.job}\0{time_text(whole(skip.first))}"

@@ -1,0 +1,170 @@
+"""Revisions under way: a source's document is the coordinator, and jobs carry what will become of them.
+
+    begin    tx {id, preparing}         in the source's document, if it is at the base
+    prepare  next {r: id, set: …}       in each job that changes, guarded by its mark. Questions do not see it
+    count    tx {id, committed}         with the new revision, in one write of the source's document
+    apply    set becomes the job        by the server, page by page; any number of nodes may help
+    end      no tx
+
+Before `count` nothing has changed: a `next` whose id is not that of its source's tx means nothing. A call
+that must write a job that is prepared waits for half a second, and then *takes it back*: it notes the key in
+the tx, so that `count` fails, and drops the job's `next`. So a finish never waits for a large revision. A tx
+whose writer is silent for long is ended by the next call that needs the source.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from threading import Event
+from typing import Any
+
+from pymongo import ReturnDocument
+
+from foliot.errors import StoreUnavailableError
+from foliot.stores.mongodb import layout
+from foliot.stores.mongodb.codec import REMOVABLE, MongoEntry
+from foliot.stores.mongodb.connection import Document
+from foliot.stores.mongodb.effects import Effects
+
+PREPARING, COMMITTED = "preparing", "committed"
+SILENCE = 5000  # milliseconds without a sign of life, after which a revision under way is nobody's
+_AT_ONCE = 500
+_TURNS, _TURN = 50, 0.01  # how often, and for how many seconds, a writer waits before it takes a job back
+_NEVER = 2**62
+
+
+class Transactions(Effects):
+    """Looks at revisions under way, and helps those that count."""
+
+    staging: str | None = None  # the id of this session's own
+    _waits: int = 0
+
+    def tx_of(self, source: str) -> Document | None:
+        """The revision of a source that is under way."""
+        found = self["sources"].find_one({"_id": source}, {"tx": 1})
+        tx: Document | None = found.get("tx") if found else None
+        return tx
+
+    def help_apply(self) -> bool:
+        """Apply what counts already: questions must not show half of it. Whether there was something."""
+        found = list(self["sources"].find({"tx.state": COMMITTED}, {"tx": 1}))
+        for one in found:
+            self.apply(one["_id"], one["tx"]["id"])
+        return bool(found)
+
+    def apply(self, source: str, id_: str) -> None:
+        """Apply a revision that counts, to the end."""
+        while documents := list(
+            self["jobs"].find({"next.r": id_}, {"next": 1, "e": 1, "m": 1}).limit(_AT_ONCE)
+        ):
+            # What the write before has left to be done is done before it is overwritten.
+            self.settle_outboxes({one["_id"]: (one.get("m", ""), one.get("e") or ()) for one in documents})
+            news = {one["_id"]: one["next"]["set"] for one in documents}
+            self.carry_out({key: new.get("e") or () for key, new in news.items()})
+            gone = [key for key, new in news.items() if new.get("z") == [layout.HIDDEN]]
+            kept = [key for key in news if key not in set(gone)]
+            self.shared.failpoint(f"{self.verb}:before_commit")
+            if gone:
+                self.forget_past_of(gone)
+                self["jobs"].delete_many({"_id": {"$in": gone}, "next.r": id_})
+            if kept:
+                self["jobs"].update_many({"_id": {"$in": kept}, "next.r": id_}, _ROLL_FORWARD)
+            self.shared.failpoint(f"{self.verb}:after_commit")
+        self["sources"].update_one({"_id": source, "tx.id": id_}, {"$unset": {"tx": ""}})
+        self.shared.entries.clear()
+
+    def abort(self, source: str, id_: str) -> bool:
+        """End a revision that does not count yet; whether it did not."""
+        wanted = {"_id": source, "tx.id": id_, "tx.state": PREPARING}
+        ended = self["sources"].update_one(wanted, {"$unset": {"tx": ""}}).matched_count > 0
+        if ended:
+            self.drop_prepared(id_)
+        return ended
+
+    def drop_prepared(self, id_: str) -> None:
+        """Take away what a revision that will never count has prepared. It meant nothing any more."""
+        self["jobs"].delete_many({"next.r": id_, "z": layout.HIDDEN})
+        self["jobs"].update_many({"next.r": id_}, {"$unset": {"next": ""}})
+
+    # -- who must write a job that is prepared -----------------------------------------------------
+
+    def settle_staged(self, entries: Iterable[MongoEntry]) -> bool:
+        """See to it that no revision under way is in the way of jobs; False: they must be read anew."""
+        staged = [one for one in entries if one.staged is not None and one.staged != self.staging]
+        if not staged:
+            self._waits = 0
+            return True
+        txs = {source: self.tx_of(source) for source in {layout.source_of(one.key) for one in staged}}
+        for source, tx in txs.items():
+            if tx is not None and tx["state"] == COMMITTED:
+                self.apply(source, tx["id"])
+                return False
+        blocked = [one for one in staged if _is_of(txs[layout.source_of(one.key)], one.staged)]
+        if not blocked:  # what they carry means nothing any more
+            self._waits = 0
+            return True
+        self._waits += 1
+        if self._waits < _TURNS:
+            Event().wait(_TURN)
+        else:
+            self._waits = 0
+            for entry in blocked:
+                self._take_back(entry)
+        return False
+
+    def _take_back(self, entry: MongoEntry) -> None:
+        source = layout.source_of(entry.key)
+        if self.end_silent(source):
+            return
+        wanted = {"_id": source, "tx.id": entry.staged, "tx.state": PREPARING}
+        noted = self["sources"].update_one(wanted, {"$addToSet": {"tx.taken": entry.key}})
+        if noted.matched_count:
+            still = {"_id": entry.key, "m": entry.raw, "next.r": entry.staged}
+            change = {"$set": {"m": next(self.shared.marks)}, "$unset": {"next": ""}}
+            if entry.is_hidden:
+                self["jobs"].delete_one(still)
+            else:
+                self["jobs"].update_one(still, change)
+
+    def end_silent(self, source: str) -> bool:
+        """End the revision of a source whose writer has died; whether there was one."""
+        wanted: Document = {"_id": source, "tx.state": PREPARING, "$expr": {"$lt": ["$tx.until", "$$NOW"]}}
+        found = self["sources"].find_one(wanted)
+        return found is not None and self.abort(source, found["tx"]["id"])
+
+    # -- the writer --------------------------------------------------------------------------------
+
+    def begin_tx(self, source: str, base: str | None, id_: str) -> Document:
+        """Begin a revision, if the source is at its base and no other is under way; the source, as it is."""
+        is_base = {"$eq": [{"$ifNull": ["$revision", None]}, {"$literal": base}]}
+        is_free = {"$eq": [{"$type": "$tx"}, "missing"]}
+        tx = {"id": id_, "state": PREPARING, "until": {"$add": ["$$NOW", SILENCE]}}
+        begun = {"$cond": [{"$and": [is_base, is_free]}, tx, {"$ifNull": ["$tx", "$$REMOVE"]}]}
+        found = self["sources"].find_one_and_update(
+            {"_id": source}, [{"$set": {"tx": begun}}], upsert=True, return_document=ReturnDocument.AFTER
+        )
+        if found is None:
+            raise StoreUnavailableError(self.verb, "the source is not there")
+        return found
+
+    def is_alive(self, source: str, id_: str) -> bool:
+        """Give a sign of life; whether the revision is still under way."""
+        wanted = {"_id": source, "tx.id": id_, "tx.state": PREPARING}
+        until = {"$add": ["$$NOW", SILENCE]}
+        return self["sources"].update_one(wanted, [{"$set": {"tx.until": until}}]).matched_count > 0
+
+
+def _is_of(tx: Mapping[str, Any] | None, id_: str | None) -> bool:
+    return tx is not None and tx["id"] == id_
+
+
+# A field that is null in `set` is taken away; outboxes are carried out before.
+_ROLL_FORWARD: list[Document] = [
+    {"$replaceWith": {"$mergeObjects": ["$$ROOT", "$next.set"]}},
+    {"$unset": ["next", "e"]},
+    {
+        "$set": {
+            name: {"$ifNull": [f"${name}", "$$REMOVE"]} for name in REMOVABLE if name not in ("next", "e")
+        }
+    },
+]

@@ -1,0 +1,60 @@
+"""Names that sort as what they name: times, attempts and skips as texts.
+
+A time is 16 hexadecimal digits, so that bytes sort as times do. An attempt or a skip begins with its time.
+"""
+
+from __future__ import annotations
+
+from foliot.model.attempt import Attempt
+from foliot.model.state import Skip
+from foliot.stores.sql.codes import whole
+
+_SHIFT = 1 << 60  # no instant of the calendar is below zero then
+DIGITS = 16
+
+
+def time_text(number: int) -> str:
+    """Microseconds as a text that sorts as they do."""
+    return f"{number + _SHIFT:016x}"
+
+
+def time_number(text: str) -> int:
+    """The microseconds of such a text; ValueError if it is none."""
+    return int(text[:DIGITS], 16) - _SHIFT
+
+
+def attempt_id(attempt: Attempt) -> str:
+    """What no two attempts of a job share: the end of the run's key, and the number."""
+    return id_of(attempt.job, *attempt.key)
+
+
+def id_of(job: str, run_key: str, number: int) -> str:
+    """The same, by the run's key."""
+    return f"{run_key[len(job) :]}#{number}"
+
+
+def key_of(job: str, identity: str) -> tuple[str, int]:
+    """The run's key and the number of an attempt, of what `id_of` gave."""
+    run, _, number = identity.rpartition("#")
+    return f"{job}{run}", int(number)
+
+
+def run_member(attempt: Attempt) -> str:
+    """The entry of an attempt in the index of all: time, job, request and number."""
+    at = time_text(whole(attempt.scheduled_for))
+    return f"{at}{attempt.job}\0{attempt.request or ''}\0{attempt.number:010}"
+
+
+def job_of(member: str) -> str:
+    """The job of such an entry."""
+    return member[DIGITS:].partition("\0")[0]
+
+
+def skip_id(skip: Skip) -> str:
+    """What no two skips of a job share."""
+    return time_text(whole(skip.first)) + time_text(whole(skip.last))
+
+
+def skip_member(skip: Skip) -> str:
+    """The entry of a skip in the index of all: its end, the job, its beginning."""
+    return f"{time_text(whole(skip.last))}{skip.job}\0{time_text(whole(skip.first))}"
