@@ -248,6 +248,18 @@ def test_settings_that_cannot_be_are_refused(given: Any, settings: Any, words: s
         CeleryTasks(given or memory_app(), **settings)
 
 
+def test_a_broker_of_no_known_kind_is_refused_at_the_start() -> None:
+    celery = celery_app("pigeon://user:secret@loft")
+
+    async def scene() -> None:
+        with pytest.raises(InvalidPolicyError, match="has a broker that cannot be used") as caught:
+            async with foliot(celery):
+                pass
+        assert "secret" not in str(caught.value)
+
+    play(scene)
+
+
 @pytest.mark.parametrize("backend", [None, "rpc://"])
 def test_results_can_be_tracked_only_where_all_can_ask_for_them(backend: str | None) -> None:
     celery = celery_app("memory://", backend)

@@ -5,15 +5,18 @@ from __future__ import annotations
 import asyncio
 import logging
 import re
+import sys
 from collections.abc import Callable, Coroutine, Iterator
 from datetime import timedelta
 from typing import Any
 
 import pytest
+from celery.signals import before_task_publish
 
 from executors.celery.stage import SECOND, celery_app, ids, letter, memory_app, taken, until
 from foliot.clock import SystemClock
 from foliot.executors.celery.errors import EnqueueError, EnqueueRefusedError, EnqueueUnknownError
+from foliot.executors.celery.line import Batch, Line
 from foliot.executors.celery.message import Letter
 from foliot.executors.celery.publisher import Publisher
 from foliot.model.view import EnqueueHealth
@@ -137,6 +140,7 @@ def test_a_broker_that_hangs_costs_one_deadline_and_nobody_knows_what_it_has(ser
     play(scene)
     found = ids(taken(app))
     assert set(found) - {"id-2"} == {"id-1", "id-4"}, "the second may have come, the third must not"
+    assert found.count("id-2") <= 1, "kombu has not repeated it"
 
 
 async def _later(work: Coroutine[Any, Any, None]) -> None:
@@ -244,6 +248,61 @@ def test_a_letter_that_waits_can_be_taken_back(server: RedisServer) -> None:
 
     play(scene)
     assert ids(taken(app)) == ["id-2"]
+
+
+def test_what_is_stopped_in_time_is_never_handed_to_the_driver() -> None:
+    batch = Batch([letter(1), letter(2), letter(3), letter(4)])
+    assert batch.begin([0, 1])
+    batch.end(0, None)
+    batch.end(3, EnqueueRefusedError("shop.note", "no", is_final=True))
+    taken, unknown, refused, final = batch.outcomes()
+    assert taken is None
+    assert isinstance(unknown, EnqueueUnknownError)
+    assert isinstance(refused, EnqueueRefusedError)
+    assert isinstance(final, EnqueueRefusedError)
+    assert (refused.is_final, final.is_final) == (False, True)
+    assert not batch.begin([2])
+    batch.end(1, None)
+    assert isinstance(batch.outcomes()[1], EnqueueUnknownError), "it was told, and stays so"
+
+
+def test_a_thread_that_is_late_sends_nothing_more(monkeypatch: pytest.MonkeyPatch) -> None:
+    app = memory_app()
+    made, outcomes = Line._prepared, list[Any]()
+
+    def prepared(line: Line, batch: Batch) -> Any:
+        messages = list(made(line, batch))
+        outcomes.extend(batch.outcomes())  # the deadline passes now
+        return messages
+
+    monkeypatch.setattr(Line, "_prepared", prepared)
+    Line(app, SECOND).send(Batch([letter(1), letter(2)]))
+    assert [type(error) for error in outcomes] == [EnqueueRefusedError] * 2
+    assert taken(app) == []
+
+
+def test_handlers_of_signals_and_listeners_that_fail_hang_nobody(caplog: pytest.LogCaptureFixture) -> None:
+    app = memory_app()
+
+    def leave(**_: object) -> None:
+        sys.exit("no")
+
+    def complain(health: EnqueueHealth) -> None:
+        raise ValueError(health)
+
+    async def scene() -> None:
+        publisher = Publisher(app, SystemClock(), watch=complain)
+        before_task_publish.connect(leave)
+        try:
+            with pytest.raises(EnqueueUnknownError):
+                await publisher.publish(letter(1))
+        finally:
+            before_task_publish.disconnect(leave)
+        await publisher.publish(letter(2))
+
+    play(scene)
+    assert ids(taken(app)) == ["id-2"]
+    assert "listener_failed" in caplog.text
 
 
 def test_words_for_priorities_are_numbers_of_the_transport_or_of_the_user(server: RedisServer) -> None:

@@ -55,7 +55,7 @@ class Batch:
             if not self._is_stopped:
                 self._errors[place] = error
 
-    def end_rest(self, error: Exception) -> None:
+    def end_rest(self, error: BaseException) -> None:
         """None of those that have not begun is sent."""
         for place in self.waiting:
             self.end(place, EnqueueRefusedError(self.letters[place].call.task, error))
@@ -91,7 +91,7 @@ class Line:
                 self._send_together(producer, batch, messages)
             else:
                 self._send_each(batch, messages)
-        except Exception as error:  # noqa: BLE001 - the broker, its driver, or a signal handler of the user's
+        except (Exception, SystemExit, KeyboardInterrupt) as error:  # noqa: BLE001 - a handler of Celery's signals may raise anything
             batch.end_rest(error)
             self.close()
 
