@@ -153,6 +153,8 @@ class _Due(DueEntries):
         """A revision under way has something that is due: wait, but not for long."""
         if not self._has_frozen:
             return False
+        for found in list(self._mongo["sources"].find({"tx": {"$exists": True}}, {"_id": 1})):
+            self._mongo.end_silent(found["_id"])
         for _ in range(_TURNS):
             if self._mongo["sources"].find_one({"tx": {"$exists": True}}, {"_id": 1}) is None:
                 break

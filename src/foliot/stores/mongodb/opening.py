@@ -15,8 +15,7 @@ _OLDEST = (5, 0)
 
 
 def begin(session: Asking) -> None:
-    """Make the store if there is none; StoreError if it is too new, or the server cannot be used."""
-    refuse_old(session)
+    """Make the store if there is none; StoreError if it is too new."""
     found = session["meta"].find_one({"_id": "schema"})
     check_schema(found and found.get("step"))
     session.ready("jobs")

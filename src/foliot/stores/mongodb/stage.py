@@ -139,8 +139,5 @@ def write_at_once(
     except FreezeLostError:
         stage.give_up()
         return {change.key for change in changes}
-    except BaseException:
-        stage.end()
-        raise
     stage.apply()
     return ()

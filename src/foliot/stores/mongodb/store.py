@@ -40,7 +40,7 @@ from foliot.stores.mongodb.claim import Claims, claim
 from foliot.stores.mongodb.connection import Client, Jobs, connect
 from foliot.stores.mongodb.layout import HINTS
 from foliot.stores.mongodb.notice import Listener
-from foliot.stores.mongodb.opening import begin
+from foliot.stores.mongodb.opening import begin, refuse_old
 from foliot.stores.mongodb.session import MongoSession
 from foliot.stores.mongodb.worker import Worker
 from foliot.stores.optimistic import revision, verbs
@@ -143,6 +143,7 @@ class MongoStore:
         )  # fmt: skip
         self._workers = {lane: Worker(lane.name.lower(), MongoSession(shared)) for lane in Lane}
         try:
+            await self._workers[Lane.PULSE].call("open", refuse_old, self._deadline)  # is it there at all?
             await self._workers[Lane.PULSE].call("open", begin, _TIME_TO_OPEN)
         except BaseException:
             await self.close()

@@ -1,0 +1,133 @@
+"""Replica sets: the whole contract on a set of one; step-downs, frozen members and other clocks on three."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+from contextlib import suppress
+from datetime import timedelta
+from functools import partial
+from typing import Any
+
+import pytest
+from pymongo import MongoClient
+from pymongo.errors import PyMongoError
+
+from foliot.errors import StoreUnavailableError
+from foliot.model.attempt import Outcome
+from foliot.model.state import Node
+from foliot.protocols import RunQuery
+from foliot.stores.mongodb import MongoStore
+from foliot.testing.clock import ManualClock
+from foliot.testing.contract import Damage, Sharing
+from foliot.testing.contract.sample import end, ending_of, lose, start_due
+from foliot.testing.servers import MissingServerError, MongoSet, mongodb_set
+from real_postgres import do_without
+from stores.mongodb.opening import fresh, open_mongodb
+from stores.mongodb.playing import again, declare, play, start
+from stores.mongodb.test_contract import TestMongoStore as OnStandalone
+from stores.mongodb.test_contract import damage_by
+
+pytestmark = pytest.mark.prove
+
+
+@pytest.fixture(scope="module")
+def set_url() -> Iterator[str]:
+    """A replica set of one, for all cases of this file that stop nothing."""
+    try:
+        with mongodb_set(1) as found:
+            yield found.url
+    except MissingServerError as error:
+        do_without(error)
+
+
+@pytest.fixture(scope="module")
+def three() -> Iterator[MongoSet]:
+    """A replica set of three, whose members have clocks of their own; a test leaves them at work."""
+    try:
+        with mongodb_set(3, clocks=(0, 1, 2)) as found:
+            yield found
+    except MissingServerError as error:
+        do_without(error)
+
+
+class TestOnSetOfOne(OnStandalone):
+    @pytest.fixture
+    def sharing(self, set_url: str) -> Sharing:
+        return Sharing(open_mongodb, fresh(set_url))
+
+    @pytest.fixture
+    def damage(self, sharing: Sharing) -> Damage:
+        return partial(damage_by, "a body that is no JSON", sharing.where)
+
+
+del OnStandalone  # it is not to run once more
+
+
+def test_work_goes_on_while_primaries_step_down(three: MongoSet) -> None:
+    async def act(store: MongoStore, clock: ManualClock) -> None:
+        await store.join(Node("a"))
+        await declare(store, clock, 100)
+        for number in range(3):
+            stepping = asyncio.create_task(asyncio.to_thread(step_down, three))
+            await again(partial(declare, store, clock, 100, f"r{number + 2}", queue=f"q{number}"))
+            await stepping
+        room = {"q2": 200}
+        claimed = await again(lambda: store.claim("a", clock.now(), room, start_due, "the same"))
+        held = await again(lambda: store.held("a"))
+        assert {run.attempt for run in claimed.runs} <= set(held)
+        assert len({one.key for one in held}) == len(held) == 100
+        stepping = asyncio.create_task(asyncio.to_thread(step_down, three))
+        ended = [ending_of(one, clock.now()) for one in held]
+        await again(lambda: store.finish("a", ended, clock.now(), end))
+        await stepping
+        runs = await again(lambda: store.runs(RunQuery(limit=1000)))
+        assert [one.outcome for one in runs] == [Outcome.SUCCEEDED] * 100, "each ended once"
+
+    play(fresh(three.url), act)
+
+
+def step_down(three: MongoSet) -> None:
+    """The primary becomes a secondary; the connection may be cut by that."""
+    with MongoClient(three.primary().url) as client, suppress(PyMongoError):
+        client.admin.command("replSetStepDown", 5, force=True)
+    three.primary()
+
+
+def test_a_write_that_no_majority_confirms_starts_nothing_until_it_does(three: MongoSet) -> None:
+    async def act(store: MongoStore, clock: ManualClock) -> None:
+        await store.join(Node("a"))
+        await declare(store, clock)
+        primary = three.primary()
+        others = [one for one in three.members if one is not primary]
+        for other in others:
+            other.pause()
+        try:
+            with pytest.raises(StoreUnavailableError):
+                await start(store, clock, "the same")
+        finally:
+            for other in others:
+                other.resume()
+        runs = await again(lambda: start(store, clock, "the same"))
+        held = await again(lambda: store.held("a"))
+        assert {run.attempt for run in runs} <= set(held)
+        assert len({one.key for one in held}) == len(held)
+
+    play(fresh(three.url), act, lease=timedelta(seconds=8))
+
+
+def test_after_an_election_a_lease_of_another_clock_lasts_one_lease_longer(three: MongoSet) -> None:
+    async def act() -> None:
+        async with MongoStore(fresh(three.url), lease=timedelta(seconds=20)) as store:
+            await again(lambda: store.join(Node("a")))
+            primary = three.primary()
+            for member in three.members:  # the next primary is ahead by more than a lease, and less than two
+                if member is not primary:
+                    member.set_clock(30)
+            await asyncio.to_thread(step_down, three)
+            now = await again(store.now)
+            found = await again(lambda: store.recover(10, now, lose))
+            assert found.buried == (), "its lease only looks as if it were over"
+            assert (await again(lambda: store.renew("a"))).until > now
+
+    asyncio.run(act())
