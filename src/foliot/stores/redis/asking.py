@@ -103,19 +103,23 @@ class Asking:
         """The answers of a script: status and facts. What every call tells is seen to here."""
         shared, told, before = self.shared, self.shared.told(), self.shared.seq
         known = {"birth": shared.birth, **({} if told is None else {"told": told})}
-        is_write = name != "look"
-        if is_write:
-            shared.failpoint(f"{self.verb}:before_commit")
+        self._pass("before", name, calls)
         answers = script.run(
             self.wire, shared.prefix, name, [Call({**known, **call.facts}, call.words) for call in calls]
         )
-        if is_write:
-            shared.failpoint(f"{self.verb}:after_commit")
+        self._pass("after", name, calls)
         found = [(str(status, "ascii"), facts) for status, _, _, *facts in answers]
         if any(status == "BIRTH" for status, _ in found):
             self.begin(name)
         self._check_seq(name, before, [(int(began), int(seq)) for _, began, seq, *_ in answers])
         return found
+
+    def _pass(self, side: str, name: str, calls: Sequence[Call]) -> None:
+        """Tests end the process here: at each write of a verb, and at each script by its name."""
+        if name != "look":
+            self.shared.failpoint(f"{self.verb}:{side}_commit")
+        step = calls[0].facts.get("step", name) if calls else name
+        self.shared.failpoint(f"{self.verb}.{step}:{side}")
 
     def run_one(self, name: str, words: Sequence[str | int] = (), **facts: Any) -> tuple[str, list[Any]]:
         """The answer to one call of a script."""

@@ -84,7 +84,7 @@ class RedisStore:
 
     `url` is the driver's, with options of ours: `?namespace=NAME`, by default `foliot`, and
     `?unsafe=eviction`. Time is the server's; `clock` tells how long something takes. `time` puts another
-    clock in the server's place, for tests. `failpoint` is called before and after each script that writes;
+    clock in the server's place, for tests. `failpoint` is called before and after each script;
     tests end the process there.
     """
 

@@ -17,6 +17,7 @@ from typing import IO, Any
 
 from foliot.clock import SystemClock
 from foliot.testing.servers.binaries import advice, find_redis
+from foliot.testing.servers.faketime import OFFSET_FILE, clock_of_its_own, environment, set_offset
 from foliot.testing.servers.guardian import PID_FILE, USERS, end_server, server_number
 from foliot.testing.servers.process import (
     MissingServerError,
@@ -44,22 +45,29 @@ class RedisServer:
         facts: dict[str, Any] = json.loads((folder / _FACTS).read_text(encoding="ascii"))
         self._program = Path(facts["program"])
         self._fsync: str = facts["fsync"]
+        self._library: str | None = facts.get("faketime")
+        self._offset = folder / OFFSET_FILE
         self._password: str = facts["password"]
         self.port: int = facts["port"]
         self.url: str = f"redis://:{self._password}@127.0.0.1:{self.port}/0"
 
     @classmethod
-    def create(cls, folder: Path, kind: str = "redis", *, fsync: str = "always") -> RedisServer:
+    def create(
+        cls, folder: Path, kind: str = "redis", *, fsync: str = "always", has_clock: bool = False
+    ) -> RedisServer:
         """Make a server in an empty folder, and start it. MissingServerError if that cannot be.
 
-        `fsync` is what its append-only file does: `always`, `everysec`; `off`: it has none.
+        `fsync` is what its append-only file does: `always`, `everysec`; `off`: it has none. `has_clock`: with
+        a clock of its own, which can be set.
         """
         program = find_redis(kind)
         if program is None:
             raise MissingServerError(f"there is no {kind}-server here: install {advice(kind)}")
-        facts = {
+        facts: dict[str, Any] = {
             "program": str(program), "port": free_port(), "password": secrets.token_hex(16), "fsync": fsync,
         }  # fmt: skip
+        if has_clock:
+            facts |= clock_of_its_own(folder)
         (folder / _FACTS).write_text(json.dumps(facts), encoding="ascii")
         (folder / USERS).touch()
         (folder / "data").mkdir()
@@ -88,7 +96,8 @@ class RedisServer:
             "maxmemory-policy": "noeviction",
         }
         arguments = [word for name, value in settings.items() for word in (f"--{name}", value)]
-        process = run_server(self.folder, self._program, *arguments)
+        variables = {} if self._library is None else environment(self._library, self._offset)
+        process = run_server(self.folder, self._program, *arguments, variables=variables)
         clock = SystemClock()
         give_up_at = clock.monotonic() + _PATIENCE
         while not self._is_ready():
@@ -122,6 +131,10 @@ class RedisServer:
     def resume(self) -> None:
         """Let the server go on after a pause."""
         self._signal(signal.SIGCONT)
+
+    def set_clock(self, seconds: float) -> None:
+        """Have the server's clock be off by so much, from now on."""
+        set_offset(self._offset, seconds)
 
     def cut_tail(self, size: int) -> None:
         """Take away the end of the append-only file of a server that is stopped: it forgets that much."""
@@ -170,9 +183,12 @@ def _packed(*words: str) -> bytes:
 
 
 @contextmanager
-def redis_server(kind: str = "redis", *, fsync: str = "always") -> Iterator[RedisServer]:
+def redis_server(
+    kind: str = "redis", *, fsync: str = "always", has_clock: bool = False
+) -> Iterator[RedisServer]:
     """A server for one test, or for one program: no other test has it, so it may be stopped and paused."""
-    server = RedisServer.create(Path(tempfile.mkdtemp(prefix=f"foliot-{kind}-")), kind, fsync=fsync)
+    folder = Path(tempfile.mkdtemp(prefix=f"foliot-{kind}-"))
+    server = RedisServer.create(folder, kind, fsync=fsync, has_clock=has_clock)
     try:
         yield server
     finally:
