@@ -6,15 +6,16 @@ import asyncio
 from collections.abc import Callable, Coroutine
 from dataclasses import replace
 from datetime import datetime
-from typing import Any
+from typing import Any, cast
 
 from foliot.engine.convergence import Declared, Mark
 from foliot.engine.plan_definition import plan_removed
 from foliot.engine.reconciler import Declarer, names_of
 from foliot.model.decision import Decision
 from foliot.model.job import Action, Job
+from foliot.model.policy import FirstSeen, Policy
 from foliot.model.state import Node
-from foliot.protocols import Changes, JobView
+from foliot.protocols import Changes, JobQuery, JobView
 from foliot.schedules import Cron, Once
 from foliot.stores.memory import MemoryStore
 from foliot.testing.clock import ManualClock
@@ -139,3 +140,38 @@ async def _remove(stage: Stage, name: str) -> None:
 
 def _never(*_: object) -> Any:
     raise AssertionError("this is not asked for")
+
+
+@staged
+async def test_jobs_that_the_store_has_forgotten_come_back_and_do_not_run_at_once(stage: Stage) -> None:
+    """A job that this process has declared before is not seen for the first time; one that is new is."""
+    policy = Policy(first_seen=FirstSeen.NOW)
+    jobs = {name: replace(job(name), policy=policy) for name in "ab"}
+    now = Declared("s", Mark("code:s", "code:s/r1"), {"a": jobs["a"]}, "r1")
+    stores = [stage.store, MemoryStore(stage.clock)]
+    for store in stores:
+        await store.join(Node("one", kinds=tuple(now.mark)))
+    declarer = Declarer(cast("MemoryStore", Switched(stores)), lambda: now, stored)
+    await declarer.declare()
+    assert await wakes(stores[0]) == {"a": True}
+    stores.pop(0)
+    now = Declared("s", Mark("code:s", "code:s/r2"), jobs, "r2")  # the program has grown meanwhile
+    await declarer.look_again()
+    assert await wakes(stores[0]) == {"a": False, "b": True}
+
+
+class Switched:
+    """Verbs of the first of some stores."""
+
+    def __init__(self, stores: list[MemoryStore]) -> None:
+        self._stores = stores
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stores[0], name)
+
+
+async def wakes(store: MemoryStore) -> dict[str, bool]:
+    """Which jobs are due at once."""
+    now = await store.now()
+    states = {view.key: view.record.state for view in await store.jobs(JobQuery()) if view.record}
+    return {key[2:]: state.wake_at is not None and state.wake_at <= now for key, state in states.items()}

@@ -12,7 +12,7 @@ from foliot.errors import StoreError, StoreUnavailableError
 from foliot.model.attempt import Outcome, Trigger
 from foliot.model.decision import Event, Happening
 from foliot.model.state import Node
-from foliot.model.view import NodeView
+from foliot.model.view import NodeView, StoreHealth
 from foliot.observability.log import LINES, LogListener, quoted, tell
 from observability.moments import NOON, ended, pulse, started, told
 
@@ -151,6 +151,17 @@ def test_a_store_that_could_be_helped_is_told_with_how(lines: Callable[[], list[
     ]
 
 
+def test_a_store_that_has_gone_back_is_told_once_for_each_time(lines: Callable[[], list[str]]) -> None:
+    listener = LogListener()
+    well = StoreHealth("redis", "7.0.15", "always", "noeviction", 0, {}, {})
+    for regressions in (0, 1, 1, 2):
+        listener.on_store(well._replace(regressions=regressions, last_regression="7 writes are gone"))
+    assert lines() == [
+        'ERROR store_regressed reason="7 writes are gone" times=1',
+        'ERROR store_regressed reason="7 writes are gone" times=2',
+    ]
+
+
 def test_a_node_that_is_buried_and_joins_anew(lines: Callable[[], list[str]]) -> None:
     listener = LogListener()
     listener.on_pulse(pulse("n1"))
@@ -257,6 +268,7 @@ def test_the_names_and_levels_are_pinned() -> None:
         "jobs_passed_over": "WARNING",
         "job_not_understood": "WARNING",
         "store_trouble": "WARNING",
+        "store_regressed": "ERROR",
         "lease_lost": "WARNING",
         "node_buried": "WARNING",
         "clock_jumped": "WARNING",

@@ -16,10 +16,11 @@ from foliot.errors import StoreUnavailableError
 from foliot.model.alert import Alert, AlertKind
 from foliot.model.attempt import Outcome, Trigger
 from foliot.model.decision import Event, Happening
+from foliot.model.histogram import Histogram as Calls
 from foliot.model.outbox import AlertState, ChannelAlert
 from foliot.model.query import JobView
 from foliot.model.state import Node
-from foliot.model.view import AlertHealth, NodeView, SourceHealth
+from foliot.model.view import AlertHealth, NodeView, SourceHealth, StoreHealth
 from foliot.observability import Metrics
 from foliot.observability.tally import MOST_JOBS
 from observability.moments import NOON, ended, pulse, started, told
@@ -48,8 +49,19 @@ NAMES = {
     "foliot_source_jobs_dropped_total": ("counter", "source"),
     "foliot_alerts_total": ("counter", "channel,kind,outcome"),
     "foliot_alerts_waiting": ("gauge", "channel"),
+    "foliot_store_info": ("gauge", "eviction,fsync,server,version"),
+    "foliot_store_memory_bytes": ("gauge", ""),
+    "foliot_store_call_seconds": ("histogram", "verb"),
+    "foliot_store_conflicts_total": ("counter", "verb"),
+    "foliot_store_script_loads_total": ("counter", ""),
+    "foliot_store_regressions_total": ("counter", ""),
 }
 HOUR = timedelta(hours=1)
+CALLS = Calls((0.01, 1.0))
+CALLS.observe(timedelta(milliseconds=20))
+STORE = StoreHealth(
+    "valkey", "9.1.2", "everysec", "noeviction", 4711, {"claim": CALLS}, {"finish": 3}, 7, 1, "it was emptied"
+)
 
 
 def value(metrics: Metrics, name: str, **labels: str) -> float | None:
@@ -67,7 +79,21 @@ def with_everything(**settings: object) -> Metrics:
     metrics.on_source(SourceHealth("ops", 2, datetime(2026, 1, 1, tzinfo=UTC), 7, 9))
     sent = ChannelAlert("ops", Alert("a", NOON, AlertKind.LATE, "app/a"), AlertState.SENT)
     metrics.on_alerts(AlertHealth(settled=[sent], waiting={"ops": 1}))
+    metrics.on_store(STORE)
     return metrics
+
+
+def test_how_a_store_fares_that_measures_itself() -> None:
+    metrics = with_everything()
+    facts = {"server": "valkey", "version": "9.1.2", "fsync": "everysec", "eviction": "noeviction"}
+    assert value(metrics, "foliot_store_info", **facts) == 1
+    assert value(metrics, "foliot_store_memory_bytes") == 4711
+    assert value(metrics, "foliot_store_call_seconds_bucket", verb="claim", le="0.01") == 0
+    assert value(metrics, "foliot_store_call_seconds_bucket", verb="claim", le="1.0") == 1
+    assert value(metrics, "foliot_store_conflicts_total", verb="finish") == 3
+    assert value(metrics, "foliot_store_script_loads_total") == 7
+    assert value(metrics, "foliot_store_regressions_total") == 1
+    assert value(Metrics(), "foliot_store_regressions_total") is None, "not every store can be asked"
 
 
 def test_how_a_source_fares() -> None:

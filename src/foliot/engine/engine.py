@@ -35,6 +35,7 @@ from foliot.model.decision import Event, Happening
 from foliot.model.events import HERDS, parts_of
 from foliot.model.state import Lease, Node
 from foliot.protocols import Claimed, Clock, Executor, Listener, Monitor, Notifier, OutputStore, Store
+from foliot.protocols_health import MeasuredStore
 
 _AT_ONCE = timedelta(0)
 _GATHER = timedelta(milliseconds=5)
@@ -386,6 +387,8 @@ class Engine:
             served = tuple(self._settings.slots), self._kinds
             pulse = await take_pulse(self.node, self._store, *served, self._store_clock, self._clock)
             self._listeners.tell_pulse(pulse)
+            if isinstance(self._store, MeasuredStore):
+                self._listeners.tell_store(await self._store.health())
 
     def _on_ended(self) -> None:
         self._ended.set()

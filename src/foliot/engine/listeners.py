@@ -10,6 +10,7 @@ from foliot.errors import InvalidPolicyError, StoreError
 from foliot.model.decision import Event
 from foliot.model.view import NodeView, Pulse
 from foliot.protocols import Listener, Monitor
+from foliot.protocols_health import StoreHealth, StoreWatcher
 
 _log = logging.getLogger("foliot")
 _METHODS = tuple(name for name in vars(Monitor) if name.startswith("on_"))
@@ -48,6 +49,12 @@ class Listeners:
         """The lease was renewed."""
         for monitor in self._monitors:
             safely(monitor.on_pulse, pulse)
+
+    def tell_store(self, health: StoreHealth) -> None:
+        """How the store fares by itself."""
+        for monitor in self._monitors:
+            if isinstance(monitor, StoreWatcher):
+                safely(monitor.on_store, health)
 
     def tell_lease_lost(self, node: str) -> None:
         """The node was buried."""

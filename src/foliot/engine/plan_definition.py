@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
@@ -24,18 +25,26 @@ _SWITCHED_OFF = "the job was switched off"
 
 
 class PlanDeclared:
-    """A source declares jobs at an instant: one, or all that are new and alike."""
+    """A source declares jobs at an instant: one, or all that are new and alike.
 
-    def __init__(self, now: datetime) -> None:
+    `known` are names of jobs that this process has declared before, and that the store has forgotten: they
+    are not seen for the first time, so none of them runs at once.
+    """
+
+    def __init__(self, now: datetime, known: Collection[str] = ()) -> None:
         self._now = now
+        self._known = known
 
     def __call__(self, job: Job, record: Record | None) -> Decision:
         """What happens to one job."""
+        if record is None and job.name in self._known:
+            return plan_new(job, self._now, is_known=True).decision(job.key)
         return plan_declared(job, record, self._now)
 
     def new(self, job: Job) -> AlikeNew | None:
         """What happens to every job like this one that is not there yet; a splay gives each another start."""
-        return None if job.policy.splay is not None else plan_new(job, self._now)
+        is_each_its_own = job.policy.splay is not None or self._known
+        return None if is_each_its_own else plan_new(job, self._now)
 
 
 def plan_declared(job: Job, record: Record | None, now: datetime) -> Decision:
@@ -57,13 +66,14 @@ def _plan_again(job: Job, record: Record, now: datetime) -> Decision:
     return _plan_changed(job, record, now)
 
 
-def plan_new(job: Job, now: datetime) -> AlikeNew:
+def plan_new(job: Job, now: datetime, *, is_known: bool = False) -> AlikeNew:
     """Occurrences count from now on; the policy may owe the latest one as well.
 
-    Neither the data of its action matters nor, without a splay, the name of the job.
+    Neither the data of its action matters nor, without a splay, the name of the job. `is_known`: it was there
+    before, and only the store has forgotten it.
     """
     served, reason = now, "declared; waits for its next occurrence"
-    first_seen = job.policy.first_seen
+    first_seen = FirstSeen.WAIT if is_known else job.policy.first_seen
     latest = last_occurrence(job, now) if job.enabled and first_seen is not FirstSeen.WAIT else None
     if latest is not None and first_seen is FirstSeen.NOW:
         served, reason = latest - _TICK, "declared; runs at once"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Collection, Sequence
 from datetime import datetime
 from hashlib import sha256
 from types import EllipsisType
@@ -59,6 +59,7 @@ class Declarer:
         self._declared = declared
         self._read = read
         self._agreed: tuple[frozenset[str], str | None] | None = None  # who else lived, and the revision
+        self._known: Collection[str] = ()  # names that this node has declared
         self.is_writing = False
 
     async def declare(self) -> Sequence[Event]:
@@ -83,19 +84,21 @@ class Declarer:
         others = other_marks(declared.mark, await store.nodes())
         if not is_start and self._agreed == (others, base):
             return ()
-        changes, kept = await self._compare(declared, others, base, is_start=is_start)
+        changes, kept, missing = await self._compare(declared, others, base, is_start=is_start)
         revision = _next_revision(declared, base, kept, has_changes=any(changes), has_others=bool(others))
         events: Sequence[Event] = ()
         if revision != base:
             self.is_writing = True
-            events = await _write(store, declared.source, base, revision, changes, await store.now())
+            now, known = await store.now(), self._known if missing else ()
+            events = await _write(store, declared.source, base, revision, changes, now, known)
         self._agreed = others, revision
+        self._known = declared.jobs
         return events
 
     async def _compare(
         self, declared: Declared, others: frozenset[str], base: str | None, *, is_start: bool
-    ) -> tuple[Changes, list[str]]:
-        """What is to be written; and the names that are kept for other nodes."""
+    ) -> tuple[Changes, list[str], bool]:
+        """What is to be written; the names that are kept for other nodes; whether known jobs are missing."""
         changed: list[Job] = []
         removed: list[str] = []
         kept: list[str] = []
@@ -113,7 +116,8 @@ class Declarer:
             # A job that has removed itself is not missing; the planner tells, once for each revision.
             if name not in seen and (is_new or not mine.auto_remove):
                 changed.append(wanted(declared, others, name, None, is_start=is_start) or mine)
-        return Changes(tuple(changed), tuple(removed)), kept
+        has_missing = any(name not in seen for name in self._known)
+        return Changes(tuple(changed), tuple(removed)), kept, has_missing
 
 
 def _next_revision(
@@ -133,7 +137,13 @@ def _next_revision(
 
 
 async def _write(  # noqa: PLR0913, PLR0917 - the facts of a revision
-    store: Store, source: str, base: str | None, revision: str | None, changes: Changes, now: datetime
+    store: Store,
+    source: str,
+    base: str | None,
+    revision: str | None,
+    changes: Changes,
+    now: datetime,
+    known: Collection[str] = (),
 ) -> Sequence[Event]:
     assert revision is not None  # noqa: S101 - only what a store has at first has no revision
     return await store.reconcile(
@@ -141,7 +151,7 @@ async def _write(  # noqa: PLR0913, PLR0917 - the facts of a revision
         base,
         revision,
         changes,
-        declared=PlanDeclared(now),
+        declared=PlanDeclared(now, known),
         removed=lambda record: plan_removed(record, now),
     )
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import NamedTuple
 
+from foliot.model.histogram import Histogram
 from foliot.model.outbox import ChannelAlert
 from foliot.model.state import Node
 
@@ -84,6 +85,26 @@ class Schema(NamedTuple):
 
     found: int
     newest: int
+
+
+class StoreHealth(NamedTuple):
+    """How a store fares by itself. What is counted is of this process, since it opened the store.
+
+    `fsync`: when its server writes to the disk; `eviction`: what it does when its memory is full. `calls`:
+    how long calls took, by verb; `conflicts`: jobs that another writer had changed meanwhile. `regressions`:
+    how often the store was found to have lost what it had answered, and `last_regression` how that was.
+    """
+
+    server: str
+    version: str
+    fsync: str
+    eviction: str
+    memory: int | None  # bytes; None: it does not tell
+    calls: Mapping[str, Histogram]
+    conflicts: Mapping[str, int]
+    script_loads: int = 0
+    regressions: int = 0
+    last_regression: str = ""
 
 
 class SourceHealth(NamedTuple):

@@ -21,7 +21,7 @@ from foliot.errors import StoreError
 from foliot.model.attempt import Attempt, Outcome, Trigger, format_instant
 from foliot.model.decision import Event, Happening
 from foliot.model.events import HerdEnded, HerdStarted, parts_of
-from foliot.model.view import NodeView, Pulse
+from foliot.model.view import NodeView, Pulse, StoreHealth
 from foliot.observability.flood import Flood
 
 # Every line there is. The documentation and a test name them all.
@@ -53,6 +53,7 @@ LINES = {
     "jobs_passed_over": logging.WARNING,
     "job_not_understood": logging.WARNING,
     "store_trouble": logging.WARNING,
+    "store_regressed": logging.ERROR,
     "lease_lost": logging.WARNING,
     "node_buried": logging.WARNING,
     "clock_jumped": logging.WARNING,
@@ -149,7 +150,7 @@ class LogListener:
 
     def __init__(self, title: Callable[[str], str | None] = _no_title) -> None:
         self._title = title
-        self._troubles = 0
+        self._troubles = self._regressions = 0
         self._node = ""
         self._is_skewed = False
         self._late = _Late()
@@ -284,6 +285,11 @@ class LogListener:
         self._is_skewed = is_skewed
         self._declared = {job: at for job, at in self._declared.items() if pulse.at - at < LATE}
         self._tell_sums(pulse.at)
+
+    def on_store(self, health: StoreHealth) -> None:
+        if health.regressions > self._regressions:
+            tell("store_regressed", reason=health.last_regression, times=health.regressions)
+        self._regressions = health.regressions
 
     def on_lease_lost(self, node: str) -> None:
         tell("lease_lost", node=node)

@@ -9,7 +9,6 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import timedelta
-from itertools import accumulate
 
 from prometheus_client import CollectorRegistry, generate_latest
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily
@@ -18,10 +17,12 @@ from prometheus_client.registry import Collector
 
 from foliot.errors import StoreError
 from foliot.model.decision import Event
+from foliot.model.histogram import Histogram
 from foliot.model.query import JobView
-from foliot.model.view import AlertHealth, NodeView, Pulse, SourceHealth
+from foliot.model.view import AlertHealth, NodeView, Pulse, SourceHealth, StoreHealth
 from foliot.observability.log import WRONG_CLOCK
-from foliot.observability.tally import MOST_JOBS, TURN, Histogram, Tallies, Tally
+from foliot.observability.store_metrics import buckets, store_families
+from foliot.observability.tally import MOST_JOBS, TURN, Tallies, Tally
 
 
 class Metrics(Collector):
@@ -50,6 +51,7 @@ class Metrics(Collector):
         self._dropped: dict[str, int] = {}
         self._alerts: dict[tuple[str, str, str], int] = {}  # by kind, channel and outcome
         self._alerts_waiting: dict[str, int] = {}
+        self._store: StoreHealth | None = None
         self.registry = registry or CollectorRegistry()
         self.registry.register(self)
 
@@ -108,6 +110,11 @@ class Metrics(Collector):
             if health.waiting is not None:
                 self._alerts_waiting = dict(health.waiting)
 
+    def on_store(self, health: StoreHealth) -> None:
+        """The store has told how it fares by itself."""
+        with self._lock:
+            self._store = health
+
     # -- asked by a scrape -------------------------------------------------------------------------
 
     def describe(self) -> Iterable[Metric]:
@@ -124,6 +131,7 @@ class Metrics(Collector):
                 *self._of_time(),
                 *self._of_sources(),
                 *self._of_alerts(),
+                *store_families(self._store),
             ]
 
     def _of_attempts(self) -> Iterator[Metric]:
@@ -172,7 +180,7 @@ class Metrics(Collector):
             labels=("turn",),
         )
         for what, histogram in self._turns.items():
-            turns.add_metric((what,), _buckets(histogram), histogram.total)
+            turns.add_metric((what,), buckets(histogram), histogram.total)
         yield turns
         yield CounterMetricFamily(
             "foliot_leases_lost", "How often this node was declared dead, and was not.", self._leases_lost
@@ -264,14 +272,8 @@ class Metrics(Collector):
         for job, tally in self._tallies.of_job.items():
             for value, histogram in sorted(of(tally).items()):
                 values = self._series(*(job, str(value))[: len(labels)])
-                family.add_metric(values, _buckets(histogram), histogram.total)
+                family.add_metric(values, buckets(histogram), histogram.total)
         return family
-
-
-def _buckets(histogram: Histogram) -> list[tuple[str, float]]:
-    """Prometheus counts what lies below each bound, all of it."""
-    bounds = [*(str(bound) for bound in histogram.bounds), "+Inf"]
-    return list(zip(bounds, accumulate(histogram.counts), strict=True))
 
 
 def _skew(pulse: Pulse) -> float:

@@ -6,7 +6,6 @@ lock and its children by label, costs several. The standard library is all that 
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from collections import Counter
 from collections.abc import Collection, Sequence
 from datetime import datetime, timedelta
@@ -15,6 +14,7 @@ from re import compile as pattern
 from foliot.model.attempt import Attempt, Outcome, Trigger
 from foliot.model.decision import Event, Happening
 from foliot.model.events import HERD, HerdEnded, HerdStarted, parts_of
+from foliot.model.histogram import Histogram
 from foliot.observability.log import PROMPT
 
 LATENESS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 300.0, 3600.0)
@@ -27,27 +27,6 @@ _NUMBER = pattern(r"\d+")
 _MOST_REASONS = 50
 _OTHER = "other"
 _NOTHING = timedelta(0)
-
-
-class Histogram:
-    """How many values fell between which bounds, and their sum."""
-
-    __slots__ = ("bounds", "counts", "total")
-
-    def __init__(self, bounds: Sequence[float]) -> None:
-        self.bounds = bounds
-        self.counts = [0] * (len(bounds) + 1)
-        self.total = 0.0
-
-    def observe(self, value: timedelta, times: int = 1) -> None:
-        """Count a value so many times; one that equals a bound lies below it."""
-        seconds = value.total_seconds()
-        if (
-            seconds < 0
-        ):  # the store's time was corrected meanwhile; a sum that falls would look like a restart
-            seconds = 0.0
-        self.counts[bisect_left(self.bounds, seconds)] += times
-        self.total += seconds * times
 
 
 class Tally:

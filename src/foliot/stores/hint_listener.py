@@ -15,7 +15,6 @@ from contextlib import suppress
 from foliot.errors import StoreError, StoreUnavailableError
 
 TURN = 1.0  # seconds after which the thread sees that it is to end
-_PAUSE = 5.0  # seconds between two tries to connect
 
 
 class HintListener(ABC, threading.Thread):
@@ -23,6 +22,8 @@ class HintListener(ABC, threading.Thread):
 
     No fault ends it: a server that cannot be used now is tried again. When it is to end, who waits is told.
     """
+
+    pause = 5.0  # seconds between two tries to connect
 
     def __init__(self) -> None:
         super().__init__(name="foliot-listener", daemon=True)
@@ -63,7 +64,7 @@ class HintListener(ABC, threading.Thread):
         while not self._ends.is_set():
             with suppress(Exception):  # hints are no promise; what is wrong with the server, all calls say
                 self._listen()
-            self._ends.wait(_PAUSE)
+            self._ends.wait(self.pause)
 
     @abstractmethod
     def _listen(self) -> None:

@@ -87,33 +87,6 @@ def test_every_verb_that_writes_notices_an_emptied_store(server: RedisServer, ve
     play(server.url, act)
 
 
-def test_a_server_that_lost_its_last_writes_is_told_of(server: RedisServer) -> None:
-    async def act(store: RedisStore, clock: ManualClock) -> None:
-        await store.join(Node("a"))
-        await declare(store, clock)
-        await start(store, clock)
-        server.stop()
-        server.cut_tail(200)  # the claim is one script: a part of it that is missing takes all of it along
-        server.start()
-        told = await first_news(store)
-        assert "writes that it had answered are gone" in told
-        assert (await store.renew("a")).open_count == 0
-
-    async def first_news(store: RedisStore) -> str:
-        """What is told first, beside that the connection was cut."""
-        async with asyncio.timeout(60):
-            while True:
-                try:
-                    await store.renew("a")
-                except StoreUnavailableError as error:
-                    if "Redis says" not in str(error):
-                        return str(error)
-                else:
-                    return "nothing"
-
-    play(server.url, act)
-
-
 @pytest.mark.parametrize("immediate", [True, False])
 def test_what_was_answered_outlives_a_server_that_syncs_always(
     server: RedisServer, *, immediate: bool

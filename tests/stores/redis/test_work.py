@@ -36,8 +36,8 @@ class Scale:
         self.commands = 0
         run, ask_all = script.run, Wire.ask_all
 
-        def weighed(wire: Wire, prefix: str, name: str, calls: Sequence[Call]) -> list[Any]:
-            answers = run(wire, prefix, name, calls)
+        def weighed(wire: Wire, prefix: str, name: str, calls: Sequence[Call], counts: Any) -> list[Any]:
+            answers = run(wire, prefix, name, calls, counts)
             for call, answer in zip(calls, answers, strict=True):
                 self.calls[name] += 1
                 self.words[name] = max(self.words[name], len(call.words))

@@ -2,67 +2,26 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict
-from collections.abc import Callable, Iterator, Sequence
-from datetime import timedelta
-from itertools import count
+from collections.abc import Iterator, Sequence
 from threading import Event
-from typing import Any
-from uuid import uuid4
+from typing import Any, NamedTuple
 
 from foliot.errors import StoreUnavailableError
-from foliot.protocols import Clock
-from foliot.stores.optimistic.entry import Entry
-from foliot.stores.redis import script
+from foliot.stores.redis import regression, script
 from foliot.stores.redis.definition import Definitions
 from foliot.stores.redis.script import Call
+from foliot.stores.redis.shared import Shared
 from foliot.stores.redis.wire import Answer, Command, Wire
 
-SCHEMA = 1
-_MOST_REMEMBERED = 20_000
 _A_MOMENT = 0.01  # seconds, until a source that is held still is asked about again
 
 
-class Shared:
-    """What all connections of one store know together.
+class Answered(NamedTuple):
+    """What a script has answered: status, facts, and how many writes there were then."""
 
-    `birth` names the data; `seq` is the highest count of writes that was seen. `entries` are jobs as this
-    process has written them last: a finish need not read what its own claim wrote.
-    """
-
-    def __init__(
-        self,
-        prefix: str,
-        clock: Clock,
-        lease: timedelta,
-        told: Callable[[], int | None] = lambda: None,
-        failpoint: Callable[[str], None] = lambda _: None,
-    ) -> None:
-        self.prefix = prefix
-        self.failpoint = failpoint
-        self.clock = clock
-        self.lease = lease
-        self.told = told
-        self.birth = ""
-        self.seq = 0
-        self.losses = 0  # how often the server was seen to have forgotten something
-        self.entries: OrderedDict[str, Entry] = OrderedDict()
-        writer, numbers = uuid4().hex[:12], count(1)
-        self.marks: Iterator[str] = (f"{writer}.{number:x}" for number in numbers)
-        self.lanes: dict[str, tuple[str, str]] = {}
-
-    def forget(self) -> None:
-        """The server has forgotten something: what this process knows of it may be wrong."""
-        self.losses += 1
-        self.entries.clear()
-        self.lanes = {}
-
-    def remember(self, entry: Entry) -> None:
-        """This is how a job was written."""
-        self.entries[entry.key] = entry
-        self.entries.move_to_end(entry.key)
-        while len(self.entries) > _MOST_REMEMBERED:
-            self.entries.popitem(last=False)
+    status: str
+    facts: list[Any]
+    seq: int
 
 
 class Asking:
@@ -78,6 +37,7 @@ class Asking:
     def catch_up(self, verb: str) -> None:
         """Before a call: what the server was told once, it may have forgotten since."""
         self.verb = verb
+        regression.catch_up(self.wire, self.shared)
         if self._losses != self.shared.losses:
             self._losses = self.shared.losses
             self.definitions.forget()
@@ -99,19 +59,21 @@ class Asking:
                 raise answer
         return answers
 
-    def run(self, name: str, *calls: Call) -> list[Answer]:
-        """The answers of a script: status and facts. What every call tells is seen to here."""
-        shared, told, before = self.shared, self.shared.told(), self.shared.seq
-        known = {"birth": shared.birth, **({} if told is None else {"told": told})}
+    def run(self, name: str, *calls: Call) -> list[Answered]:
+        """The answers of a script. What every call tells is seen to here."""
+        shared, before = self.shared, self.shared.seq
+        known = shared.known()
         self._pass("before", name, calls)
-        answers = script.run(
-            self.wire, shared.prefix, name, [Call({**known, **call.facts}, call.words) for call in calls]
-        )
+        told = [Call({**known, **call.facts}, call.words) for call in calls]
+        answers = script.run(self.wire, shared.prefix, name, told, shared.counts)
         self._pass("after", name, calls)
-        found = [(str(status, "ascii"), facts) for status, _, _, *facts in answers]
-        if any(status == "BIRTH" for status, _ in found):
-            self.begin(name)
-        self._check_seq(name, before, [(int(began), int(seq)) for _, began, seq, *_ in answers])
+        found = [Answered(str(status, "ascii"), facts, int(seq)) for status, _, seq, *facts in answers]
+        if any(one.status == "BIRTH" for one in found):
+            self._begin_anew(name, str(known["birth"]))
+        began, seq = min(int(answer[1]) for answer in answers), max(one.seq for one in found)
+        if began < before and shared.seq > seq:
+            raise regression.count_back(self.wire, shared, before, began, seq)
+        shared.seq = max(shared.seq, seq)
         return found
 
     def _pass(self, side: str, name: str, calls: Sequence[Call]) -> None:
@@ -123,27 +85,23 @@ class Asking:
 
     def run_one(self, name: str, words: Sequence[str | int] = (), **facts: Any) -> tuple[str, list[Any]]:
         """The answer to one call of a script."""
-        ((status, found),) = self.run(name, Call(facts, words))
+        ((status, found, _),) = self.run(name, Call(facts, words))
         return status, found
 
-    def begin(self, verb: str = "") -> None:
-        """Make the store if there is none, and learn its birth. With a verb: the data was another's."""
+    def begin(self, run_id: str) -> None:
+        """Make the store if there is none, and learn its birth."""
         shared = self.shared
-        call = Call({"birth": uuid4().hex, "schema": str(SCHEMA)})
-        ((_, _, seq, birth, _),) = script.run(self.wire, shared.prefix, "begin", [call])
-        shared.birth, shared.seq = str(birth, "ascii"), int(seq)
-        if verb:
-            shared.forget()
-            raise went_back(verb, "its data is gone, or is other data than before")
+        shared.birth, shared.seq, _ = regression.begin(self.wire, shared, run_id)
+        shared.run_id = run_id
 
-    def _check_seq(self, verb: str, before: int, counts: Sequence[tuple[int, int]]) -> None:
-        """A count below one that was seen before the call: the server has lost what it had answered."""
-        shared, began, seq = self.shared, min(began for began, _ in counts), max(seq for _, seq in counts)
-        if began < before:
-            lost, shared.seq = before - began, seq
-            shared.forget()
-            raise went_back(verb, f"{lost} writes that it had answered are gone, or more")
-        shared.seq = max(shared.seq, seq)
+    def _begin_anew(self, verb: str, known: str) -> None:
+        """The data is another's than this process knew."""
+        shared = self.shared
+        with shared.lock:
+            if shared.birth == known:  # else another connection was quicker
+                birth, seq, _ = regression.begin(self.wire, shared, shared.run_id)
+                regression.begin_anew(shared, birth, seq)
+        raise regression.went_back(verb, shared.counts.last_regression)
 
     # -- revisions under way -----------------------------------------------------------------------
 
@@ -169,15 +127,6 @@ class Asking:
         for stage in stages:
             self.apply(str(stage, "ascii"))
         return bool(stages)
-
-
-def went_back(verb: str, how: str) -> StoreUnavailableError:
-    """The server has forgotten something."""
-    return StoreUnavailableError(
-        verb,
-        f"the store has gone back in time: {how}",
-        hint="was the server flushed, restored, or failed over? What it has forgotten may run again",
-    )
 
 
 def pairs(flat: Sequence[bytes]) -> Iterator[tuple[bytes, bytes]]:

@@ -25,6 +25,8 @@ class Server(NamedTuple):
     role: str
     fsync: str  # always, everysec, no; off: it has no append-only file
     eviction: str
+    run_id: str = ""  # of its process
+    memory: int | None = None
 
     @property
     def version_text(self) -> str:
@@ -45,7 +47,17 @@ def look_at(wire: Wire) -> Server:
     limit = settings.get("maxmemory") or info.get("maxmemory", "0")
     policy = settings.get("maxmemory-policy") or info.get("maxmemory_policy", "unknown")
     numbers = tuple(int(part) for part in (version or "0").split(".")[:3] if part.isdigit())
-    return Server(name, numbers, info.get("role", "unknown"), fsync, "noeviction" if limit == "0" else policy)
+    eviction = "noeviction" if limit == "0" else policy
+    used = info.get("used_memory", "")
+    return Server(
+        name,
+        numbers,
+        info.get("role", "unknown"),
+        fsync,
+        eviction,
+        info.get("run_id", ""),
+        int(used) if used.isdigit() else None,
+    )
 
 
 def _info(wire: Wire) -> dict[str, str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from itertools import count
 
 from foliot.model.attempt import Attempt, AttemptState
@@ -198,3 +198,15 @@ def operation_words(operations: Sequence[Operation]) -> list[str | int]:
     for operation in operations:
         words += operation
     return words
+
+
+def jobs_at(words: Sequence[str | int], places: Collection[int]) -> list[str | int]:
+    """The words of the jobs at some places, counted from 1, and the operations that belong to no job."""
+    found: list[str | int] = []
+    at = place = 0
+    while at < len(words):
+        end = at + 4 + 4 * int(words[at + 3])
+        if not place or place in places:
+            found += words[at:end]
+        at, place = end, place + 1
+    return found

@@ -13,9 +13,11 @@ from foliot.errors import StoreError, StoreUnavailableError
 from foliot.model.view import Schema
 from foliot.stores.redis import layout
 from foliot.stores.redis.address import Address, read_address
-from foliot.stores.redis.asking import SCHEMA, Shared, text_of
-from foliot.stores.redis.durability import look_at, refuse
+from foliot.stores.redis.asking import text_of
+from foliot.stores.redis.durability import Server, look_at, refuse
+from foliot.stores.redis.regression import SCHEMA
 from foliot.stores.redis.session import RedisSession
+from foliot.stores.redis.shared import Shared
 from foliot.stores.redis.walk import parts, rising
 from foliot.stores.redis.wire import Wire, translated
 from foliot.stores.sql.codes import whole
@@ -24,21 +26,22 @@ Found = TypeVar("Found")
 _DEADLINE = timedelta(seconds=5)
 
 
-def connect(address: Address, deadline: timedelta) -> Wire:
+def connect(address: Address, deadline: timedelta) -> tuple[Wire, Server]:
     """A connection to a server that can be used; StoreError if it cannot."""
     wire = Wire(address, deadline)
     try:
-        refuse(look_at(wire), address)
+        server = look_at(wire)
+        refuse(server, address)
     except BaseException:
         wire.close()
         raise
-    return wire
+    return wire, server
 
 
 def _looking(url: str, verb: str, look: Callable[[RedisSession], Found]) -> Found:
     address = read_address(url)
     try:
-        wire = connect(address, _DEADLINE)
+        wire, _ = connect(address, _DEADLINE)
         try:
             shared = Shared(address.prefix, SystemClock(), _DEADLINE)
             return look(RedisSession(wire, shared))

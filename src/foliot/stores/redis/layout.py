@@ -2,7 +2,8 @@
 
 | key | type | holds |
 |---|---|---|
-| `meta` | hash | `birth`: a random text; `schema` |
+| `meta` | hash | `birth`: a random text; `schema`; `seen`: the last sign of life; `hold_until`: nobody |
+|  |  | claims before; `run`: the server's process, and `resumed`: with how many writes it began |
 | `seq` | number | one more with each write: if it falls, the server has lost some |
 | `s`, `d` | hash | of each job: its text (state, open attempts, counts); its definition |
 | `frames` | hash | digest → what the definitions of many jobs share |

@@ -21,7 +21,10 @@ _MICROSECOND = timedelta(microseconds=1)
 
 def join(session: RedisSession, node: Node) -> Lease:
     """A node begins its life, or says anew what it serves."""
-    return _pulse(session, "join", node.id, facts=codec.write_node(node))
+    facts = codec.write_node(node)
+    lease = _pulse(session, "join", node.id, facts=facts)
+    session.shared.nodes[node.id] = facts
+    return lease
 
 
 def renew(session: RedisSession, node: str) -> Lease:
@@ -33,6 +36,7 @@ def _pulse(session: RedisSession, verb: str, node: str, **facts: Any) -> Lease:
     lease = session.shared.lease // _MICROSECOND
     status, found = session.run_one("pulse", verb=verb, node=node, lease=lease, outages=KEPT_OUTAGES, **facts)
     if status == "BURIED":
+        session.shared.nodes.pop(node, None)
         raise NodeBuriedError(node)
     now, until, held, *cancels = found
     names = sorted(layout.split_name(text_of(name)) for name in cancels)
@@ -42,6 +46,7 @@ def _pulse(session: RedisSession, verb: str, node: str, **facts: Any) -> Lease:
 
 def leave(session: RedisSession, node: str) -> None:
     """A node ends its life in order."""
+    session.shared.nodes.pop(node, None)
     status, _ = session.run_one("pulse", verb="leave", node=node)
     if status == "BURIED":
         raise NodeBuriedError(node)

@@ -9,7 +9,13 @@ from foliot.stores.redis.wire import Wire
 
 
 class Listener(HintListener):
-    """Has a connection of its own that hears hints."""
+    """Has a connection of its own that hears hints.
+
+    It is the first to see that the server has ended. It connects again soon: what the server has lost can be
+    written again only before others claim it.
+    """
+
+    pause = 0.5
 
     def __init__(self, channel: str, connect: Callable[[], Wire]) -> None:
         super().__init__()

@@ -25,7 +25,7 @@ class Records(Asking):
     def put_each(self, writes: Sequence[tuple[Sequence[tuple[str, ...]], Sequence[Operation]]]) -> list[bool]:
         """Several writes at once, each if its own checks hold."""
         calls = [Call({"checks": checks}, operation_words(operations)) for checks, operations in writes]
-        return [bool(facts[0]) for _, facts in self.run("put", *calls)] if calls else []
+        return [bool(one.facts[0]) for one in self.run("put", *calls)] if calls else []
 
     def forget_before(self, name: str, index: str, at: int, limit: int, more: Sequence[str] = ()) -> int:
         """Forget records whose time in an index is no later, at most so many; how many."""

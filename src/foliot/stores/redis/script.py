@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from functools import cache
 from hashlib import sha1
 from importlib.resources import files
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 from redis.exceptions import NoScriptError
 
@@ -40,7 +40,13 @@ class Call(NamedTuple):
     words: Sequence[str | int] = ()
 
 
-def run(wire: Wire, prefix: str, name: str, calls: Sequence[Call]) -> list[Answer]:
+class CountsLoads(Protocol):
+    """Is told how often a script had to be sent."""
+
+    script_loads: int
+
+
+def run(wire: Wire, prefix: str, name: str, calls: Sequence[Call], counts: CountsLoads) -> list[Answer]:
     """The answers of a script to some calls, which are sent together.
 
     A server that does not know the script, such as one that was started anew, has done nothing.
@@ -53,6 +59,7 @@ def run(wire: Wire, prefix: str, name: str, calls: Sequence[Call]) -> list[Answe
     answers = wire.ask_all(commands)
     if missed := [place for place, answer in enumerate(answers) if isinstance(answer, NoScriptError)]:
         wire.ask("SCRIPT", "LOAD", found.text)
+        counts.script_loads += 1
         for place, answer in zip(missed, wire.ask_all([commands[n] for n in missed]), strict=True):
             answers[place] = answer
     for answer in answers:

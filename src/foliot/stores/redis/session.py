@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime, timedelta
-from typing import Any
+from typing import Any, TypeVar
 
 from redis.exceptions import ResponseError
 
@@ -21,14 +21,16 @@ from foliot.stores.optimistic.entry import Entry, Name, name_of
 from foliot.stores.optimistic.revision import AT_ONCE, Effect, RevisionSession, StaleBaseError, Step
 from foliot.stores.optimistic.session import ClaimedElsewhereError, Guard, Losses
 from foliot.stores.redis import codec, layout
-from foliot.stores.redis.asking import Shared, pairs, text_of
-from foliot.stores.redis.encode import Encoder, Operation, operation_words
+from foliot.stores.redis.asking import pairs, text_of
+from foliot.stores.redis.encode import Encoder, Operation, jobs_at, operation_words
 from foliot.stores.redis.record import Records
 from foliot.stores.redis.script import Call
+from foliot.stores.redis.shared import Shared, Written
 from foliot.stores.redis.stage import RedisStage, revision_operations
 from foliot.stores.redis.wire import Wire
 from foliot.stores.sql.codes import UNREADABLE, an_instant, whole
 
+Answer = TypeVar("Answer")
 _MICROSECOND = timedelta(microseconds=1)
 _READ_AT_ONCE = 500
 _DEAD_ARE_REMEMBERED = timedelta(days=30)
@@ -40,6 +42,15 @@ class RedisSession(Records, RevisionSession):
     def __init__(self, wire: Wire, shared: Shared) -> None:
         super().__init__(wire, shared)
         self._encoder = Encoder(self.definitions, shared.marks)
+
+    def timed(self, work: Callable[[RedisSession], Answer]) -> Answer:
+        """Do something, and note how long it took."""
+        clock = self.shared.clock
+        began = clock.monotonic()
+        try:
+            return work(self)
+        finally:
+            self.shared.counts.note_call(self.verb, clock.monotonic() - began)
 
     # -- reading -----------------------------------------------------------------------------------
 
@@ -120,7 +131,7 @@ class RedisSession(Records, RevisionSession):
                 ),
             )
             left = []
-            for part, (marks, news, _), (status, facts) in zip(parts, encoded, answers, strict=True):
+            for part, (marks, news, words), (status, facts, seq) in zip(parts, encoded, answers, strict=True):
                 if status == "FROZEN":
                     left.append(part)
                     self.wait_for(facts)
@@ -128,6 +139,7 @@ class RedisSession(Records, RevisionSession):
                 self._understand(status, guard)
                 places = set(range(1, len(part) + 1)) if status == "LATE" else set(facts)
                 refused |= {part[place - 1].key for place in places}  # the first are operations alone
+                self._keep({}, words, part, places, seq)
                 self._remember(part, marks, places)
                 self.definitions.told(news)
             parts = left
@@ -137,10 +149,29 @@ class RedisSession(Records, RevisionSession):
         """Write one change, and operations if it is still as it was; whether it was."""
         _, _, words = self.encode((change,), more=operations)
         while True:
-            status, facts = self.run_one("commit", words, whole=True)
-            if status != "FROZEN":
-                return not facts
-            self.wait_for(facts)
+            ((status, refused, seq),) = self.run("commit", Call({"whole": True}, words))
+            if status == "FROZEN":
+                self.wait_for(refused)
+                continue
+            if not refused:
+                self.shared.ring.add(Written({"whole": True}, words), 1, seq)
+            return not refused
+
+    def _keep(
+        self,
+        facts: Mapping[str, Any],
+        words: Sequence[str | int],
+        part: Sequence[Change],
+        refused: Collection[int],
+        seq: int,
+    ) -> None:
+        """Remember what was written: the server may lose it. A job that was set aside has no new mark."""
+        places = range(1, len(part) + 1)
+        kept = [n for n in places if n not in refused and part[n - 1].aside is None]
+        if kept:
+            whole = words if len(kept) == len(part) else jobs_at(words, kept)
+            self.shared.ring.add(Written(facts, whole), len(kept), seq)
+        self.shared.counts.conflicts[self.verb] += len(refused)
 
     def _facts(self, guard: Guard, part: Sequence[Change]) -> dict[str, Any]:
         facts: dict[str, Any] = {"needs_lease": guard.needs_lease, "has_news": guard.has_news}
@@ -207,12 +238,13 @@ class RedisSession(Records, RevisionSession):
         while True:
             more = revision_operations(self, step, effect)
             marks, news, words = self.encode(changes, more=more)
-            status, found = self.run_one("commit", words, **facts)
+            ((status, found, seq),) = self.run("commit", Call(facts, words))
             if status == "FROZEN":
                 self.wait_for(found)
                 continue
             self._understand(status, Guard())
             if not found:
+                self.shared.ring.add(Written(facts, words), len(changes), seq)
                 self._remember(changes, marks, ())
                 self.definitions.told(news)
             return {changes[place - 1].key for place in found}

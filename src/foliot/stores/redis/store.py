@@ -11,6 +11,7 @@ from typing import Any, Concatenate, ParamSpec, Self, TypeVar
 from foliot.clock import SystemClock
 from foliot.errors import StoreError
 from foliot.model.decision import Event
+from foliot.model.view import StoreHealth
 from foliot.protocols import (
     NO_LIMITS,
     Changes,
@@ -37,12 +38,13 @@ from foliot.stores.redis import (
     source,
 )
 from foliot.stores.redis.address import read_address
-from foliot.stores.redis.asking import Shared
 from foliot.stores.redis.claim import Claims, claim
-from foliot.stores.redis.durability import look_at, tell
+from foliot.stores.redis.durability import Server, look_at, tell
 from foliot.stores.redis.inspection import check_schema, connect
 from foliot.stores.redis.notice import Listener
+from foliot.stores.redis.regression import meet
 from foliot.stores.redis.session import RedisSession
+from foliot.stores.redis.shared import Shared
 from foliot.stores.redis.wire import Wire
 from foliot.stores.redis.worker import Worker
 from foliot.stores.sql.codes import micros
@@ -107,6 +109,7 @@ class RedisStore:
         self._claims = Claims(ClaimCursor(used, has_litter=False))
         self._workers = {lane: Worker(lane.name.lower(), self._equip) for lane in Lane}
         self._listener = Listener(f"{self._address.prefix}:hint", self._connect)
+        self._server: Server | None = None  # as the last connection found it
         self._is_open = False
 
     def _told(self) -> int | None:
@@ -114,7 +117,13 @@ class RedisStore:
         return None if self._time is None else micros(self._time.now())
 
     def _connect(self) -> Wire:
-        return connect(self._address, self._deadline)
+        wire, self._server = connect(self._address, self._deadline)
+        try:
+            meet(wire, self._shared, self._server.run_id)
+        except BaseException:
+            wire.close()
+            raise
+        return wire
 
     def _equip(self) -> RedisSession:
         return RedisSession(self._connect(), self._shared)
@@ -134,10 +143,19 @@ class RedisStore:
             raise StoreError("a store is opened once", hint="make a new RedisStore of the same URL")
         self._is_open = True
         try:
-            await self._workers[Lane.PULSE].call("open", _begin, _TIME_TO_OPEN)
+            await self._workers[Lane.PULSE].call("open", self._begin, _TIME_TO_OPEN)
         except BaseException:
             await self.close()
             raise
+
+    def _begin(self, session: RedisSession) -> None:
+        """Refuse a store of a newer program, make one if there is none, and tell what the server promises."""
+        found = session.ask("HGET", "meta", "schema")
+        if found is not None:
+            check_schema(found)
+        assert self._server is not None  # noqa: S101 - there is a connection
+        session.begin(self._server.run_id)
+        tell(self._server)
 
     async def close(self) -> None:
         """Do what was asked for, and let go of the server. Nodes that have not left die with their leases."""
@@ -184,6 +202,16 @@ class RedisStore:
 
         count = len(changes.declared) + len(changes.removed)
         return await self._call(Lane.UPKEEP, "reconcile", work, count)
+
+    async def health(self) -> StoreHealth:
+        """What the server says of itself, and what this process has counted."""
+        server = await self._call(Lane.READER, "health", lambda session: look_at(session.wire))
+        counts = self._shared.counts
+        return StoreHealth(
+            server.name, server.version_text, server.fsync, server.eviction, server.memory,
+            dict(counts.calls), dict(counts.conflicts), counts.script_loads,
+            counts.regressions, counts.last_regression,
+        )  # fmt: skip
 
     async def changed(self) -> None:
         """Return when a hint has come: a job wakes earlier, or an attempt is to be cancelled."""
@@ -252,12 +280,3 @@ class RedisStore:
 
 
 _reconcile = revision.reconcile
-
-
-def _begin(session: RedisSession) -> None:
-    """Refuse a store of a newer program, make one if there is none, and tell what the server promises."""
-    found = session.ask("HGET", "meta", "schema")
-    if found is not None:
-        check_schema(found)
-    session.begin()
-    tell(look_at(session.wire))

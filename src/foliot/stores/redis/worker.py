@@ -99,7 +99,7 @@ class Worker(CallThread[Call]):
         try:
             session = self._at_work()
             session.catch_up(call.verb)
-            answer = call.work(session)
+            answer = session.timed(call.work)
         except (RedisError, OSError) as error:
             self._let_go()
             return None, translated(call.verb, error)

@@ -136,10 +136,18 @@ class RedisServer:
         """Have the server's clock be off by so much, from now on."""
         set_offset(self._offset, seconds)
 
+    @property
+    def file_size(self) -> int:
+        """How long the append-only file is: what comes after it can be cut away."""
+        return self._file().stat().st_size
+
+    def _file(self) -> Path:
+        (newest,) = (self.folder / "data" / "appendonlydir").glob("*.incr.aof")
+        return newest
+
     def cut_tail(self, size: int) -> None:
         """Take away the end of the append-only file of a server that is stopped: it forgets that much."""
-        (newest,) = (self.folder / "data" / "appendonlydir").glob("*.incr.aof")
-        os.truncate(newest, max(0, newest.stat().st_size - size))
+        os.truncate(self._file(), max(0, self.file_size - size))
 
     def ask(self, *words: str) -> bytes:
         """What the server answers to one command, as it comes over the wire."""

@@ -1,6 +1,15 @@
--- Make the store, if there is none in this namespace. Promises: one who makes it decides when it was born.
--- Answers OK, its birth and its schema.
+-- Make the store, if there is none in this namespace. Promises: one who makes it decides when it was born. A server
+-- that is another process than before may have lost what it had answered: while several nodes live, nobody claims
+-- for a moment, so that each of them can write again what is lost. Answers OK, its birth, and with how many writes
+-- the server has come back.
 
 redis.call('HSETNX', T .. ':meta', 'birth', asked.birth)
 redis.call('HSETNX', T .. ':meta', 'schema', asked.schema)
-return answer('OK', redis.call('HGET', T .. ':meta', 'birth'), redis.call('HGET', T .. ':meta', 'schema'))
+local run = redis.call('HGET', T .. ':meta', 'run')
+if run ~= asked.run or asked.has_lost then
+  redis.call('HSET', T .. ':meta', 'run', asked.run, 'resumed', began)
+  if (run or asked.has_lost) and redis.call('HLEN', T .. ':until') > 1 then
+    redis.call('HSET', T .. ':meta', 'hold_until', whole(micros() + asked.hold))
+  end
+end
+return answer('OK', unpack(redis.call('HMGET', T .. ':meta', 'birth', 'resumed')))

@@ -1,5 +1,6 @@
 -- Write jobs, each only if its text still begins with the mark that was read: all at once, or none is touched.
--- Promises: nothing is written for a node that is buried, or, where a lease is asked for, whose lease has run out;
+-- Promises: nothing is written for a node that is buried, or, where a lease is asked for, whose lease has run out, or
+-- while nobody may claim;
 -- nothing twice for one claim; no more of a group than its limit; nothing for a source that a revision holds still, or that is at another revision.
 -- With `whole`, either all of the jobs are written or none. Answers OK and the places of jobs that were refused.
 
@@ -7,7 +8,7 @@ if is_other() then return answer('BIRTH') end
 if asked.node then
   local till = redis.call('HGET', T .. ':until', asked.node)
   if not till then return answer('BURIED') end
-  if asked.needs_lease and now() >= tonumber(till) then return answer('LATE') end
+  if asked.needs_lease and (now() >= tonumber(till) or is_held()) then return answer('LATE') end
 end
 if asked.source then
   local found = redis.call('HGET', T .. ':rev', asked.source)

@@ -72,6 +72,12 @@ local function is_over(till, time)
   return till < time or till > time + LONGEST_MOMENT
 end
 
+-- Whether nobody may claim: nodes write again what the server has lost.
+local function is_held()
+  local till = redis.call('HGET', T .. ':meta', 'hold_until')
+  return till and not is_over(tonumber(till), micros())
+end
+
 -- Sources that a revision holds still, each with its stage. One whose writer has been silent for too long goes on.
 local function frozen_sources()
   local found, time = {}, micros()

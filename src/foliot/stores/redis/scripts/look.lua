@@ -10,7 +10,7 @@ local till = redis.call('HGET', T .. ':until', asked.node)
 if not till then return answer('BURIED') end
 local owner = redis.call('GET', T .. ':c:' .. asked.claim)
 if owner and owner ~= asked.asker then return answer('CLAIMED') end
-if now() >= tonumber(till) then return answer('LATE') end
+if now() >= tonumber(till) or is_held() then return answer('LATE') end
 if redis.call('HLEN', T .. ':lanes') ~= asked.known then
   return answer('LANES', unpack(redis.call('HGETALL', T .. ':lanes')))
 end

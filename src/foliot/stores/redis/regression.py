@@ -1,0 +1,132 @@
+"""A store that has gone back in time: it is noticed, told, and healed as far as living processes remember.
+
+A server may lose the last writes that it has answered: a replica that was behind is promoted, a disk was not
+yet written, a backup is played back. Two signs tell of it. The count of writes is lower than one that this
+process has seen. Or the server is another process than before (`run_id`): then the store's `meta` has the
+count that it has come back with, as the first who connected found it.
+
+    noticed ──▶ while several nodes live, none claims for 2 s (`hold_until`)
+            ──▶ each process writes again what it wrote and the server has lost (`optimistic.ring`)
+
+Then an occurrence runs twice only if the process that had claimed it died in the same event, or could not
+reach the server within these 2 s. A store that was emptied has another birth: nothing is written again
+there, since somebody may have meant it.
+"""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from uuid import uuid4
+
+from foliot.errors import StoreUnavailableError
+from foliot.model.view import KEPT_OUTAGES
+from foliot.stores.redis import script
+from foliot.stores.redis.encode import jobs_at
+from foliot.stores.redis.script import Call
+from foliot.stores.redis.shared import Shared, Written
+from foliot.stores.redis.wire import Wire
+
+SCHEMA = 1
+_HOLD = 2.0  # seconds for which nobody claims
+_EMPTIED = "its data is gone, or is other data than before"
+
+
+def begin(wire: Wire, shared: Shared, run_id: str, *, has_lost: bool = False) -> tuple[str, int, int]:
+    """Make the store if there is none: its birth, and how many writes it has, and came back with.
+
+    A server that is another process than before may have lost something, and so has one of which the caller
+    knows that (`has_lost`): claims wait for a moment.
+    """
+    facts = {"birth": uuid4().hex, "schema": str(SCHEMA), "run": run_id, "hold": int(_HOLD * 1_000_000)}
+    call = Call({**facts, "has_lost": has_lost})
+    ((_, _, seq, birth, resumed),) = script.run(wire, shared.prefix, "begin", [call], shared.counts)
+    return str(birth, "ascii"), int(seq), int(resumed)
+
+
+def meet(wire: Wire, shared: Shared, run_id: str) -> None:
+    """A connection was made. If the server is not the process that it was, heal what it has lost."""
+    with shared.lock:
+        if not shared.birth or run_id == shared.run_id:
+            return
+        birth, seq, resumed = begin(wire, shared, run_id)
+        if birth != shared.birth:
+            begin_anew(shared, birth, seq)
+        else:
+            before, shared.seq = shared.seq, seq
+            lost = shared.ring.note_loss(resumed)
+            if lost or resumed < before:
+                shared.forget()
+                _note(shared, max(before - resumed, lost), heal(wire, shared))
+        shared.run_id = run_id
+
+
+def begin_anew(shared: Shared, birth: str, seq: int) -> None:
+    """The store is not the one that this process knew."""
+    shared.birth, shared.seq = birth, seq
+    shared.ring.clear()
+    shared.nodes.clear()
+    shared.forget()
+    shared.counts.note_regression(_EMPTIED)
+
+
+def count_back(wire: Wire, shared: Shared, before: int, began: int, seq: int) -> StoreUnavailableError:
+    """The count of writes has fallen, on a connection that held: heal, and what to tell the caller."""
+    with shared.lock:
+        if shared.seq > seq:  # else another connection was quicker
+            begin(wire, shared, shared.run_id, has_lost=True)
+            shared.seq = seq
+            shared.forget()
+            shared.ring.note_loss(began)
+            _note(shared, before - began, heal(wire, shared))
+    return went_back("call", shared.counts.last_regression)
+
+
+def _note(shared: Shared, lost: int, healed: int) -> None:
+    shared.counts.note_regression(
+        f"{lost} writes that it had answered are gone, or more; {healed} of them were written again"
+    )
+
+
+def heal(wire: Wire, shared: Shared) -> int:
+    """Write again what is lost; how many writes took effect. What another process must write first waits."""
+    shared.heals_until = shared.clock.monotonic() + _HOLD
+    lease = shared.lease // timedelta(microseconds=1)
+    for node, facts in list(shared.nodes.items()):
+        asked = {"verb": "join", "node": node, "lease": lease, "outages": KEPT_OUTAGES, "facts": facts}
+        script.run(wire, shared.prefix, "pulse", [Call(shared.known() | asked)], shared.counts)
+    return heal_more(wire, shared)
+
+
+def heal_more(wire: Wire, shared: Shared) -> int:
+    """Try once more what could not be written again so far."""
+
+    def write(written: Written) -> tuple[int, Written | None]:
+        facts, words = written
+        call = Call({**shared.known(), **facts}, words)
+        ((status, _, seq, *refused),) = script.run(wire, shared.prefix, "commit", [call], shared.counts)
+        if status == b"OK" and not refused:
+            return int(seq), None
+        left = jobs_at(words, refused)
+        is_nothing = status != b"OK" or "whole" in facts or len(left) == len(words)
+        return (0, written) if is_nothing else (int(seq), Written(facts, left))
+
+    healed = 0
+    while shared.ring.has_lost and (more := shared.ring.write_again(write)):
+        healed += more
+    return healed
+
+
+def catch_up(wire: Wire, shared: Shared) -> None:
+    """Before a call: what waits for another process to heal first may be written by now."""
+    if shared.ring.has_lost and shared.clock.monotonic() < shared.heals_until:
+        with shared.lock:
+            heal_more(wire, shared)
+
+
+def went_back(verb: str, how: str) -> StoreUnavailableError:
+    """The server has forgotten something."""
+    return StoreUnavailableError(
+        verb,
+        f"the store has gone back in time: {how}",
+        hint="was the server flushed, restored, or failed over? What it has forgotten may run again",
+    )

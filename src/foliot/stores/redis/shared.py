@@ -1,0 +1,103 @@
+"""What all connections of one store know together."""
+
+from __future__ import annotations
+
+from collections import Counter, OrderedDict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from datetime import timedelta
+from itertools import count
+from threading import RLock
+from typing import Any, NamedTuple
+from uuid import uuid4
+
+from foliot.model.histogram import Histogram
+from foliot.protocols import Clock
+from foliot.stores.optimistic.entry import Entry
+from foliot.stores.optimistic.ring import Ring
+
+_MOST_REMEMBERED = 20_000
+_BOUNDS = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 5.0)
+
+
+class Written(NamedTuple):
+    """A call of the script `commit` that was carried out: what had to hold, and the words."""
+
+    facts: Mapping[str, Any]
+    words: Sequence[str | int]
+
+
+class Counts:
+    """What this process has counted since the store was opened."""
+
+    def __init__(self) -> None:
+        self.calls: dict[str, Histogram] = {}
+        self.conflicts: Counter[str] = Counter()
+        self.script_loads = 0
+        self.regressions = 0
+        self.last_regression = ""
+
+    def note_call(self, verb: str, seconds: float) -> None:
+        """A call has taken so long."""
+        found = self.calls.get(verb)
+        if found is None:
+            found = self.calls.setdefault(verb, Histogram(_BOUNDS))
+        found.observe_seconds(seconds)
+
+    def note_regression(self, how: str) -> None:
+        """The server has forgotten what it had answered."""
+        self.regressions += 1
+        self.last_regression = how
+
+
+class Shared:
+    """What all connections of one store know together.
+
+    `birth` names the data, `run_id` the process of the server; `seq` is the highest count of writes that was
+    seen. `entries` are jobs as this process has written them last: a finish need not read what its own claim
+    wrote. `ring` has what it has written lately, and `nodes` what its nodes have said of themselves: if the
+    server loses them, they are told again. `lock` is held by the connection that does so.
+    """
+
+    def __init__(
+        self,
+        prefix: str,
+        clock: Clock,
+        lease: timedelta,
+        told: Callable[[], int | None] = lambda: None,
+        failpoint: Callable[[str], None] = lambda _: None,
+    ) -> None:
+        self.prefix = prefix
+        self.failpoint = failpoint
+        self.clock = clock
+        self.lease = lease
+        self.told = told
+        self.birth = self.run_id = ""
+        self.seq = 0
+        self.losses = 0  # how often the server was seen to have forgotten something
+        self.entries: OrderedDict[str, Entry] = OrderedDict()
+        writer, numbers = uuid4().hex[:12], count(1)
+        self.marks: Iterator[str] = (f"{writer}.{number:x}" for number in numbers)
+        self.lanes: dict[str, tuple[str, str]] = {}
+        self.nodes: dict[str, str] = {}
+        self.ring: Ring[Written] = Ring(clock)
+        self.heals_until = 0.0
+        self.lock = RLock()
+        self.counts = Counts()
+
+    def known(self) -> dict[str, object]:
+        """What every script is told."""
+        told = self.told()
+        return {"birth": self.birth} if told is None else {"birth": self.birth, "told": told}
+
+    def forget(self) -> None:
+        """The server has forgotten something: what this process knows of it may be wrong."""
+        self.losses += 1
+        self.entries.clear()
+        self.lanes = {}
+
+    def remember(self, entry: Entry) -> None:
+        """This is how a job was written."""
+        self.entries[entry.key] = entry
+        self.entries.move_to_end(entry.key)
+        while len(self.entries) > _MOST_REMEMBERED:
+            self.entries.popitem(last=False)
