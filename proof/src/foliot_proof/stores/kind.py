@@ -107,9 +107,7 @@ class StoreKind(ABC):
         unknown = [kind for kind in wanted if kind not in known]
         if not unknown:
             return ""
-        return (
-            f"{unknown[0]}: only a server that the harness has started is injured so; {_SERVERS[unknown[0]]}"
-        )
+        return f"{unknown[0]}: only a server of the harness's own is injured so; {_SERVERS[unknown[0]]}"
 
 
 _SERVERS = {

@@ -67,6 +67,10 @@ class RedisServer:
             "program": str(program), "port": free_port(), "password": secrets.token_hex(16), "fsync": fsync,
         }  # fmt: skip
         if has_clock:
+            if kind == "redis":  # of Debian, whose memory comes from jemalloc
+                raise MissingServerError(
+                    "the clock of Redis cannot be set, as libfaketime breaks it: use valkey"
+                )
             facts |= clock_of_its_own(folder)
         (folder / _FACTS).write_text(json.dumps(facts), encoding="ascii")
         (folder / USERS).touch()
@@ -192,10 +196,13 @@ def _packed(*words: str) -> bytes:
 
 @contextmanager
 def redis_server(
-    kind: str = "redis", *, fsync: str = "always", has_clock: bool = False
+    kind: str = "redis", *, fsync: str = "always", has_clock: bool = False, place: Path | None = None
 ) -> Iterator[RedisServer]:
-    """A server for one test, or for one program: no other test has it, so it may be stopped and paused."""
-    folder = Path(tempfile.mkdtemp(prefix=f"foliot-{kind}-"))
+    """A server for one test, or for one program: no other test has it, so it may be stopped and paused.
+
+    `place`: the folder in which its own folder is made; the user without privileges must be let in there.
+    """
+    folder = Path(tempfile.mkdtemp(prefix=f"foliot-{kind}-", dir=place))
     server = RedisServer.create(folder, kind, fsync=fsync, has_clock=has_clock)
     try:
         yield server
