@@ -11,7 +11,7 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from datetime import timedelta
 from functools import partial
 from importlib import import_module
-from typing import Protocol, TypeGuard, cast
+from typing import Protocol, TypeGuard, cast, runtime_checkable
 from urllib.parse import urlsplit
 
 from foliot.errors import InvalidPolicyError, InvalidStoreError
@@ -29,7 +29,13 @@ _STORES = {
     "redis": ("redis", "redis://user:password@host:6379/0"),
     "memory": ("memory", "memory:// for tests"),
 }
-_ALIASES = {"postgres": "postgresql", **dict.fromkeys(("rediss", "unix", "valkey", "valkeys"), "redis")}
+_REDIS = ("redis", "rediss", "valkey", "valkeys")
+_ALIASES = {
+    "postgres": "postgresql",
+    **dict.fromkeys(
+        ("unix", *_REDIS, *(f"{one}+{way}" for one in _REDIS for way in ("sentinel", "cluster"))), "redis"
+    ),
+}
 _TO_COME = ("mongodb",)
 _SCHEMES = ", ".join(example for _, example in _STORES.values())
 
@@ -86,6 +92,15 @@ class StoreModule(Protocol):
         ...
 
 
+@runtime_checkable
+class SizedStoreModule(Protocol):
+    """The package of a store that can tell what takes its memory."""
+
+    def sizes_of(self, url: str) -> Mapping[str, int]:
+        """Bytes by what they are for, the most first; nothing is changed."""
+        ...
+
+
 @asynccontextmanager
 async def open_store(url: str, clock: Clock, *, lease: timedelta) -> AsyncIterator[FullStore]:
     """The store that a URL names, for as long as it is needed."""
@@ -108,6 +123,12 @@ def flaws_of(url: str) -> tuple[str, ...]:
     """What the storage engine itself finds wrong, after reading everything; nothing is changed."""
     check_url(url)
     return _module_of(url).flaws_of(url)
+
+
+def sizes_of(url: str) -> Mapping[str, int]:
+    """Bytes of the store by what they are for, if that can be told."""
+    module: object = _module_of(url)
+    return module.sizes_of(url) if isinstance(module, SizedStoreModule) else {}
 
 
 def _module_of(url: str) -> StoreModule:

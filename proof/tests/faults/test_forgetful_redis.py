@@ -90,41 +90,24 @@ async def proxy_to(server: RedisServer) -> AsyncIterator[tuple[Proxy, str]]:
         await proxy.close()
 
 
-def follow(replica: RedisServer, master: RedisServer) -> None:
-    """Have a server copy another one."""
-    password = urlsplit(master.url).password or ""
-    master.ask("CONFIG", "SET", "repl-diskless-sync-delay", "0")
-    replica.ask("CONFIG", "SET", "masterauth", password)
-    replica.ask("REPLICAOF", "127.0.0.1", str(master.port))
-
-
-def has_followed(replica: RedisServer) -> bool:
-    return b"master_link_status:up" in replica.ask("INFO", "replication")
-
-
 def test_a_replica_without_the_last_second_is_told_what_it_never_had(tmp_path: Path) -> None:
     async def act(master: RedisServer, replica: RedisServer) -> None:
-        follow(replica, master)
         async with proxy_to(master) as (proxy, url), staged(url, tmp_path, {}, {}) as stage:
             await stage.start()
             await at_work(stage, 20)
-            await stage.until(lambda: has_followed(replica), SOON)
-            await at_work(stage, 5)
-            replica.ask("REPLICAOF", "NO", "ONE")
+            replica.promote()
             await at_work(stage)
             master.stop(immediate=True)
-            password = urlsplit(master.url).password or ""
-            replica.ask("CONFIG", "SET", "requirepass", password)
             proxy.lead_to("127.0.0.1", replica.port)
             await at_work(stage, 20)
             assert told(stage) == len(stage.hosts), "each node has told it, once"
             await stage.wait(2)
             await stage.stop()
             assert_no_run_started_twice(stage)
-            stage.url = f"redis://:{password}@127.0.0.1:{replica.port}/0"
+            stage.url = replica.url
             await assert_all_is_explained(stage)
 
-    with redis_server() as master, redis_server() as replica:
+    with redis_server() as master, master.replica() as replica:
         asyncio.run(act(master, replica))
 
 

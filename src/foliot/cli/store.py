@@ -15,7 +15,7 @@ from foliot.cli.session import LEASE, Session, checked_schema, opened, output_op
 from foliot.clock import SystemClock
 from foliot.errors import StoreError, StoreUnavailableError
 from foliot.model.view import Schema
-from foliot.wiring import flaws_of, open_store, schema_of
+from foliot.wiring import flaws_of, open_store, schema_of, sizes_of
 
 store = make_group(
     "store",
@@ -80,7 +80,9 @@ async def _look(url: str, findings: list[Finding]) -> dict[str, Any]:
                 holds = f"it holds {view.open_count} open attempt(s)"
                 message = f"node {view.node.id} is silent: its lease ended {since}, and {holds}"
                 findings.append(Finding("silent_node", "warning", message))
+        sizes = sizes_of(url)
         return {
+            **({"bytes": sizes} if sizes else {}),
             "jobs": overview.jobs,
             "open_attempts": overview.open_attempts,
             "next_wake_at": overview.next_wake_at,
@@ -103,6 +105,8 @@ def _tell(facts: dict[str, Any], findings: list[Finding]) -> None:
         alive = sum(node["alive"] for node in facts["nodes"])
         counts = f"jobs: {facts['jobs']}, open attempts: {facts['open_attempts']}, nodes alive: {alive}"
         lines.append(f"{counts}, schema: {facts['schema']['found']}")
+    if "bytes" in facts:
+        lines.append("bytes: " + ", ".join(f"{name} {size:,}" for name, size in facts["bytes"].items()))
     write("\n".join(lines), sys.stdout)
 
 

@@ -28,7 +28,11 @@ def test_a_store_is_made_found_sound_and_found_damaged(url: str, shared: RedisSe
     asyncio.run(furnish(url))
     sound = call("store", "check", "--store", url, "-o", "json")
     assert sound.code == 0, sound
-    assert json.loads(sound.out)["jobs"] == 3
+    facts = json.loads(sound.out)
+    assert facts["jobs"] == 3
+    assert {"jobs", "due", "nodes"} <= facts["bytes"].keys()
+    assert all(size > 0 for size in facts["bytes"].values())
+    assert "bytes: " in call("store", "check", "--store", url).out
     prefix = read_address(url).prefix
     shared.ask("HSET", f"{prefix}:d", f"{SOURCE}/job-0001", "nothing of ours")
     damaged = call("store", "check", "--store", url)

@@ -22,10 +22,11 @@ from datetime import timedelta
 from foliot.protocols import Clock
 from foliot.stores.redis.address import read_address
 from foliot.stores.redis.inspection import find_flaws as flaws_of
+from foliot.stores.redis.inspection import find_sizes as sizes_of
 from foliot.stores.redis.inspection import look_at_schema as schema_of
 from foliot.stores.redis.store import RedisStore
 
-__all__ = ["RedisStore", "check_url", "flaws_of", "open_store", "schema_of"]
+__all__ = ["RedisStore", "check_url", "flaws_of", "open_store", "schema_of", "sizes_of"]
 
 
 def check_url(url: str) -> None:

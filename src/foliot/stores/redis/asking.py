@@ -13,6 +13,7 @@ from foliot.stores.redis.script import Call
 from foliot.stores.redis.shared import Shared
 from foliot.stores.redis.wire import Answer, Command, Wire
 
+_DECISIVE = frozenset(("claim", "finish", "recover", "update", "reconcile"))
 _A_MOMENT = 0.01  # seconds, until a source that is held still is asked about again
 
 
@@ -38,6 +39,11 @@ class Asking:
         """Before a call: what the server was told once, it may have forgotten since."""
         self.verb = verb
         regression.catch_up(self.wire, self.shared)
+        if self.shared.is_unconfirmed and verb in _DECISIVE:
+            # What is asked a second time may be answered by what the first time wrote. A server confirms what
+            # this very connection has written: so that writes something.
+            self.wire.ask_surely((("HSET", f"{self.shared.prefix}:meta", "confirmed", verb),))
+            self.shared.is_unconfirmed = False
         if self._losses != self.shared.losses:
             self._losses = self.shared.losses
             self.definitions.forget()
@@ -65,7 +71,11 @@ class Asking:
         known = shared.known()
         self._pass("before", name, calls)
         told = [Call({**known, **call.facts}, call.words) for call in calls]
-        answers = script.run(self.wire, shared.prefix, name, told, shared.counts)
+        try:
+            answers = script.run(self.wire, shared.prefix, name, told, shared.counts)
+        except BaseException:
+            shared.is_unconfirmed = shared.is_unconfirmed or (name != "look" and self.wire.confirms)
+            raise
         self._pass("after", name, calls)
         found = [Answered(str(status, "ascii"), facts, int(seq)) for status, _, seq, *facts in answers]
         if any(one.status == "BIRTH" for one in found):

@@ -7,13 +7,19 @@ from typing import NamedTuple
 
 from redis.exceptions import ResponseError
 
-from foliot.errors import StoreError
-from foliot.stores.redis.address import Address
+from foliot.errors import StoreError, StoreUnavailableError
+from foliot.stores.redis.address import CLUSTER, SENTINEL, Address
 from foliot.stores.redis.wire import Wire
 
 _log = logging.getLogger("foliot")
 _OLDEST = {"redis": (7, 0), "valkey": (7, 2)}
-_ASKED = ("appendonly", "appendfsync", "maxmemory", "maxmemory-policy")
+_ASKED = ("appendonly", "appendfsync", "maxmemory", "maxmemory-policy", "min-replicas-to-write")
+_WAITAOF = (7, 2)
+_MASTER = {
+    "": "name the master in the URL",
+    SENTINEL: "a failover is under way, or the Sentinels are cut off",
+    CLUSTER: "a failover is under way",
+}
 _HOW_TO = "docs/how-to/redis.md tells what each setting promises"
 
 
@@ -27,6 +33,7 @@ class Server(NamedTuple):
     eviction: str
     run_id: str = ""  # of its process
     memory: int | None = None
+    guards: int = 0  # it takes no writes with fewer replicas
 
     @property
     def version_text(self) -> str:
@@ -57,6 +64,7 @@ def look_at(wire: Wire) -> Server:
         eviction,
         info.get("run_id", ""),
         int(used) if used.isdigit() else None,
+        int(settings.get("min-replicas-to-write", "0")),
     )
 
 
@@ -85,9 +93,9 @@ def refuse(server: Server, address: Address) -> None:
             hint=f"{server.name} {needed} or newer",
         )
     if server.role not in ("master", "unknown"):
-        raise StoreError(
-            f"the server is a {server.role}, and takes no writes", hint="name the master in the URL"
-        )
+        reason = f"the server is a {server.role}, and takes no writes"
+        raise StoreUnavailableError("connect", reason, hint=_MASTER[address.way])
+    _refuse_durable(server, address)
     if server.eviction.startswith("allkeys-") and not address.allows_eviction:
         raise StoreError(
             f"the server throws away any key when its memory is full (maxmemory-policy {server.eviction})",
@@ -96,10 +104,32 @@ def refuse(server: Server, address: Address) -> None:
         )
 
 
-def tell(server: Server) -> None:
+def _refuse_durable(server: Server, address: Address) -> None:
+    if address.aof and server.version < _WAITAOF:
+        raise StoreError(
+            f"durable=aof needs WAITAOF, which {server.name} {server.version_text} does not know",
+            hint="Redis 7.2, Valkey 7.2, or newer",
+        )
+    if address.aof and server.fsync == "off":
+        raise StoreError(
+            "durable=aof needs an append-only file, and the server has none", hint="CONFIG SET appendonly yes"
+        )
+
+
+def tell(server: Server, address: Address) -> None:
     """Say once, at the start, what a crash would cost."""
     facts = f"server={server.name} version={server.version_text} fsync={server.fsync}"
-    if server.fsync == "everysec":
+    if server.guards < address.replicas:
+        _log.warning(
+            "store_replicas_unguarded %s min_replicas=%d: a server that was cut off goes on writing; "
+            "set min-replicas-to-write %d",
+            facts,
+            server.guards,
+            address.replicas,
+        )
+    if address.aof:
+        pass  # each write waits for the file, whatever the setting
+    elif server.fsync == "everysec":
         _log.warning(
             "store_loses_seconds %s: a host that fails takes the last 2 s along; appendfsync always does not",
             facts,

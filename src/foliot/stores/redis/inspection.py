@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from datetime import timedelta
 from typing import TypeVar
 
@@ -16,8 +16,10 @@ from foliot.stores.redis.address import Address, read_address
 from foliot.stores.redis.asking import text_of
 from foliot.stores.redis.durability import Server, look_at, refuse
 from foliot.stores.redis.regression import SCHEMA
+from foliot.stores.redis.route import open_wire
 from foliot.stores.redis.session import RedisSession
 from foliot.stores.redis.shared import Shared
+from foliot.stores.redis.size import sizes
 from foliot.stores.redis.walk import parts, rising
 from foliot.stores.redis.wire import Wire, translated
 from foliot.stores.sql.codes import whole
@@ -28,7 +30,7 @@ _DEADLINE = timedelta(seconds=5)
 
 def connect(address: Address, deadline: timedelta) -> tuple[Wire, Server]:
     """A connection to a server that can be used; StoreError if it cannot."""
-    wire = Wire(address, deadline)
+    wire = open_wire(address, deadline)
     try:
         server = look_at(wire)
         refuse(server, address)
@@ -73,6 +75,11 @@ def check_schema(found: bytes) -> None:
             f"the store has schema {text_of(found)}, and this program knows {SCHEMA} at most",
             hint="use a newer version of Foliot",
         )
+
+
+def find_sizes(url: str) -> Mapping[str, int]:
+    """Bytes of a store, by what they are for."""
+    return _looking(url, "check", sizes)
 
 
 def find_flaws(url: str) -> tuple[str, ...]:

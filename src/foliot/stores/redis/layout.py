@@ -102,6 +102,11 @@ def run_member(attempt: Attempt) -> str:
     return f"{at}{attempt.job}\0{attempt.request or ''}\0{attempt.number:010}"
 
 
+def job_of(member: str) -> str:
+    """The job of such an entry."""
+    return member[DIGITS:].partition("\0")[0]
+
+
 def skip_id(skip: Skip) -> str:
     """What no two skips of a job share."""
     return time_text(whole(skip.first)) + time_text(whole(skip.last))

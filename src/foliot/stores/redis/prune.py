@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import datetime, timedelta
 
 from foliot.model.attempt import Attempt, Outcome
+from foliot.model.policy import Keep
 from foliot.protocols import Pruned
 from foliot.stores.optimistic.change import Change, Past
 from foliot.stores.optimistic.entry import Entry, Tally
-from foliot.stores.redis import access, audit, outbox, pipeline
+from foliot.stores.redis import access, audit, layout, outbox, pipeline
 from foliot.stores.redis.asking import text_of
 from foliot.stores.redis.encode import Operation, forget_past
 from foliot.stores.redis.session import RedisSession
@@ -22,7 +24,7 @@ _AT_ONCE = 100  # histories that are read in one go
 
 
 def prune(session: RedisSession, now: datetime, limit: int) -> Pruned:
-    """Forget so much of what is worth a look."""
+    """Forget so much of what is worth a look, and of what the store as a whole has no room for."""
     session.help_apply()
     at, forgotten, has_more = whole(now), 0, False
     old = 0
@@ -30,24 +32,45 @@ def prune(session: RedisSession, now: datetime, limit: int) -> Pruned:
         old = outbox.forget_old(session, at, limit)
         old += sum(one.forget_old(session, now, limit) for one in (access, audit, pipeline))
     ripe = session.ask("ZRANGE", "ripe", "-inf", at, "BYSCORE", "LIMIT", 0, _AT_ONCE)
-    for entry in session.entries([text_of(key) for key in ripe]).values():
+    most, oldest = _bound(session)
+    keys = dict.fromkeys([*map(text_of, ripe), *oldest])
+    for entry in session.entries(list(keys)).values():
         if (room := limit - forgotten) <= 0:
             return Pruned(forgotten + old, more=True)
-        count, is_all = _forget(session, entry, at, room)
+        count, is_all = _forget(session, entry, at, room, most)
         forgotten += count
         has_more = has_more or not is_all
     return Pruned(forgotten + old, has_more or forgotten > 0 or len(ripe) == _AT_ONCE)
 
 
-def _forget(session: RedisSession, entry: Entry, now: int, room: int) -> tuple[int, bool]:
+def _bound(session: RedisSession) -> tuple[int | None, list[str]]:
+    """If the store keeps more attempts than the URL allows: how many each job may keep, and some of the jobs.
+
+    They are those of the oldest attempts. A job keeps its newest attempt however old that is, so each look
+    goes on where the last one ended.
+    """
+    kept, jobs, gone = session.ask_all([("ZCARD", "e"), ("ZCARD", "keys"), ("ZCARD", "gone")])
+    shared = session.shared
+    if kept <= shared.history:
+        shared.pruned_to = "-"
+        return None, []
+    found = session.ask("ZRANGEBYLEX", "e", shared.pruned_to, "+", "LIMIT", 0, _AT_ONCE)
+    members = [text_of(member) for member in found]
+    shared.pruned_to = f"({members[-1]}" if len(members) == _AT_ONCE else "-"
+    return max(1, shared.history // max(1, jobs + gone)), [layout.job_of(member) for member in members]
+
+
+def _forget(session: RedisSession, entry: Entry, now: int, room: int, most: int | None) -> tuple[int, bool]:
     """Forget what one job need not keep, as far as there is room; how much, and whether that was all."""
     record = entry.record
     if record is None:  # a history that cannot be judged stays, and hinders no other
         session.ask("ZREM", "ripe", entry.key)
         return 0, True
     past, keep = session.past(entry.key), record.job.policy.keep
+    if most is not None:
+        keep = replace(keep, last=most if keep.last is None else min(most, keep.last))
     since = None if keep.days is None else now - keep.days * DAY
-    gone = _surplus(past, entry, since)
+    gone = _surplus(past, entry, keep, since)
     is_all = len(gone.attempts) + len(gone.skips) <= room
     attempts = gone.attempts[:room]
     gone = Past(attempts, gone.skips[: room - len(attempts)])
@@ -59,11 +82,8 @@ def _forget(session: RedisSession, entry: Entry, now: int, room: int) -> tuple[i
     return 0, False  # another has written meanwhile: the next time
 
 
-def _surplus(past: Past, entry: Entry, since: int | None) -> Past:
+def _surplus(past: Past, entry: Entry, keep: Keep, since: int | None) -> Past:
     """What is not kept, the oldest first."""
-    keep = entry.record.job.policy.keep if entry.record else None
-    if keep is None:
-        return Past()
     by_order = {order: attempt for attempt, order in past.attempts}
     ended = [(n, micros(a.finished_at), a.outcome is Outcome.SUCCEEDED) for n, a in by_order.items()]
     orders = sorted(superfluous(ended, entry.tally.opened, keep, since))

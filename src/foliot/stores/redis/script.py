@@ -15,6 +15,7 @@ from foliot.stores.redis.wire import Answer, Wire
 
 _FLAGS = "-- flags="
 _ALSO = {"forget": ("commit", "allow-oom")}  # the same text, on a server that is full: it makes room
+_COMMITS = frozenset(("commit", "put", "stage"))  # what they have written is not to be lost
 
 
 class Script(NamedTuple):
@@ -59,11 +60,12 @@ def run(wire: Wire, prefix: str, name: str, calls: Sequence[Call], counts: Count
         ("EVALSHA", found.digest, 1, prefix, json.dumps(call.facts, ensure_ascii=False), *call.words)
         for call in calls
     ]
-    answers = wire.ask_all(commands)
+    ask = wire.ask_surely if name in _COMMITS else wire.ask_all
+    answers = ask(commands)
     if missed := [place for place, answer in enumerate(answers) if isinstance(answer, NoScriptError)]:
         wire.ask("SCRIPT", "LOAD", found.text)
         counts.script_loads += 1
-        for place, answer in zip(missed, wire.ask_all([commands[n] for n in missed]), strict=True):
+        for place, answer in zip(missed, ask([commands[n] for n in missed]), strict=True):
             answers[place] = answer
     for answer in answers:
         if isinstance(answer, Exception):

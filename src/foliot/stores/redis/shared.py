@@ -55,18 +55,23 @@ class Shared:
     `birth` names the data, `run_id` the process of the server; `seq` is the highest count of writes that was
     seen. `entries` are jobs as this process has written them last: a finish need not read what its own claim
     wrote. `ring` has what it has written lately, and `nodes` what its nodes have said of themselves: if the
-    server loses them, they are told again. `lock` is held by the connection that does so.
+    server loses them, they are told again. `lock` is held by the connection that does so. `history`: how many
+    attempts of all jobs are kept.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - what a store is opened with
         self,
         prefix: str,
         clock: Clock,
         lease: timedelta,
         told: Callable[[], int | None] = lambda: None,
         failpoint: Callable[[str], None] = lambda _: None,
+        *,
+        history: int = 0,
     ) -> None:
         self.prefix = prefix
+        self.history = history
+        self.pruned_to = "-"  # as far as the oldest attempts were looked at, if there are too many
         self.failpoint = failpoint
         self.clock = clock
         self.lease = lease
@@ -81,6 +86,7 @@ class Shared:
         self.nodes: dict[str, str] = {}
         self.ring: Ring[Written] = Ring(clock)
         self.heals_until = 0.0
+        self.is_unconfirmed = False  # something was written, and nobody has confirmed it
         self.lock = RLock()
         self.counts = Counts()
 

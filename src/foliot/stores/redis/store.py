@@ -84,10 +84,9 @@ def verb(
 class RedisStore:
     """Keeps jobs in one namespace of a server, for any number of nodes on any number of hosts.
 
-    `url` is the driver's, with options of ours: `?namespace=NAME`, by default `foliot`, and
-    `?unsafe=eviction`. Time is the server's; `clock` tells how long something takes. `time` puts another
-    clock in the server's place, for tests. `failpoint` is called before and after each script;
-    tests end the process there.
+    `url` is the driver's, with ways and options of ours (see `address`). Time is the server's; `clock` tells
+    how long something takes. `time` puts another clock in the server's place, for tests. `failpoint` is
+    called before and after each script; tests end the process there.
     """
 
     traits = Traits(tells_changes=True)  # a lost connection proves nothing; only a lease tells
@@ -105,7 +104,8 @@ class RedisStore:
         self._time = time
         self._deadline = min(_LONGEST_WAIT, lease / 4)
         used = clock or time or SystemClock()
-        self._shared = Shared(self._address.prefix, used, lease, self._told, failpoint)
+        history = self._address.history
+        self._shared = Shared(self._address.prefix, used, lease, self._told, failpoint, history=history)
         self._claims = Claims(ClaimCursor(used, has_litter=False))
         self._workers = {lane: Worker(lane.name.lower(), self._equip) for lane in Lane}
         self._listener = Listener(f"{self._address.prefix}:hint", self._connect)
@@ -155,7 +155,7 @@ class RedisStore:
             check_schema(found)
         assert self._server is not None  # noqa: S101 - there is a connection
         session.begin(self._server.run_id)
-        tell(self._server)
+        tell(self._server, self._address)
 
     async def close(self) -> None:
         """Do what was asked for, and let go of the server. Nodes that have not left die with their leases."""

@@ -28,7 +28,8 @@ _LATER: dict[type[Exception] | str, str] = {
     exceptions.BusyLoadingError: "the server reads its data, and will answer",
     exceptions.MasterDownError: "that is a replica whose master is away: name the master in the URL",
     exceptions.ClusterDownError: "the cluster is not complete",
-    exceptions.MovedError: "another node of the cluster has that namespace: name it in the URL",
+    exceptions.MovedError: "another node of the cluster has that namespace: redis+cluster:// finds it",
+    exceptions.AskError: "the cluster moves the namespace to another node",
     exceptions.TryAgainError: "the cluster moves the namespace to another node",
     exceptions.AuthenticationError: "the user or the password is wrong: redis://user:password@host",
     exceptions.NoPermissionError: "the user lacks rights: see docs/how-to/redis.md",
@@ -56,6 +57,9 @@ class Wire:
             protocol=2,
         )
         self.is_given_up = False
+        self.host = str(facts.get("host", ""))
+        self._confirmation = _confirmation(address, deadline)
+        self._needed = address.replicas or 1
         self._connection.connect()
 
     def ask(self, *command: Any) -> Answer:
@@ -72,6 +76,27 @@ class Wire:
         connection = self._connection
         connection.send_packed_command(connection.pack_commands(commands), check_health=False)
         return [self._answer() for _ in commands]
+
+    def ask_surely(self, commands: Sequence[Command]) -> list[Answer]:
+        """The same for writes; StoreUnavailableError if too few have them that the URL asks for."""
+        if not self._confirmation:
+            return self.ask_all(commands)
+        *answers, confirmed = self.ask_all([*commands, self._confirmation])
+        if isinstance(confirmed, RedisError):
+            raise confirmed
+        count = confirmed[0] if isinstance(confirmed, list) else confirmed
+        if count < self._needed:
+            raise StoreUnavailableError(
+                "write",
+                f"{self._confirmation[0]} tells that {count} of {self._needed} have the last write",
+                hint="it may count later: durable= of the URL asks for more than the server could do in time",
+            )
+        return answers
+
+    @property
+    def confirms(self) -> bool:
+        """Whether writes are confirmed."""
+        return bool(self._confirmation)
 
     def _answer(self) -> Answer:
         try:
@@ -106,6 +131,14 @@ class Wire:
         """Let go of the server."""
         with suppress(RedisError, OSError):
             self._connection.disconnect()
+
+
+def _confirmation(address: Address, deadline: timedelta) -> Command:
+    """What is asked after each write, if a write must be on the disk, or on replicas, to count."""
+    patience = int(deadline.total_seconds() * 700)  # milliseconds; then there is time left to say so
+    if address.aof:
+        return "WAITAOF", 1, 0, patience
+    return ("WAIT", address.replicas, patience) if address.replicas else ()
 
 
 def translated(verb: str, error: Exception) -> StoreError:

@@ -10,7 +10,8 @@ a temporary directory, as a user without privileges, on a free port of the loopb
 its own. It waits for the disk as a real one does. It is gone when nobody uses it any more, also if the
 tests were killed: a small process watches over it (`guardian`).
 
-`redis_server` is the same for Redis, and for Valkey. `shared_postgres` and `shared_redis` are one server for
+`redis_server` is the same for Redis, and for Valkey; `redis_cluster` and `redis_sentinel` are several that
+belong together. `shared_postgres` and `shared_redis` are one server for
 all processes of a test session; a test that stops or pauses its
 server brings its own. A server that cannot be had raises MissingServerError, for tests to skip.
 """
@@ -18,13 +19,17 @@ server brings its own. A server that cannot be had raises MissingServerError, fo
 from foliot.testing.servers.postgres import PostgresServer, postgres_server
 from foliot.testing.servers.process import MissingServerError
 from foliot.testing.servers.redis import RedisServer, redis_server
+from foliot.testing.servers.redis_group import RedisCluster, redis_cluster, redis_sentinel
 from foliot.testing.servers.shared import shared_postgres, shared_redis
 
 __all__ = [
     "MissingServerError",
     "PostgresServer",
+    "RedisCluster",
     "RedisServer",
     "postgres_server",
+    "redis_cluster",
+    "redis_sentinel",
     "redis_server",
     "shared_postgres",
     "shared_redis",

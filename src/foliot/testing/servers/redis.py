@@ -10,9 +10,11 @@ import signal
 import socket
 import subprocess
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
+from threading import Event
+from types import MappingProxyType
 from typing import IO, Any
 
 from foliot.clock import SystemClock
@@ -29,7 +31,9 @@ from foliot.testing.servers.process import (
 )
 
 _FACTS = "facts.json"
+_SENTINEL = Path("data", "sentinel.conf")
 _PATIENCE = 60.0  # seconds for a server to come up or go down, on a machine that is busy
+NOTHING_MORE: Mapping[str, str] = MappingProxyType({})
 
 
 class RedisServer:
@@ -44,27 +48,39 @@ class RedisServer:
         fcntl.flock(self._users, fcntl.LOCK_SH)
         facts: dict[str, Any] = json.loads((folder / _FACTS).read_text(encoding="ascii"))
         self._program = Path(facts["program"])
+        self.kind: str = facts["kind"]
         self._fsync: str = facts["fsync"]
         self._library: str | None = facts.get("faketime")
         self._offset = folder / OFFSET_FILE
-        self._password: str = facts["password"]
+        self._more: dict[str, str] = facts["more"]
+        self.password: str = facts["password"]
         self.port: int = facts["port"]
-        self.url: str = f"redis://:{self._password}@127.0.0.1:{self.port}/0"
+        self.url: str = f"redis://:{self.password}@127.0.0.1:{self.port}/0"
 
     @classmethod
-    def create(
-        cls, folder: Path, kind: str = "redis", *, fsync: str = "always", has_clock: bool = False
+    def create(  # noqa: PLR0913 - what a server may be made with
+        cls,
+        folder: Path,
+        kind: str = "redis",
+        *,
+        fsync: str = "always",
+        has_clock: bool = False,
+        password: str | None = None,
+        more: Mapping[str, str] = NOTHING_MORE,
+        sentinel: Sequence[str] = (),
     ) -> RedisServer:
         """Make a server in an empty folder, and start it. MissingServerError if that cannot be.
 
         `fsync` is what its append-only file does: `always`, `everysec`; `off`: it has none. `has_clock`: with
-        a clock of its own, which can be set.
+        a clock of its own, which can be set. `more` are settings of it beside ours. With lines of `sentinel`
+        it is a Sentinel, and has no data.
         """
         program = find_redis(kind)
         if program is None:
             raise MissingServerError(f"there is no {kind}-server here: install {advice(kind)}")
         facts: dict[str, Any] = {
-            "program": str(program), "port": free_port(), "password": secrets.token_hex(16), "fsync": fsync,
+            "program": str(program), "kind": kind, "port": free_port(), "fsync": fsync, "more": dict(more),
+            "password": password or secrets.token_hex(16),
         }  # fmt: skip
         if has_clock:
             if kind == "redis":  # of Debian, whose memory comes from jemalloc
@@ -75,6 +91,9 @@ class RedisServer:
         (folder / _FACTS).write_text(json.dumps(facts), encoding="ascii")
         (folder / USERS).touch()
         (folder / "data").mkdir()
+        if sentinel:
+            (folder / _SENTINEL).write_text("\n".join([*sentinel, ""]), encoding="utf-8")
+            give_away(folder / _SENTINEL)  # a Sentinel notes there what it has learned
         give_away(folder, folder / "data")
         server = cls(folder)
         watch_over(folder)
@@ -92,16 +111,21 @@ class RedisServer:
             # The guardian finds the process by this file, and knows it by the folder in its title.
             "pidfile": str(self.folder / PID_FILE),
             "proc-title-template": "{title} {unixsocket}",
-            "requirepass": self._password,
+            "requirepass": self.password,
+            "masterauth": self.password,
             "dir": str(self.folder / "data"),
             "save": "",
             "appendonly": "no" if self._fsync == "off" else "yes",
             "appendfsync": "everysec" if self._fsync == "off" else self._fsync,
             "maxmemory-policy": "noeviction",
+            "repl-diskless-sync-delay": "0",  # no other replica will come
+            **self._more,
         }
         arguments = [word for name, value in settings.items() for word in (f"--{name}", value)]
         variables = {} if self._library is None else environment(self._library, self._offset)
-        process = run_server(self.folder, self._program, *arguments, variables=variables)
+        file = self.folder / _SENTINEL
+        role = [str(file), "--sentinel"] if file.exists() else []
+        process = run_server(self.folder, self._program, *role, *arguments, variables=variables)
         clock = SystemClock()
         give_up_at = clock.monotonic() + _PATIENCE
         while not self._is_ready():
@@ -156,11 +180,15 @@ class RedisServer:
     def ask(self, *words: str) -> bytes:
         """What the server answers to one command, as it comes over the wire."""
         with closing(socket.create_connection(("127.0.0.1", self.port), _PATIENCE)) as wire:
-            wire.sendall(_packed("AUTH", self._password))
+            wire.sendall(_packed("AUTH", self.password))
             if not wire.recv(100).startswith(b"+OK"):
                 raise MissingServerError("the server does not take its password")
             wire.sendall(_packed(*words))
             return wire.recv(65536)
+
+    def setting(self, name: str) -> str:
+        """One of the settings that this server has beside ours."""
+        return self._more[name]
 
     def release(self) -> None:
         """Use the server no more; when the last one has done so, it is gone."""
@@ -171,6 +199,24 @@ class RedisServer:
         with suppress(OSError):
             return (self.folder / "log").read_text(encoding="utf-8", errors="replace")[-4000:]
         return ""
+
+    # -- with others -------------------------------------------------------------------------------
+
+    @contextmanager
+    def replica(self) -> Iterator[RedisServer]:
+        """A server that follows this one; it has all that there is before this begins."""
+        with redis_server(self.kind, fsync=self._fsync, password=self.password) as replica:
+            replica.follow(self)
+            yield replica
+
+    def follow(self, master: RedisServer) -> None:
+        """Have what another server has, and no more, from now on."""
+        self.ask("REPLICAOF", "127.0.0.1", str(master.port))
+        wait_until(lambda: b"master_link_status:up" in self.ask("INFO", "replication"), "to follow")
+
+    def promote(self) -> None:
+        """Follow no other any more: take writes."""
+        self.ask("REPLICAOF", "NO", "ONE")
 
     # -- inside ------------------------------------------------------------------------------------
 
@@ -186,6 +232,16 @@ class RedisServer:
         return False
 
 
+def wait_until(is_so: Callable[[], bool], what: str) -> None:
+    """Wait for a server; MissingServerError if it takes too long."""
+    clock, pause = SystemClock(), Event()
+    give_up_at = clock.monotonic() + _PATIENCE
+    while not is_so():
+        if clock.monotonic() > give_up_at:
+            raise MissingServerError(f"the server took too long {what}")
+        pause.wait(0.02)
+
+
 def _packed(*words: str) -> bytes:
     parts = [f"*{len(words)}\r\n".encode()]
     for word in words:
@@ -195,15 +251,14 @@ def _packed(*words: str) -> bytes:
 
 
 @contextmanager
-def redis_server(
-    kind: str = "redis", *, fsync: str = "always", has_clock: bool = False, place: Path | None = None
-) -> Iterator[RedisServer]:
+def redis_server(kind: str = "redis", *, place: Path | None = None, **options: Any) -> Iterator[RedisServer]:
     """A server for one test, or for one program: no other test has it, so it may be stopped and paused.
 
     `place`: the folder in which its own folder is made; the user without privileges must be let in there.
+    Options are those of `RedisServer.create`.
     """
     folder = Path(tempfile.mkdtemp(prefix=f"foliot-{kind}-", dir=place))
-    server = RedisServer.create(folder, kind, fsync=fsync, has_clock=has_clock)
+    server = RedisServer.create(folder, kind, **options)
     try:
         yield server
     finally:
