@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
+from typing import TypeVar
 
 from foliot.engine.reconciler import reconcile
 from foliot.errors import StoreUnavailableError
@@ -21,6 +23,7 @@ from foliot.schedules import Cron
 FILLERS = 260  # more than a store writes in one script
 _NEVER = Cron("0 0 29 2 *")
 _KIND = "never"
+_Answer = TypeVar("_Answer")
 _ASKED, _DONE, _TORN = "asked", "done", "torn"
 
 
@@ -35,20 +38,12 @@ class Revisions:
 
     async def declare(self, number: int, now: datetime) -> None:
         """Declare a revision; look first at what was there before it."""
-        if number and (torn := tears(await found(self._store, self._source))):
+        if number and (torn := tears(await _answered(lambda: found(self._store, self._source)))):
             self._note(_TORN, torn)
+        snapshot = Snapshot(f"r{number}", self._declared(number))
         self._note(_ASKED, str(number))
-        while not await self._is_declared(Snapshot(f"r{number}", self._declared(number)), now):
-            pass
+        await _answered(lambda: reconcile(self._store, self._source, snapshot, now))
         self._note(_DONE, str(number))
-
-    async def _is_declared(self, snapshot: Snapshot, now: datetime) -> bool:
-        """Declare it; False: the store was busy with what a dead node has left, so it is asked again."""
-        try:
-            await reconcile(self._store, self._source, snapshot, now)
-        except StoreUnavailableError:
-            return False
-        return True
 
     def _declared(self, number: int) -> tuple[Job, ...]:
         action = Action(kind=_KIND, data={"version": number})
@@ -61,6 +56,13 @@ class Revisions:
     def _note(self, what: str, words: str) -> None:
         with self._file.open("ab", buffering=0) as file:  # one write(): what is written stays
             os.write(file.fileno(), f"{what} {words}\n".encode())
+
+
+async def _answered(ask: Callable[[], Awaitable[_Answer]]) -> _Answer:
+    """Ask until the store answers: the machine may be busy, or a dead node may hold the source still."""
+    while True:
+        with suppress(StoreUnavailableError):
+            return await ask()
 
 
 Found = tuple[str | None, Counter[int]]
