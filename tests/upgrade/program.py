@@ -27,10 +27,34 @@ CREATE TABLE inventions (number bigint PRIMARY KEY, text text NOT NULL);
 
 def plant_future(kind: str, number: int) -> None:
     """One step more than this version has; of a newer major version, if its number says so."""
+    if kind == "redis":
+        plant_future_of_redis(number)
+        return
     migration: Any = import_module(f"foliot.stores.{kind}.migration")
     known, step = migration.steps, type(migration.steps()[0])
     migration.steps = lambda: [*known(), step(number, "the future", ADDITIVE)]
     migration.MAJOR = max(migration.MAJOR, number // 1000)
+
+
+def plant_future_of_redis(number: int) -> None:
+    """A schema that this version does not know; data that is migrated gets another birth."""
+    regression: Any = import_module("foliot.stores.redis.regression")
+    regression.SCHEMA, real = number, regression.begin
+
+    def begin(wire: Any, shared: Any, *facts: Any, **more: Any) -> Any:
+        meta = f"{shared.prefix}:meta"
+        found = wire.ask("HGET", meta, "schema")
+        if found is not None and int(found) < number:
+            wire.ask("HSET", meta, "schema", number, "birth", f"of schema {number}".replace(" ", "-"))
+        return real(wire, shared, *facts, **more)
+
+    regression.begin = begin
+
+
+def kind_of(store: str) -> str:
+    """Which store a URL names, by the name of its package."""
+    scheme = store.partition("://")[0]
+    return {"postgresql": "postgres"}.get(scheme, scheme)
 
 
 def make_app(store: str, witness: str, label: str) -> Foliot:
@@ -49,7 +73,7 @@ def make_app(store: str, witness: str, label: str) -> Foliot:
 if __name__ == "__main__":
     store, witness, label, *future = sys.argv[1:]
     if future:
-        plant_future("sqlite" if store.startswith("sqlite") else "postgres", int(future[0]))
+        plant_future(kind_of(store), int(future[0]))
     sys.stdout.write(f"this is {foliot.__file__}\n")
     sys.stdout.flush()
     asyncio.run(make_app(store, witness, label).run())

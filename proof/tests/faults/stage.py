@@ -8,7 +8,6 @@ from datetime import timedelta
 from pathlib import Path
 
 from foliot.clock import SystemClock
-from foliot_proof.faults.database import file_problems
 from foliot_proof.faults.evidence import Evidence, read_ledger
 from foliot_proof.faults.host import Host
 from foliot_proof.faults.node import Orders
@@ -17,6 +16,7 @@ from foliot_proof.faults.witness_log import Note, Times, read_witness_log
 from foliot_proof.history.check import check
 from foliot_proof.history.facts import Fault, History
 from foliot_proof.history.report import Report
+from foliot_proof.stores import kind_of
 
 PLAN = Plan()
 LEASE = timedelta(seconds=PLAN.lease)
@@ -74,7 +74,7 @@ class Stage:
         """The checker's report; what it does not look at must be well."""
         notes = read_witness_log(self.folder / "witness_log.jsonl", self.times)
         evidence = Evidence(self.hosts, notes, await read_ledger(self.url), self.times)
-        assert [*evidence.problems(), *file_problems(self.url)] == [], self.log[-2000:]
+        assert [*evidence.problems(), *kind_of(self.url).problems(self.url)] == [], self.log[-2000:]
         history = evidence.history(self.times.now(), PLAN.bounds, self.faults)
         return check(history), history
 

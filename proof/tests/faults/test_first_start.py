@@ -8,8 +8,8 @@ from pathlib import Path
 from random import Random
 
 from faults.stage import Stage, staged
-from foliot_proof.faults.database import file_problems
 from foliot_proof.faults.node import Orders
+from foliot_proof.stores import kind_of
 
 FILES = 15
 KILLS = 3
@@ -35,4 +35,4 @@ async def _be_born(stage: Stage, url: str, chance: Random) -> None:
     await stage.host.start(replace(orders, seed=1))
     await stage.until(lambda: len(stage.notes("start")) > starts, 5)
     await stage.host.kill()
-    assert [p for p in file_problems(url) if not p.startswith("left behind")] == []
+    assert [p for p in kind_of(url).problems(url) if not p.startswith("left behind")] == []

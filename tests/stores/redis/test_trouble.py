@@ -9,15 +9,20 @@ from typing import Any
 
 import pytest
 
+from foliot.engine.plan_definition import PlanDeclared
+from foliot.engine.planner import plan_due, plan_ended
 from foliot.errors import NodeBuriedError, StoreError, StoreUnavailableError
 from foliot.model.attempt import Outcome
+from foliot.model.policy import Keep, Policy
 from foliot.model.state import Node
-from foliot.protocols import JobQuery, RunQuery
+from foliot.protocols import Changes, JobQuery, RunQuery
 from foliot.stores.redis import RedisStore
 from foliot.testing.clock import ManualClock
 from foliot.testing.contract.sample import (
+    HOUR,
     SOURCE,
     end,
+    some_jobs,
     start_due,
     untouched,
 )
@@ -129,6 +134,29 @@ def test_a_server_without_memory_refuses_writes_whole_and_nodes_live_on(server: 
         assert (await store.finish("a", [ending], clock.now(), end)).refused == ()
 
     play(server.url, act)
+
+
+def test_a_server_without_memory_still_forgets_what_need_not_be_kept(server: RedisServer) -> None:
+    """Otherwise it would never have room again."""
+
+    async def act(store: RedisStore, clock: ManualClock) -> None:
+        await store.join(Node("a"))
+        jobs = Changes(some_jobs(3, policy=Policy(keep=Keep(last=1))))
+        await store.reconcile(
+            SOURCE, None, "r1", jobs, declared=PlanDeclared(clock.now()), removed=untouched
+        )  # fmt: skip
+        for hour in range(6):
+            await clock.advance(HOUR)
+            await store.renew("a")
+            runs = await start(store, clock, f"c{hour}", plan_due)
+            endings = [run.ending(Outcome.SUCCEEDED, clock.now(), clock.now()) for run in runs]
+            await store.finish("a", endings, clock.now(), plan_ended)
+        before = len(await store.runs(RunQuery(limit=100)))
+        server.ask("CONFIG", "SET", "maxmemory", "1")
+        assert (await store.prune(clock.now(), 100)).forgotten == before - 3 > 0
+        assert len(await store.runs(RunQuery(limit=100))) == 3
+
+    play(server.url, act, lease=2 * HOUR)
 
 
 def test_a_server_that_hangs_is_given_up_in_time_and_asked_again(server: RedisServer) -> None:

@@ -14,12 +14,12 @@ from random import Random
 from tempfile import TemporaryDirectory
 
 from foliot.clock import SystemClock
-from foliot.testing.servers import postgres_server
 from foliot_proof.alert_loop.bug import BUGS
 from foliot_proof.alert_loop.judge import Finding, judge
 from foliot_proof.alert_loop.life import STEPS, Orders, live
 from foliot_proof.alert_loop.receiver import Receiver
 from foliot_proof.kill_loop.fork import lead
+from foliot_proof.stores import KINDS
 
 _CLOCK = SystemClock()
 _PATIENCE = 3.0  # seconds for a life to come to its step; then it is killed where it stands
@@ -35,20 +35,18 @@ def main(arguments: list[str] | None = None) -> int:
         folder = Path(
             stack.enter_context(TemporaryDirectory(prefix="foliot-alert-loop-", dir=options.folder))
         )
-        url, store = f"sqlite:///{folder}/alerts.db", f"{folder}/alerts.db"
-        if options.store == "postgres":
-            import foliot.stores.postgres  # noqa: F401, PLC0415 - once, for all that are born from here on
-
-            url = store = stack.enter_context(postgres_server()).url
+        kind = KINDS[options.store]
+        kind.load()  # once, for all that are born from here on
+        url = stack.enter_context(kind.place(folder))
         receiver = Receiver(folder / "received", options.seed)
         stack.callback(receiver.close)
         if options.bug:
             BUGS[options.bug]()
         gc.freeze()
         begin = _CLOCK.monotonic()
-        deaths = _kill_again_and_again(options.kills, options.seed, Orders(0, store, receiver.url))
+        deaths = _kill_again_and_again(options.kills, options.seed, Orders(0, url, receiver.url))
         receiver.make_peace()
-        _lead(Orders(options.kills + _AFTERWARDS, store, receiver.url), None)
+        _lead(Orders(options.kills + _AFTERWARDS, url, receiver.url), None)
         seconds = _CLOCK.monotonic() - begin
         finding = judge(url, receiver.alerts())
     return _tell(options, deaths, seconds, finding)
@@ -57,7 +55,7 @@ def main(arguments: list[str] | None = None) -> int:
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m foliot_proof.alert_loop", description=__doc__)
     parser.add_argument("--kills", type=int, default=300)
-    parser.add_argument("--store", choices=("sqlite", "postgres"), default="sqlite")
+    parser.add_argument("--store", choices=tuple(KINDS), default="sqlite")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--folder", type=Path, help="where the file is to be, such as a memory file system")
     parser.add_argument("--bug", choices=("", *BUGS), default="", help="plant a bug, to see that it is found")

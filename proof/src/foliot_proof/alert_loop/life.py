@@ -44,7 +44,7 @@ class Orders(NamedTuple):
     """Which life this is, where it leads, and where it ends; without a step it ends when all is told."""
 
     number: int
-    store: str  # the URL of a server, or the path of a file
+    store: str  # its URL
     hook: str
     step: str = ""
 

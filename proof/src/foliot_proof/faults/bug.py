@@ -19,6 +19,8 @@ from foliot.model.state import Record
 from foliot.stores.sql import node_rows, runs
 from foliot.stores.sqlite import worker
 from foliot_proof.faults import careless_warden
+from foliot_proof.stores import redis_bug
+from foliot_proof.stores.kind import swap as _break
 
 _CLOCK = SystemClock()
 _LATER = 0.2  # seconds: long enough to be killed in
@@ -152,16 +154,10 @@ BUGS: dict[str, Callable[[], None]] = {
         wait_for_ever,
         bury_by_the_clock_alone,
     )
-}
+} | redis_bug.BUGS
 
 
 def plant(name: str) -> None:
     """Have this process do wrong."""
     if name:
         BUGS[name]()
-
-
-def _break(owner: Any, name: str, value: object) -> None:
-    """Put a bug in the place of a part; if that is no longer there, fail loudly."""
-    getattr(owner, name)
-    setattr(owner, name, value)

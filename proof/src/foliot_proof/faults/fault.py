@@ -21,11 +21,16 @@ class Kind(StrEnum):
     HALFCLOSE = "halfclose"
     CUTCOMMIT = "cutcommit"
     RESTART = "restart"
+    HANG = "hang"
+    FULL = "full"
+    SCRIPTFLUSH = "scriptflush"
     SERVERCLOCK = "serverclock"
     DISK = "disk"
 
 
 ON_THE_WAY = (Kind.CUT, Kind.BLACKHOLE, Kind.SLOW, Kind.HALFCLOSE, Kind.CUTCOMMIT)  # they need a proxy
+OF_THE_SERVER = (Kind.RESTART, Kind.HANG, Kind.FULL, Kind.SCRIPTFLUSH)
+OUTAGES = (Kind.RESTART, Kind.HANG, Kind.FULL)  # nobody can write to the store meanwhile
 
 
 class InjectedFault(NamedTuple):

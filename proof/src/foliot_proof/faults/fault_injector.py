@@ -17,7 +17,7 @@ from random import Random
 from foliot.clock import SystemClock
 from foliot_proof.faults import disk, trap, workload
 from foliot_proof.faults.database import Database
-from foliot_proof.faults.fault import ON_THE_WAY, InjectedFault, Kind
+from foliot_proof.faults.fault import OF_THE_SERVER, ON_THE_WAY, InjectedFault, Kind
 from foliot_proof.faults.host import SLACK, Host
 from foliot_proof.faults.node import Orders
 from foliot_proof.faults.partition import Partition
@@ -105,7 +105,7 @@ class FaultInjector:
             Kind.CLOCK: self._set_clock,
             Kind.SERVERCLOCK: self._set_servers_clock,
             Kind.DISK: self._spoil_disk,
-            **{kind: partial(self._disturb, kind) for kind in (*ON_THE_WAY, Kind.RESTART)},
+            **{kind: partial(self._disturb, kind) for kind in (*ON_THE_WAY, *OF_THE_SERVER)},
         }
         while not self.is_done:
             kind = self._first.popleft() if self._first else self._chance.choice(self._kinds)

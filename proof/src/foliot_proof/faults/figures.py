@@ -15,7 +15,7 @@ from typing import Any
 
 from foliot.engine.settings import Settings
 from foliot.model.attempt import Attempt, Outcome
-from foliot_proof.faults.fault import ON_THE_WAY, InjectedFault, Kind
+from foliot_proof.faults.fault import ON_THE_WAY, OUTAGES, InjectedFault, Kind
 from foliot_proof.faults.witness_log import Note, Times
 from foliot_proof.history.facts import History, Mark, Trouble
 from foliot_proof.history.hosts import Hosts
@@ -170,7 +170,7 @@ class _Looker:
         """Faults on the way, or of the store, by which a call failed."""
         found: Counter[str] = Counter()
         for fault in self._injected:
-            if fault.kind in (*ON_THE_WAY, Kind.RESTART):
+            if fault.kind in (*ON_THE_WAY, *OUTAGES):
                 ends = fault.end + _AFTERMATH
                 notes = [n for host in self._concerned(fault) for n in self._notes["trouble", host]]
                 found[fault.kind] += any(fault.begin <= note.at <= ends for note in notes)
@@ -180,7 +180,7 @@ class _Looker:
         """Until the first claim after a fault, if nothing else has happened to that host meanwhile."""
         found: Seconds = defaultdict(list)
         for fault in self._injected:
-            if fault.kind not in (*ON_THE_WAY, Kind.RESTART):
+            if fault.kind not in (*ON_THE_WAY, *OUTAGES):
                 continue
             for host in self._concerned(fault):
                 notes = self._notes["back", host]
@@ -241,7 +241,7 @@ class _Looker:
 
     def _after_outages(self) -> Iterator[tuple[str, timedelta]]:
         """The attempts that such nodes held in an outage and then lost, and how long after its end."""
-        outages = [fault for fault in self._injected if fault.kind is Kind.RESTART]
+        outages = [fault for fault in self._injected if fault.kind in OUTAGES]
         for lost in self._history.attempts:
             begin, end, home = lost.claimed_at, lost.finished_at, self._hosts.home(lost.node)
             if lost.outcome is not Outcome.LOST or begin is None or end is None:

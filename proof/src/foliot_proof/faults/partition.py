@@ -15,16 +15,20 @@ from random import Random
 
 from foliot.clock import SystemClock
 from foliot_proof.faults.database import Database
-from foliot_proof.faults.fault import InjectedFault, Kind
+from foliot_proof.faults.fault import OF_THE_SERVER, OUTAGES, InjectedFault, Kind
 from foliot_proof.faults.host import SLACK, Host
 from foliot_proof.faults.proxy import BOTH, Proxy, Way, Weather
 from foliot_proof.faults.witness_log import Times
 from foliot_proof.history.facts import Fault, Trouble
 
 _CLOCK = SystemClock()
-_CLAIM = b"INSERT INTO claims"  # the statement of a claim that has started something
-_ANY = b"BEGIN"
 _PATIENCE = 4.0  # seconds for the commit that is waited for
+_IN_WORDS = {
+    Kind.RESTART: "the server is stopped at once",
+    Kind.HANG: "the server stands still",
+    Kind.FULL: "the server has no memory left",
+    Kind.SCRIPTFLUSH: "the server forgets its scripts",
+}
 _SILENT = 0.25  # seconds of delay, in each direction, from which on no call can be answered in time
 
 
@@ -37,7 +41,8 @@ class Partition:
         self._times = times
         self._chance = chance
         self._lease = lease
-        self._commits = cycle((_CLAIM, _CLAIM, _ANY))
+        claims, any_ = database.kind.claim_words, database.kind.any_words
+        self._commits = cycle((claims, claims, any_))
         # Short; longer than a lease; and so long that the leases of some run out, and those of others last.
         self._outages = cycle(((0.3, 2.0), (1.1 * lease, 1.4 * lease), (0.3, 2.0), (0.7 * lease, lease)))
         self._turn = asyncio.Lock()  # a server is restarted by one at a time
@@ -46,8 +51,8 @@ class Partition:
         self, kind: Kind, host: Host, in_the_middle: Callable[[], Awaitable[None]]
     ) -> InjectedFault:
         """Do it; when this returns, it is over. `in_the_middle` may add to it."""
-        if kind is Kind.RESTART:
-            return await self._restart()
+        if kind in OF_THE_SERVER:
+            return await self._trouble(kind)
         proxy = self._database.proxies[host.name]
         if kind is Kind.CUTCOMMIT:
             return await self._cut_commit(host, proxy)
@@ -111,19 +116,21 @@ class Partition:
             begin = now
             host.cut_off()
             host.reconnect()
-        what = "of a claim" if words == _CLAIM else "of whatever came"
-        return InjectedFault(Kind.CUTCOMMIT, host.name, begin, now, f"COMMIT {what}: its answer", int(is_cut))
+        what = "of a claim" if words == self._database.kind.claim_words else "of whatever came"
+        return InjectedFault(
+            Kind.CUTCOMMIT, host.name, begin, now, f"the write {what}: its answer", int(is_cut)
+        )
 
     # -- the server --------------------------------------------------------------------------------
 
-    async def _restart(self) -> InjectedFault:
-        """It crashes, is away for less than a lease or more, and comes back."""
+    async def _trouble(self, kind: Kind) -> InjectedFault:
+        """It crashes, hangs or is full, for less than a lease or more, and then all is well again."""
         async with self._turn:
             begin = self._times.now()
-            await self._database.stop()
-            await self._wait(*next(self._outages))
-            await self._database.start()
+            async with self._database.trouble(kind):
+                await self._wait(*next(self._outages))
             end = self._times.now()
-            self.faults.append(Fault(Trouble.PARTITIONED, begin, end, None, SLACK))
+            if kind in OUTAGES:
+                self.faults.append(Fault(Trouble.PARTITIONED, begin, end, None, SLACK))
             await self._wait(self._lease, 1.5 * self._lease)  # time to be at work again
-        return InjectedFault(Kind.RESTART, None, begin, end, "the server is stopped at once")
+        return InjectedFault(kind, None, begin, end, _IN_WORDS[kind])

@@ -13,13 +13,14 @@ import math
 import socket
 import struct
 from collections import Counter
+from collections.abc import Callable
 from contextlib import suppress
 from datetime import timedelta
 from enum import Enum, auto
 from typing import NamedTuple
 
 from foliot.clock import SystemClock
-from foliot_proof.faults.wire import Answer, Conversation
+from foliot_proof.faults.wire import Answer, Conversation, Talk
 
 _CLOCK = SystemClock()
 _CHUNK = 65536
@@ -53,8 +54,9 @@ FAIR = Weather()
 class Proxy:
     """Listens on a port of its own, and passes on what it hears."""
 
-    def __init__(self, host: str, port: int) -> None:
+    def __init__(self, host: str, port: int, talk: Callable[[], Talk] = Conversation) -> None:
         self.port = 0
+        self.talk = talk  # understands a connection
         self.bites: Counter[str] = Counter()
         self.weather = FAIR
         self.words: bytes | None = None  # of the transaction whose commit is not to be answered
@@ -98,6 +100,11 @@ class Proxy:
             self._links.discard(link)
 
     # -- faults ------------------------------------------------------------------------------------
+
+    def lead_to(self, host: str, port: int) -> None:
+        """From now on connections lead to another server; those that there are, are cut."""
+        self._target = host, port
+        self.cut()
 
     def change(self, weather: Weather) -> None:
         """From now on bytes travel like this."""
@@ -147,7 +154,7 @@ class Link:
         self._readers = {Way.TO_SERVER: node[0], Way.TO_NODE: server[0]}
         self._writers = {Way.TO_SERVER: server[1], Way.TO_NODE: node[1]}
         self._broken: set[Way] = set()  # bytes are missing: what follows would make no sense
-        self._talk = Conversation()
+        self._talk = proxy.talk()
         self._tells_node = True
         self._is_cut = asyncio.Event()
         self._is_trapped = False

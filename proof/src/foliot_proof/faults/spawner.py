@@ -8,7 +8,6 @@ thread and no event loop, so that a fork copies nothing half-done.
 from __future__ import annotations
 
 import gc
-import importlib
 import json
 import os
 import selectors
@@ -20,7 +19,7 @@ from typing import Any
 
 from foliot.clock import SystemClock
 from foliot_proof.faults import node
-from foliot_proof.faults.database import is_server
+from foliot_proof.stores import kind_of
 
 _CLOCK = SystemClock()
 
@@ -52,8 +51,7 @@ def main() -> int:
 
 
 def _bear(order: str) -> int:
-    if is_server(json.loads(order)["url"]):
-        importlib.import_module("foliot.stores.postgres")  # once, for all that are born from here on
+    kind_of(json.loads(order)["url"]).load()  # once, for all that are born from here on
     pid = os.fork()
     if pid == 0:
         _be_a_node(order)

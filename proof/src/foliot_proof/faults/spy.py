@@ -15,10 +15,10 @@ from foliot.engine.engine import Engine
 from foliot.errors import StaleRevisionError, StoreUnavailableError
 from foliot.model.attempt import Ending
 from foliot.protocols import Changes, Clock
-from foliot.stores import sqlite
-from foliot_proof.faults.database import is_server
 from foliot_proof.faults.witness_log import WitnessLog
 from foliot_proof.faults.workload import SOURCES
+from foliot_proof.stores import kind_of
+from foliot_proof.stores.kind import swap
 
 Failpoint = Callable[[str], None]
 OpenStore = Callable[..., AbstractAsyncContextManager[wiring.FullStore]]
@@ -40,19 +40,9 @@ def look_into(witness_log: WitnessLog, failpoint: Failpoint, url: str = "") -> N
         witness_log.note("ready")  # what the code declares is in the store: that comes before
         return Engine(*args, failpoint=failpoint, **options)
 
-    _swap(sqlite, "SqliteStore", partial(sqlite.SqliteStore, failpoint=failpoint))
-    if is_server(url):
-        from foliot.stores import postgres  # noqa: PLC0415 - its driver may not be there
-
-        _swap(postgres, "PostgresStore", partial(postgres.PostgresStore, failpoint=failpoint))
-    _swap(engine_run, "Engine", make_engine)
-    _swap(core, "open_store", partial(_open_store, witness_log, wiring.open_store))
-
-
-def _swap(module: Any, name: str, value: object) -> None:
-    """Put something in the place of a part; if that is no longer there, fail loudly."""
-    getattr(module, name)
-    setattr(module, name, value)
+    kind_of(url).spy(failpoint)
+    swap(engine_run, "Engine", make_engine)
+    swap(core, "open_store", partial(_open_store, witness_log, wiring.open_store))
 
 
 @asynccontextmanager

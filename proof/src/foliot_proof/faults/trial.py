@@ -14,16 +14,9 @@ from typing import Any
 from foliot.clock import SystemClock
 from foliot.engine.settings import RECOVER
 from foliot_proof.faults import trap
-from foliot_proof.faults.database import (
-    CannotTryError,
-    Database,
-    file_problems,
-    is_server,
-    open_database,
-    reach,
-)
+from foliot_proof.faults.database import Database, open_database, reach
 from foliot_proof.faults.evidence import Evidence, read_ledger
-from foliot_proof.faults.fault import ON_THE_WAY
+from foliot_proof.faults.fault import OF_THE_SERVER, ON_THE_WAY
 from foliot_proof.faults.fault_injector import JUMP, FaultInjector, Kind
 from foliot_proof.faults.figures import Figures, measure
 from foliot_proof.faults.host import Host
@@ -33,6 +26,7 @@ from foliot_proof.history.check import check
 from foliot_proof.history.facts import Bounds
 from foliot_proof.history.lines import to_lines
 from foliot_proof.history.report import Report
+from foliot_proof.stores import CannotTryError, kind_of
 
 _CLOCK = SystemClock()
 _A_DAY = 86_400.0
@@ -45,7 +39,9 @@ _SKEW = timedelta(milliseconds=300)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
-    """What a trial is to be. `store`: a URL; empty: a file of SQLite; `postgres`: a server of its own.
+    """What a trial is to be.
+
+    `store`: a URL; a kind of store, such as `postgres`: a server of its own; empty: a file of SQLite.
 
     `spared`: so many of the nodes are left in peace, so that there is always somebody to take over.
     `is_strict`: a call that failed by others' faults is no excuse; for a machine that is not busy.
@@ -80,16 +76,14 @@ class Plan:
     @property
     def quiet(self) -> float:
         """How long everybody is left in peace at the end, so that what is owed can be served."""
-        has_jumped = (Kind.SERVERCLOCK if is_server(self.store) else Kind.CLOCK) in self.kinds
+        has_jumped = (Kind.SERVERCLOCK if kind_of(self.store).is_server else Kind.CLOCK) in self.kinds
         return self.lease * 5 / 3 + 2 * self.eps + (JUMP if has_jumped else 0)
 
     @property
     def known_steps(self) -> tuple[str, ...]:
         """Those of the steps that this kind of store has."""
-        if not is_server(self.store):
-            return self.steps
-        wanted = trap.ON_A_SERVER if self.steps == trap.ALL else self.steps
-        return tuple(step for step in wanted if step in trap.ON_A_SERVER)
+        known = kind_of(self.store).steps
+        return known if self.steps == trap.ALL else tuple(step for step in self.steps if step in known)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -148,7 +142,7 @@ class Verdict:
         yield str(self.report)
         yield f"{self.kills} kills in {self.seconds:.0f} s, {injected['failpoint']} of them at a failpoint"
         yield f"{injected['start']} starts, {injected['stop']} freezes, {injected['term']} orderly stops"
-        others = (*ON_THE_WAY, Kind.RESTART, Kind.CLOCK, Kind.SERVERCLOCK)
+        others = (*ON_THE_WAY, *OF_THE_SERVER, Kind.CLOCK, Kind.SERVERCLOCK)
         if found := [f"{injected[kind]} {kind}" for kind in others if injected[kind]]:
             yield "between nodes and store, and to it: " + ", ".join(found)
         yield f"{self.attempts} attempts; jobs saw {notes['start']} starts and {notes['end']} ends"
@@ -266,7 +260,7 @@ async def _judge(plan: Plan, scene: _Scene, injector: FaultInjector, begin: floa
     history = evidence.history(final, plan.bounds, injector.common_faults, is_strict=plan.is_strict)
     (scene.folder / _HISTORY).write_text("\n".join(to_lines(history)) + "\n", encoding="utf-8")
     figures = measure(history, injector.injected, evidence.notes, scene.times)
-    problems = [*evidence.problems(), *file_problems(url)]
+    problems = [*evidence.problems(), *scene.database.kind.problems(url)]
     problems += figures.problems(is_server=scene.database.is_server, is_strict=plan.is_strict)
     if deaf := injector.counts["deaf to SIGTERM"]:
         problems.append(f"{deaf} nodes did not stop when asked to")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from enum import Enum, auto
+from typing import Protocol
 
 _LENGTH = 4
 _QUERY, _PARSE = b"Q", b"P"
@@ -41,6 +42,18 @@ class Answer(Enum):
     NONE = auto()
     DONE = auto()
     REFUSED = auto()
+
+
+class Talk(Protocol):
+    """Follows what node and server say to each other on one connection, in the protocol of a server."""
+
+    def ask(self, data: bytes, words: bytes) -> bool:
+        """The node has said something; whether it has asked for the write that has these words in it."""
+        ...
+
+    def answer(self, data: bytes) -> Answer:
+        """The server has said something; what it means to the write that is waited for."""
+        ...
 
 
 class Conversation:

@@ -6,7 +6,7 @@ import argparse
 import gc
 import json
 import sys
-from collections import Counter
+from collections import Counter, deque
 from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
@@ -14,11 +14,11 @@ from random import Random
 from tempfile import TemporaryDirectory
 
 from foliot.clock import SystemClock
-from foliot.testing.servers import postgres_server, redis_server
 from foliot_proof.faults import bug
 from foliot_proof.kill_loop.fork import lead
 from foliot_proof.kill_loop.judge import Finding, judge
 from foliot_proof.kill_loop.life import STEPS, Orders, live
+from foliot_proof.stores import KINDS
 
 _CLOCK = SystemClock()
 _PATIENCE = 2.0  # seconds for a life to come to its step; then it is killed where it stands
@@ -31,21 +31,14 @@ def main(arguments: list[str] | None = None) -> int:
     options = _parser().parse_args(arguments)
     with ExitStack() as stack:
         folder = Path(stack.enter_context(TemporaryDirectory(prefix="foliot-kill-loop-", dir=options.folder)))
-        if options.store == "postgres":
-            import foliot.stores.postgres  # noqa: PLC0415 - once, for all that are born from here on
-
-            url = store = stack.enter_context(postgres_server()).url
-        elif options.store in ("redis", "valkey"):
-            import foliot.stores.redis  # noqa: F401, PLC0415 - the same
-
-            url = store = stack.enter_context(redis_server(options.store)).url
-        else:
-            url, store = f"sqlite:///{folder}/kill_loop.db", f"{folder}/kill_loop.db"
+        kind = KINDS[options.store]
+        kind.load()  # once, for all that are born from here on
+        url = stack.enter_context(kind.place(folder))
         witness = folder / "witness"
         bug.plant(options.bug)
         gc.freeze()
         begin = _CLOCK.monotonic()
-        deaths = _kill_again_and_again(options.kills, options.seed, Orders(0, store, str(witness)))
+        deaths = _kill_again_and_again(options, (*STEPS, *kind.loop_steps), Orders(0, url, str(witness)))
         seconds = _CLOCK.monotonic() - begin
         finding = judge(url, witness, options.kills + 1)
     return _tell(options, deaths, seconds, finding)
@@ -54,7 +47,7 @@ def main(arguments: list[str] | None = None) -> int:
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m foliot_proof.kill_loop", description=__doc__)
     parser.add_argument("--kills", type=int, default=1000)
-    parser.add_argument("--store", choices=("sqlite", "postgres", "redis", "valkey"), default="sqlite")
+    parser.add_argument("--store", choices=tuple(KINDS), default="sqlite")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--folder", type=Path, help="where the file is to be, such as a memory file system")
     parser.add_argument(
@@ -65,16 +58,21 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _kill_again_and_again(kills: int, seed: int, orders: Orders) -> Counter[str]:
+def _kill_again_and_again(
+    options: argparse.Namespace, steps: tuple[str, ...], orders: Orders
+) -> Counter[str]:
     """The first life declares the jobs; the last one ends in peace, when all is served."""
-    chance = Random(seed)  # noqa: S311 - chance that can be repeated
+    kills, chance = options.kills, Random(options.seed)  # noqa: S311 - chance that can be repeated
     deaths: Counter[str] = Counter()
+    turns = deque(steps)
     _lead(orders, None)
     for number in range(1, kills + 1):
-        step = STEPS[number % len(STEPS)] if chance.random() < 0.8 else _AT_RANDOM  # noqa: PLR2004 - most
+        step = turns.popleft() if chance.random() < 0.8 else _AT_RANDOM  # noqa: PLR2004 - most
         patience = chance.uniform(0.0, 0.06) if step is _AT_RANDOM else _PATIENCE
         came_to_it = _lead(orders._replace(number=number, step=step), patience)
         deaths[step if came_to_it else _AT_RANDOM] += 1
+        if step is not _AT_RANDOM:  # one that this life had no occasion for soon has its turn again
+            turns.insert(len(turns) if came_to_it else 1, step)
         if sys.stderr.isatty() and number % 20 == 0:
             sys.stderr.write(f"\r{number} of {kills} kills ")
     _lead(orders._replace(number=kills + 1), None)

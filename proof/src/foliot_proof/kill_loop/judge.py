@@ -15,7 +15,8 @@ from foliot.model.attempt import Attempt, Outcome, Trigger
 from foliot.model.state import Skip
 from foliot.protocols import RunQuery, SkipQuery
 from foliot.wiring import flaws_of, open_store
-from foliot_proof.kill_loop.life import BEGIN, STEP, jobs
+from foliot_proof.kill_loop.life import BEGIN, SOURCE, STEP, jobs
+from foliot_proof.kill_loop.revision import Found, found, notes_of, revision_problems
 
 _ALL = 100_000_000
 _LONG = timedelta(minutes=10)  # calls may take up to a quarter of a lease, and there is much to read
@@ -42,10 +43,15 @@ class Finding(NamedTuple):
 
 def judge(url: str, witness: Path, lives: int) -> Finding:
     """Look at the store and at what the jobs wrote."""
-    attempts, skips, flaws = asyncio.run(_read(url))
+    attempts, skips, there = asyncio.run(_read(url))
+    revisions = notes_of(witness).read_text().splitlines()
     effects = [_effect(line) for line in witness.read_text().splitlines()] if witness.exists() else []
     return Finding(
-        (*flaws, *find_problems(attempts, skips, effects, lives)),
+        (
+            *flaws_of(url),
+            *revision_problems(there, revisions),
+            *find_problems(attempts, skips, effects, lives),
+        ),
         len(attempts),
         len(effects),
         sum(attempt.outcome is Outcome.LOST for attempt in attempts),
@@ -53,12 +59,12 @@ def judge(url: str, witness: Path, lives: int) -> Finding:
     )
 
 
-async def _read(url: str) -> tuple[Sequence[Attempt], Sequence[Skip], Sequence[str]]:
+async def _read(url: str) -> tuple[Sequence[Attempt], Sequence[Skip], Found]:
     clock = SystemClock()
     async with open_store(url, clock, lease=_LONG) as store:
         attempts = [a for job in jobs() for a in await store.runs(RunQuery(job=job.key, limit=_ALL))]
         skips = [skip for job in jobs() for skip in await store.skips(SkipQuery(job.key, limit=1_000_000))]
-    return attempts, skips, flaws_of(url)
+        return attempts, skips, await found(store, SOURCE)
 
 
 def _effect(line: str) -> Effect:

@@ -5,23 +5,23 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from collections.abc import Callable
+from contextlib import AbstractAsyncContextManager
 from datetime import UTC, datetime, timedelta
-from typing import Any, NamedTuple
+from typing import NamedTuple
 from uuid import uuid4
 
 from foliot.clock import SystemClock
 from foliot.engine.engine import Engine
-from foliot.engine.reconciler import reconcile
 from foliot.engine.settings import Settings
 from foliot.model.attempt import Outcome
 from foliot.model.job import Action, Job
 from foliot.model.policy import Keep, Overlap, OverlapMode, Policy, parallel
-from foliot.protocols import AskToEnd, OnEnd, Result, Run, Snapshot
+from foliot.protocols import AskToEnd, OnEnd, Result, Run
 from foliot.schedules import Every
-from foliot.stores.sqlite import SqliteStore
 from foliot.wiring import FullStore
+from foliot_proof.kill_loop.revision import Revisions
+from foliot_proof.stores import kind_of
 
 SOURCE = "kill-loop"
 BEGIN = datetime(2026, 1, 1, tzinfo=UTC)
@@ -31,7 +31,7 @@ STEPS = (
     "claimed", "before_start", "effect", "before_finish", "finished",
     *(
         f"{verb}:{side}_commit"
-        for verb in ("join", "claim", "finish", "recover", "renew")
+        for verb in ("join", "claim", "finish", "recover", "renew", "reconcile")
         for side in ("before", "after")
     ),
 )  # fmt: skip
@@ -46,7 +46,7 @@ class Orders(NamedTuple):
     """Which life this is, where it leads, and where it ends; without a step it ends in peace."""
 
     number: int
-    url: str  # of a server, or the path of a file
+    url: str
     witness: str
     step: str = ""
 
@@ -98,8 +98,10 @@ async def _live(orders: Orders) -> None:
             os.kill(os.getpid(), signal.SIGKILL)
 
     async with opened(orders.url, clock, failpoint) as store:
+        if not orders.number or orders.step.startswith("reconcile"):
+            revisions = Revisions(store, SOURCE, jobs(), orders.witness)
+            await revisions.declare(orders.number, clock.now())
         if not orders.number:
-            await reconcile(store, SOURCE, Snapshot("r1", jobs()), clock.now())
             return
         executor = _Witness(orders.witness, failpoint)
         engine = Engine(
@@ -120,29 +122,9 @@ async def _live(orders: Orders) -> None:
         await running
 
 
-@asynccontextmanager
-async def opened(url: str, clock: LifeClock, failpoint: _Failpoint) -> AsyncIterator[FullStore]:
+def opened(url: str, clock: LifeClock, failpoint: _Failpoint) -> AbstractAsyncContextManager[FullStore]:
     """The store of a life; its leases are short, and who died is known to be dead."""
-    if not url.startswith("/"):
-        make = _server_store(url)
-        async with make(url, lease=LEASE, time=clock, failpoint=failpoint) as server:
-            # In the kill loop every node of an earlier life is dead.
-            server.traits = server.traits._replace(proves_deaths=True)
-            yield server
-    else:
-        async with SqliteStore(url, clock, lease=LEASE, failpoint=failpoint) as file:
-            yield file
-
-
-def _server_store(url: str) -> Any:
-    """The store of a server; its driver may not be there."""
-    if url.startswith("postgres"):
-        from foliot.stores.postgres import PostgresStore  # noqa: PLC0415 - see above
-
-        return PostgresStore
-    from foliot.stores.redis import RedisStore  # noqa: PLC0415 - see above
-
-    return RedisStore
+    return kind_of(url).open(url, clock, lease=LEASE, failpoint=failpoint)
 
 
 class _Witness:

@@ -68,17 +68,15 @@ class Asking:
     def run(self, name: str, *calls: Call) -> list[Answered]:
         """The answers of a script. What every call tells is seen to here."""
         shared, before = self.shared, self.shared.seq
-        known, is_write = shared.known(), name != "look"
-        if is_write:
-            shared.failpoint(f"{self.verb}:before_commit")
+        known = shared.known()
+        self._pass("before", name, calls)
         told = [Call({**known, **call.facts}, call.words) for call in calls]
         try:
             answers = script.run(self.wire, shared.prefix, name, told, shared.counts)
         except BaseException:
-            shared.is_unconfirmed = shared.is_unconfirmed or (is_write and self.wire.confirms)
+            shared.is_unconfirmed = shared.is_unconfirmed or (name != "look" and self.wire.confirms)
             raise
-        if is_write:
-            shared.failpoint(f"{self.verb}:after_commit")
+        self._pass("after", name, calls)
         found = [Answered(str(status, "ascii"), facts, int(seq)) for status, _, seq, *facts in answers]
         if any(one.status == "BIRTH" for one in found):
             self._begin_anew(name, str(known["birth"]))
@@ -87,6 +85,13 @@ class Asking:
             raise regression.count_back(self.wire, shared, before, began, seq)
         shared.seq = max(shared.seq, seq)
         return found
+
+    def _pass(self, side: str, name: str, calls: Sequence[Call]) -> None:
+        """Tests end the process here: at each write of a verb, and at each script by its name."""
+        if name != "look":
+            self.shared.failpoint(f"{self.verb}:{side}_commit")
+        step = calls[0].facts.get("step", name) if calls else name
+        self.shared.failpoint(f"{self.verb}.{step}:{side}")
 
     def run_one(self, name: str, words: Sequence[str | int] = (), **facts: Any) -> tuple[str, list[Any]]:
         """The answer to one call of a script."""

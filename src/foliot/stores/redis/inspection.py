@@ -9,13 +9,12 @@ from typing import TypeVar
 from redis.exceptions import RedisError
 
 from foliot.clock import SystemClock
-from foliot.errors import StoreError, StoreUnavailableError
+from foliot.errors import StoreUnavailableError
 from foliot.model.view import Schema
 from foliot.stores.redis import layout
 from foliot.stores.redis.address import Address, read_address
-from foliot.stores.redis.asking import text_of
 from foliot.stores.redis.durability import Server, look_at, refuse
-from foliot.stores.redis.regression import SCHEMA
+from foliot.stores.redis.regression import SCHEMA, check_schema
 from foliot.stores.redis.route import open_wire
 from foliot.stores.redis.session import RedisSession
 from foliot.stores.redis.shared import Shared
@@ -66,15 +65,6 @@ def _schema(session: RedisSession) -> Schema:
         raise StoreUnavailableError("open", f"there is no store {session.shared.prefix} yet", hint=hint)
     check_schema(found)
     return Schema(int(found), SCHEMA)
-
-
-def check_schema(found: bytes) -> None:
-    """StoreError if a newer program has made the store."""
-    if not found.isdigit() or int(found) > SCHEMA:
-        raise StoreError(
-            f"the store has schema {text_of(found)}, and this program knows {SCHEMA} at most",
-            hint="use a newer version of Foliot",
-        )
 
 
 def find_sizes(url: str) -> Mapping[str, int]:

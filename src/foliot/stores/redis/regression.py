@@ -10,7 +10,8 @@ count that it has come back with, as the first who connected found it.
 
 Then an occurrence runs twice only if the process that had claimed it died in the same event, or could not
 reach the server within these 2 s. A store that was emptied has another birth: nothing is written again
-there, since somebody may have meant it.
+there, since somebody may have meant it. A migration to a newer schema must give the data another birth, too:
+then every program meets it with its next write, reads the schema, and is refused if it does not know that.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from __future__ import annotations
 from datetime import timedelta
 from uuid import uuid4
 
-from foliot.errors import StoreUnavailableError
+from foliot.errors import StoreError, StoreUnavailableError
 from foliot.model.view import KEPT_OUTAGES
 from foliot.stores.redis import script
 from foliot.stores.redis.encode import jobs_at
@@ -32,15 +33,29 @@ _EMPTIED = "its data is gone, or is other data than before"
 
 
 def begin(wire: Wire, shared: Shared, run_id: str, *, has_lost: bool = False) -> tuple[str, int, int]:
-    """Make the store if there is none: its birth, and how many writes it has, and came back with.
+    """Make the store if there is none: its birth, and how many writes it has, and came back with. StoreError.
 
     A server that is another process than before may have lost something, and so has one of which the caller
     knows that (`has_lost`): claims wait for a moment.
     """
+    found = wire.ask("HGET", f"{shared.prefix}:meta", "schema")
+    if found is not None:
+        check_schema(found)
     facts = {"birth": uuid4().hex, "schema": str(SCHEMA), "run": run_id, "hold": int(_HOLD * 1_000_000)}
     call = Call({**facts, "has_lost": has_lost})
     ((_, _, seq, birth, resumed),) = script.run(wire, shared.prefix, "begin", [call], shared.counts)
     return str(birth, "ascii"), int(seq), int(resumed)
+
+
+def check_schema(found: bytes) -> None:
+    """StoreError if a newer program has made the store, or has migrated it."""
+    if not found.isdigit() or int(found) > SCHEMA:
+        told = found.decode(errors="replace")
+        raise StoreError(
+            f"the store has schema {told}, and this version of Foliot knows {SCHEMA} at most",
+            details={"found": told, "known": SCHEMA},
+            hint="a newer version of Foliot has migrated it: use that version, or a copy from before",
+        )
 
 
 def meet(wire: Wire, shared: Shared, run_id: str) -> None:

@@ -14,6 +14,7 @@ from redis.exceptions import NoScriptError
 from foliot.stores.redis.wire import Answer, Wire
 
 _FLAGS = "-- flags="
+_ALSO = {"forget": ("commit", "allow-oom")}  # the same text, on a server that is full: it makes room
 _COMMITS = frozenset(("commit", "put", "stage"))  # what they have written is not to be lost
 
 
@@ -28,8 +29,10 @@ class Script(NamedTuple):
 def script(name: str) -> Script:
     """A script of this package. It begins with what all of them share; its first line may name flags."""
     folder = files(__package__) / "scripts"
-    common, body = ((folder / f"{part}.lua").read_text("utf-8") for part in ("common", name))
-    flags = body.partition("\n")[0].removeprefix(_FLAGS) if body.startswith(_FLAGS) else ""
+    file, flags = _ALSO.get(name, (name, ""))
+    common, body = ((folder / f"{part}.lua").read_text("utf-8") for part in ("common", file))
+    if body.startswith(_FLAGS):
+        flags = body.partition("\n")[0].removeprefix(_FLAGS)
     text = f"#!lua{f' flags={flags}' if flags else ''}\n{common}\n{body}"
     return Script(text, sha1(text.encode(), usedforsecurity=False).hexdigest())
 

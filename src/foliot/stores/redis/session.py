@@ -146,10 +146,10 @@ class RedisSession(Records, RevisionSession):
         return refused
 
     def write_with(self, change: Change, operations: Sequence[Operation]) -> bool:
-        """Write one change, and operations if it is still as it was; whether it was."""
+        """Forget something of one job, if it is still as it was; whether it was. A full server does it."""
         _, _, words = self.encode((change,), more=operations)
         while True:
-            ((status, refused, seq),) = self.run("commit", Call({"whole": True}, words))
+            ((status, refused, seq),) = self.run("forget", Call({"whole": True}, words))
             if status == "FROZEN":
                 self.wait_for(refused)
                 continue

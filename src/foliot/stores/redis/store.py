@@ -40,7 +40,7 @@ from foliot.stores.redis import (
 from foliot.stores.redis.address import read_address
 from foliot.stores.redis.claim import Claims, claim
 from foliot.stores.redis.durability import Server, look_at, tell
-from foliot.stores.redis.inspection import check_schema, connect
+from foliot.stores.redis.inspection import connect
 from foliot.stores.redis.notice import Listener
 from foliot.stores.redis.regression import meet
 from foliot.stores.redis.session import RedisSession
@@ -86,7 +86,7 @@ class RedisStore:
 
     `url` is the driver's, with ways and options of ours (see `address`). Time is the server's; `clock` tells
     how long something takes. `time` puts another clock in the server's place, for tests. `failpoint` is
-    called before and after each script that writes; tests end the process there.
+    called before and after each script; tests end the process there.
     """
 
     traits = Traits(tells_changes=True)  # a lost connection proves nothing; only a lease tells
@@ -150,9 +150,6 @@ class RedisStore:
 
     def _begin(self, session: RedisSession) -> None:
         """Refuse a store of a newer program, make one if there is none, and tell what the server promises."""
-        found = session.ask("HGET", "meta", "schema")
-        if found is not None:
-            check_schema(found)
         assert self._server is not None  # noqa: S101 - there is a connection
         session.begin(self._server.run_id)
         tell(self._server, self._address)

@@ -143,6 +143,7 @@ class FinishRaceContract(Contract):
         outcomes = {a.key: a.outcome for a in await stage.runs()}
         assert outcomes[attempt.key] is Outcome.SUCCEEDED
         record = await stage.record(KEY)
+        assert attempt.key not in {a.key for a in record.attempts}, "what has ended is not open again"
         assert record.attempts or record.state.wake_at is not None, "nobody would ever look at it again"
 
     @scenario

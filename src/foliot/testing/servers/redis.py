@@ -19,6 +19,7 @@ from typing import IO, Any
 
 from foliot.clock import SystemClock
 from foliot.testing.servers.binaries import advice, find_redis
+from foliot.testing.servers.faketime import OFFSET_FILE, clock_of_its_own, environment, set_offset
 from foliot.testing.servers.guardian import PID_FILE, USERS, end_server, server_number
 from foliot.testing.servers.process import (
     MissingServerError,
@@ -49,6 +50,8 @@ class RedisServer:
         self._program = Path(facts["program"])
         self.kind: str = facts["kind"]
         self._fsync: str = facts["fsync"]
+        self._library: str | None = facts.get("faketime")
+        self._offset = folder / OFFSET_FILE
         self._more: dict[str, str] = facts["more"]
         self.password: str = facts["password"]
         self.port: int = facts["port"]
@@ -61,22 +64,30 @@ class RedisServer:
         kind: str = "redis",
         *,
         fsync: str = "always",
+        has_clock: bool = False,
         password: str | None = None,
         more: Mapping[str, str] = NOTHING_MORE,
         sentinel: Sequence[str] = (),
     ) -> RedisServer:
         """Make a server in an empty folder, and start it. MissingServerError if that cannot be.
 
-        `fsync` is what its append-only file does: `always`, `everysec`; `off`: it has none. `more` are
-        settings of it beside ours. With lines of `sentinel` it is a Sentinel, and has no data.
+        `fsync` is what its append-only file does: `always`, `everysec`; `off`: it has none. `has_clock`: with
+        a clock of its own, which can be set. `more` are settings of it beside ours. With lines of `sentinel`
+        it is a Sentinel, and has no data.
         """
         program = find_redis(kind)
         if program is None:
             raise MissingServerError(f"there is no {kind}-server here: install {advice(kind)}")
-        facts = {
+        facts: dict[str, Any] = {
             "program": str(program), "kind": kind, "port": free_port(), "fsync": fsync, "more": dict(more),
             "password": password or secrets.token_hex(16),
         }  # fmt: skip
+        if has_clock:
+            if kind == "redis":  # of Debian, whose memory comes from jemalloc
+                raise MissingServerError(
+                    "the clock of Redis cannot be set, as libfaketime breaks it: use valkey"
+                )
+            facts |= clock_of_its_own(folder)
         (folder / _FACTS).write_text(json.dumps(facts), encoding="ascii")
         (folder / USERS).touch()
         (folder / "data").mkdir()
@@ -111,9 +122,10 @@ class RedisServer:
             **self._more,
         }
         arguments = [word for name, value in settings.items() for word in (f"--{name}", value)]
+        variables = {} if self._library is None else environment(self._library, self._offset)
         file = self.folder / _SENTINEL
         role = [str(file), "--sentinel"] if file.exists() else []
-        process = run_server(self.folder, self._program, *role, *arguments)
+        process = run_server(self.folder, self._program, *role, *arguments, variables=variables)
         clock = SystemClock()
         give_up_at = clock.monotonic() + _PATIENCE
         while not self._is_ready():
@@ -147,6 +159,10 @@ class RedisServer:
     def resume(self) -> None:
         """Let the server go on after a pause."""
         self._signal(signal.SIGCONT)
+
+    def set_clock(self, seconds: float) -> None:
+        """Have the server's clock be off by so much, from now on."""
+        set_offset(self._offset, seconds)
 
     @property
     def file_size(self) -> int:
@@ -235,17 +251,14 @@ def _packed(*words: str) -> bytes:
 
 
 @contextmanager
-def redis_server(
-    kind: str = "redis",
-    *,
-    fsync: str = "always",
-    password: str | None = None,
-    more: Mapping[str, str] = NOTHING_MORE,
-    sentinel: Sequence[str] = (),
-) -> Iterator[RedisServer]:
-    """A server for one test, or for one program: no other test has it, so it may be stopped and paused."""
-    folder = Path(tempfile.mkdtemp(prefix=f"foliot-{kind}-"))
-    server = RedisServer.create(folder, kind, fsync=fsync, password=password, more=more, sentinel=sentinel)
+def redis_server(kind: str = "redis", *, place: Path | None = None, **options: Any) -> Iterator[RedisServer]:
+    """A server for one test, or for one program: no other test has it, so it may be stopped and paused.
+
+    `place`: the folder in which its own folder is made; the user without privileges must be let in there.
+    Options are those of `RedisServer.create`.
+    """
+    folder = Path(tempfile.mkdtemp(prefix=f"foliot-{kind}-", dir=place))
+    server = RedisServer.create(folder, kind, **options)
     try:
         yield server
     finally:
