@@ -106,6 +106,25 @@ async def test_what_comes_soon_after_is_sent_together_and_each_topic_once(desk: 
 
 
 @scenario
+async def test_what_an_event_has_told_the_poller_does_not_tell_again(desk: Desk) -> None:
+    hub = Hub(desk.ops, desk.clock)
+    with hub.watching([], None) as watcher:
+        await desk.clock.advance(SECOND)
+        await desk.ops.trigger("hourly", request="a")
+        hub.note(desk.told[-1])
+        await watcher.news.wait()
+        assert next(one.topic for one in taken(watcher)) == "job:shop~2Fhourly"
+        for _ in range(3):
+            await desk.clock.advance(SECOND)
+        assert taken(watcher) == []
+        await desk.ops.trigger("hourly", request="b")  # by another process
+        await desk.clock.advance(SECOND)
+        await watcher.news.wait()
+        assert "run:shop~2Fhourly~21b" in [one.topic for one in taken(watcher)]
+    await hub.close()
+
+
+@scenario
 async def test_many_changes_at_a_time_are_told_as_one(desk: Desk) -> None:
     del desk
     few, many = Batch([Hint(f"job:{n}") for n in range(200)]), Batch([Hint(f"job:{n}") for n in range(201)])

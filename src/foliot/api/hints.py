@@ -151,6 +151,8 @@ class Hub:
         if not self._watchers:
             return
         self._tell_job(event.job, event.run_key, event.attempt)
+        if event.attempt is not None and (seen := self._seen.get("attempts")) is not None:
+            seen[event.attempt.key] = _mark(event.attempt)  # the poller need not tell it again
         if event.what in _DEFINED:
             self._tell(Hint("jobs", _source(event.job)))
         self._tell(Hint("overview"))
