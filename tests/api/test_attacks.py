@@ -126,3 +126,66 @@ def test_a_stream_ends_when_its_token_is_revoked(alone: Stage, monkeypatch: pyte
         alone.expect(200, "DELETE", f"/tokens/{made['id']}")
         alone.post("/jobs", NEW | {"name": "later"}, code=201)  # a hint would follow
         assert [line for line in lines if line.startswith("event")] == []
+
+
+@pytest.mark.req("OWN-09")
+def test_a_key_that_was_used_to_repeat_a_run_repeats_no_other(alone: Stage) -> None:
+    alone.post("/jobs", NEW, code=201)
+    path, key = "/jobs/api~2Fmail/runs", {"Idempotency-Key": "again"}
+    runs = []
+    for user in (1, 2):
+        runs.append(alone.post(path, {"payload": {"user": user}}, code=202)["id"])
+        alone.run_due()
+    first = alone.post(f"/runs/{runs[0]}/rerun", code=202, headers=key)
+    for is_over in (False, True):
+        if is_over:
+            alone.run_due()
+        again = alone.ask("POST", f"/runs/{runs[0]}/rerun", json={}, headers=key)
+        assert (again.status_code, again.headers["idempotency-replayed"]) == (202, "true")
+        assert again.json()["id"] == first["id"]
+        assert alone.post(f"/runs/{runs[1]}/rerun", code=422, headers=key)["code"] == "KEY_REUSED"
+
+
+@pytest.mark.req("OWN-09")
+@pytest.mark.parametrize("name", ["If-Match", "Idempotency-Key", "Content-Type", "Content-Encoding"])
+def test_two_headers_that_contradict_are_refused(alone: Stage, name: str) -> None:
+    """A proxy may have looked at the one, and we at the other."""
+    before = alone.everything()
+    values = {"If-Match": '"v1"', "Content-Type": "application/json"}
+    headers = [
+        ("Authorization", f"Bearer {alone.tokens['admin']}"),
+        (name, values.get(name, "identity")),
+        (name, "x"),
+    ]
+    answer = alone.client.request("PUT", "/api/v1/jobs/api~2Fx", headers=headers, content=b"{}")
+    assert (answer.status_code, answer.json()["code"]) == (400, "MALFORMED")
+    assert name.lower() in answer.json()["detail"]
+    assert alone.everything() == before
+
+
+@pytest.mark.req("OWN-10")
+def test_a_stream_of_all_sources_is_not_for_a_token_of_some(alone: Stage) -> None:
+    for topics in ("nodes", "jobs,overview"):
+        assert alone.get(f"/events?topics={topics}", "elsewhere", code=403)["code"] == "LIMITED_TOKEN"
+
+
+@pytest.mark.req("OWN-09")
+@pytest.mark.parametrize(
+    ("kind", "payload", "pointer"),
+    [
+        (":", {}, "/action/kind"),
+        ("python:", {}, "/action/kind"),
+        (" http", {}, "/action/kind"),
+        ("k ", {}, "/action/kind"),
+        ("shell", {}, "/action/payload/run"),
+        ("shell", {"run": " "}, "/action/payload/run"),
+        ("shell", {"run": ["true"]}, "/action/payload/run"),
+    ],
+)
+def test_an_action_that_no_node_could_carry_out_is_refused(
+    alone: Stage, kind: str, payload: dict[str, Any], pointer: str
+) -> None:
+    action = {"kind": kind, "payload": payload}
+    problem = alone.post("/jobs", {**NEW, "action": action}, "rights", code=422)
+    assert problem["errors"][0]["pointer"] == pointer
+    assert problem["hint"]

@@ -153,7 +153,7 @@ def test_a_token_names_no_secret_of_the_node_that_is_not_meant_for_it(stage: Sta
         tries = {"/jobs": new(action=action), "/jobs/batch": {"jobs": [new(action=action)]}}
         for path, body in {**tries, "/pipelines": {**PIPELINE, "action": action}}.items():
             problem = stage.post(path, body, who="rights", code=422)
-            assert problem["errors"][0]["pointer"] == "/action/payload/secret", problem
+            assert problem["errors"][0]["pointer"].endswith("/action/payload/secret"), problem
             assert "FOLIOT_SECRET_" in problem["hint"]
     assert stage.everything() == before
     payload = {"url": "https://example.org/", "secret": "env:FOLIOT_SECRET_SHOP"}

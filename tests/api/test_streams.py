@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from api.stage import WIDE, staged
-from foliot.api.events import _Changed
+from foliot.api.hints import Batch, Hint
 
 LIMIT = 3
 
@@ -28,4 +28,5 @@ def test_streams_that_come_at_once_are_never_more_than_the_limit(tmp_path: Path)
 
 def test_hints_that_have_gathered_are_sent_as_one_piece() -> None:
     one = b'event: changed\ndata: {"topic":"jobs","version":null,"token":7}\n\n'
-    assert _Changed([("jobs", None, 7), ("nodes", None, 7)]).encoded() == one + one.replace(b"jobs", b"nodes")
+    batch = Batch([Hint("jobs", "ops", None, 7), Hint("nodes", None, None, 7)])
+    assert batch.encoded() == one + one.replace(b"jobs", b"nodes")

@@ -27,6 +27,7 @@ from foliot.wiring import check_action
 
 Name = Annotated[str, Meta(min_length=1, max_length=LONGEST_NAME, description="Printable, of any script.")]
 _INSTANT = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}[T ]", re.ASCII)
+_KIND = re.compile(r"[^\s:]+(?::\S.*)?")  # `http`, `python:send mail`
 _RIGHTS = {"shell": Right.SHELL, "http": Right.HTTP, "celery": Right.CELERY}
 # Kinds that have another use: jobs of git repositories, of programs, of channels of alerts.
 _TAKEN = ("shell:", "code:", "alert:", "declarative:", "pipeline")
@@ -146,7 +147,7 @@ def check_right(kind: str, identity: Identity) -> None:
 
 def make_action(body: ActionBody, identity: Identity) -> Action:
     """The action of a body; 403 if the token has not the right that it needs."""
-    if body.kind.startswith(_TAKEN) or not body.kind.isprintable():
+    if body.kind.startswith(_TAKEN) or not body.kind.isprintable() or not _KIND.fullmatch(body.kind):
         raise InvalidJobError(
             "kind", body.kind, "is not for jobs of the API", hint="such as python:NAME, or http"
         )
@@ -154,6 +155,7 @@ def make_action(body: ActionBody, identity: Identity) -> Action:
     try:
         action = Action(kind=body.kind, data=DATA.write(body.payload))
         check_action(action, API_SOURCE)
+        _check_command(action)
     except MisfitError as error:
         raise InvalidJobError(f"payload.{error.path}", error.value, error.reason) from None
     except InvalidJobError as error:
@@ -161,6 +163,14 @@ def make_action(body: ActionBody, identity: Identity) -> Action:
         error.message = error.message.replace("action.data", "payload", 1)
         raise
     return action
+
+
+def _check_command(action: Action) -> None:
+    """Refuse a command that no node could run."""
+    command = action.data.get("run")
+    if action.kind == "shell" and (not isinstance(command, str) or not command.strip()):
+        hint = 'such as {"run": "make backup"}'
+        raise InvalidJobError("action.data.run", command, "must be a command", hint=hint)
 
 
 def make_policy(base: Policy, given: Mapping[str, Any]) -> Policy:

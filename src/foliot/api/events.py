@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
-from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import Any
 
 from foliot.api.call import Call
 from foliot.api.cursor import Query
-from foliot.api.hints import read_log_topic
+from foliot.api.hints import RESYNC, Batch, read_log_topic
 from foliot.api.problem import ProblemError
 from foliot.api.route import Group
-from foliot.api.streams import KEEP_ALIVE, MEDIA_TYPE, Encodable, Sent, stream, wait_for
+from foliot.api.streams import KEEP_ALIVE, MEDIA_TYPE, Encodable, stream, wait_for
 from foliot.model.access import Scope
 
 MOST_TOPICS = 100
 MOST_LOGS = 10  # each of them is read again every second
-_WORDS = ("overview", "jobs", "nodes", "sources")
+_OF_ALL = ("overview", "nodes")
+_WORDS = (*_OF_ALL, "jobs", "sources")
 _PREFIXES = ("job:", "run:")
 routes = Group("events")
 
@@ -40,36 +40,19 @@ async def events(call: Call, query: EventsQuery) -> Any:
         words = ", ".join((*_WORDS, "job:ID", "run:ID", "log:RUN/N"))
         hint = f"one of: {words}; {MOST_TOPICS} at most, and {MOST_LOGS} logs"
         raise ProblemError(400, "BAD_QUERY", "there is no such topic", hint=hint)
+    if call.identity.sources is not None and set(topics) & set(_OF_ALL):
+        detail = f"{' and '.join(_OF_ALL)} are about all sources, and your token is limited to some"
+        raise ProblemError(403, "LIMITED_TOKEN", detail, hint="use a token without --source")
     return stream(call, _hints(call, topics))
 
 
 async def _hints(call: Call, topics: list[str]) -> AsyncIterator[Encodable | None]:
     with call.service.hub.watching(topics, call.identity.sources) as watcher:
-        yield Sent("resync", {})  # what came before this stream is not told by it
+        yield RESYNC  # what came before this stream is not told by it
         while not call.service.stopping.is_set():
             await wait_for(call, KEEP_ALIVE, watcher.news)
-            if watcher.is_behind:
-                watcher.is_behind = False
-                watcher.take()
-                yield Sent("resync", {})
-            elif changed := watcher.take():
-                yield _Changed([(topic, version, token) for topic, _, version, token in changed])
-            else:
+            batches: list[Batch] = watcher.take()
+            for batch in batches:
+                yield batch
+            if not batches:
                 yield None
-            await wait_for(call, call.service.hub.pause)  # what comes meanwhile is sent at once
-
-
-class _Changed(NamedTuple):
-    """Hints that are sent at once."""
-
-    hints: list[tuple[str, int | None, int | None]]  # topic, version, token
-
-    def encoded(self) -> bytes:
-        """The hints as they are sent."""
-        return b"".join(_encoded(*hint) for hint in self.hints)
-
-
-@lru_cache(maxsize=2000)
-def _encoded(topic: str, version: int | None, token: int | None) -> bytes:
-    """A hint as it is sent: made once, for all streams."""
-    return Sent("changed", {"topic": topic, "version": version, "token": token}).encoded()

@@ -95,6 +95,7 @@ class Guard:
         self._service.answered[verb, path, status] += 1
 
 
+_ONCE = (b"if-match", b"idempotency-key", b"content-type", b"content-encoding")
 _VERSIONS = ("1.0", "1.1", "2", "2.0", "3", None)
 _VERBS = frozenset(("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"))
 
@@ -125,11 +126,16 @@ def _limit_of(problem: ProblemError, scope: Scope) -> str | None:
 
 
 def check_head(most: int, scope: Scope) -> None:
-    """431 if the headers are too large; 400 for a version of HTTP that there is not."""
+    """431 if the headers are too large; 400 for two that contradict, or a version that there is not."""
     if sum(len(name) + len(value) for name, value in scope["headers"]) > most:
         raise ProblemError(
             431, "HEADERS_TOO_LARGE", f"headers have {most:,} bytes at most together", limit="header"
         )
+    names = [name.lower() for name, _ in scope["headers"]]
+    for name in _ONCE:
+        if names.count(name) > 1:
+            detail = f"the header {name.decode()} must be there once: which one is meant cannot be told"
+            raise ProblemError(400, "MALFORMED", detail, hint="send it once")
     if scope.get("http_version") not in _VERSIONS:
         raise ProblemError(400, "MALFORMED", "there is no such version of HTTP")
 

@@ -3,19 +3,26 @@
     job:ops~2Fbackup   run:…   log:…/1   jobs   nodes   sources   overview
 
 They come from events of this process at once. While there are watchers, a poller looks each second at what
-other nodes do: open attempts, the newest attempts, nodes, sources, and logs that a watcher has named. A
-watcher that reads too slowly is told to look at everything anew (`resync`).
+other nodes do: open attempts, the newest attempts, nodes, sources, and logs that a watcher has named.
+
+    events, poller ──▶ hints by topic ──▶ every 200 ms or so: a batch for all watchers of the same topics
+                       the newest counts      encoded once, however many they are
+
+Where too much changes at a time, and for a watcher that reads too slowly, the batch is a `resync`: look at
+everything anew. Hundreds of streams must not delay the jobs of the same process.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Coroutine, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from datetime import timedelta
+from functools import cached_property
 from typing import Any, NamedTuple
 
 from foliot.api.ids import id_of, key_of
+from foliot.api.sent import Sent
 from foliot.errors import StoreError
 from foliot.model.attempt import Attempt
 from foliot.model.decision import Event, Happening
@@ -25,9 +32,12 @@ from foliot.protocols import Clock
 POLL = timedelta(seconds=1)
 _PAUSE = timedelta(milliseconds=200)
 _PAUSE_FOR_EACH = timedelta(milliseconds=4)
-_MOST_WAITING = 1000
+_QUIET = timedelta(hours=1)
+_MOST_TOPICS = 200  # of a batch
+_MOST_WAITING = 5  # batches of a watcher
 _NEWEST = 200
 _MOST_DIGITS = 6  # of the number of an attempt
+RESYNC = Sent("resync", {})
 _DEFINED = (Happening.DECLARED, Happening.CHANGED, Happening.REMOVED, Happening.PAUSED, Happening.RESUMED)
 
 
@@ -44,30 +54,59 @@ class Hint(NamedTuple):
     token: int | None = None
 
 
-class Watcher:
-    """Who waits for hints of some topics; none: of all. `sources`: which may be seen; None: all."""
+class Batch:
+    """Hints that are sent at once. `is_resync`: they are too many, so look at everything anew."""
 
-    def __init__(self, topics: Collection[str], sources: Collection[str] | None) -> None:
-        self.topics, self._sources = frozenset(topics), sources
-        self._waiting: dict[str, Hint] = {}  # in their order; of one topic, the newest
-        self.is_behind = False
+    def __init__(self, hints: Sequence[Hint]) -> None:
+        self.is_resync = len(hints) > _MOST_TOPICS
+        self.hints = () if self.is_resync else tuple(hints)
+
+    @cached_property
+    def text(self) -> bytes:
+        """The batch as it is sent: made once, for all streams."""
+        if self.is_resync:
+            return RESYNC.encoded()
+        told = ({"topic": one.topic, "version": one.version, "token": one.token} for one in self.hints)
+        return b"".join(Sent("changed", one).encoded() for one in told)
+
+    def encoded(self) -> bytes:
+        """The same."""
+        return self.text
+
+
+ANEW = Batch([Hint("")] * (_MOST_TOPICS + 1))
+
+
+class Wish(NamedTuple):
+    """What watchers wait for: some topics; none: all. `sources`: which may be seen; None: all."""
+
+    topics: frozenset[str]
+    sources: frozenset[str] | None
+
+    def means(self, hint: Hint) -> bool:
+        """Whether a hint is wanted and may be seen. A hint about all sources is not for who sees some."""
+        is_seen = self.sources is None or hint.source in self.sources
+        return is_seen and (not self.topics or hint.topic in self.topics)
+
+
+class Watcher:
+    """Who waits for hints."""
+
+    def __init__(self, wish: Wish) -> None:
+        self.wish = wish
+        self._waiting: list[Batch] = []
         self.news = asyncio.Event()
 
-    def offer(self, hint: Hint) -> None:
-        """Take a hint, if it is wanted and may be seen."""
-        if self.topics and hint.topic not in self.topics:
-            return
-        if self._sources is not None and hint.source is not None and hint.source not in self._sources:
-            return
+    def give(self, batch: Batch) -> None:
+        """Add a batch. A watcher that has not taken several is to look at everything anew."""
         if len(self._waiting) >= _MOST_WAITING:
-            self._waiting.clear()
-            self.is_behind = True
-        self._waiting[hint.topic] = hint
+            self._waiting, batch = [], ANEW
+        self._waiting.append(batch)
         self.news.set()
 
-    def take(self) -> list[Hint]:
-        """What has changed since the last call."""
-        taken, self._waiting = list(self._waiting.values()), {}
+    def take(self) -> list[Batch]:
+        """What was given since the last call."""
+        taken, self._waiting = self._waiting, []
         self.news.clear()
         return taken
 
@@ -78,26 +117,28 @@ class Hub:
     def __init__(self, ops: Operations, clock: Clock) -> None:
         self._ops, self._clock = ops, clock
         self._loop = asyncio.get_running_loop()
-        self._watchers: set[Watcher] = set()
-        self._poller: asyncio.Task[None] | None = None
+        self._watchers: dict[Wish, set[Watcher]] = {}
+        self._pending: dict[str, Hint] = {}  # in their order; of one topic, the newest
+        self._has_news = asyncio.Event()
+        self._tasks: dict[Callable[[], Coroutine[Any, Any, None]], asyncio.Task[None]] = {}
         self._seen: dict[str, Any] = {}
-
-    @property
-    def pause(self) -> timedelta:
-        """How long a watcher rests after hints: many rest longer, as their work delays the engine."""
-        return max(_PAUSE, _PAUSE_FOR_EACH * len(self._watchers))
 
     @contextmanager
     def watching(self, topics: Collection[str], sources: Collection[str] | None) -> Iterator[Watcher]:
         """A watcher, for a while."""
-        watcher = Watcher(topics, sources)
-        self._watchers.add(watcher)
-        if self._poller is None or self._poller.done():
-            self._poller = asyncio.ensure_future(self._poll_on())
+        watcher = Watcher(Wish(frozenset(topics), None if sources is None else frozenset(sources)))
+        self._watchers.setdefault(watcher.wish, set()).add(watcher)
+        for work in (self._poll_on, self._send_on):
+            if work not in self._tasks or self._tasks[work].done():
+                self._tasks[work] = asyncio.ensure_future(work())
         try:
             yield watcher
         finally:
-            self._watchers.discard(watcher)
+            alike = self._watchers[watcher.wish]
+            alike.discard(watcher)
+            if not alike:
+                del self._watchers[watcher.wish]
+                self._has_news.set()  # if nobody watches any more, all work ends
 
     def note_from_other_thread(self, event: Event) -> None:
         """The same as `note`, from the engine's thread: quick, and nothing at all without a watcher."""
@@ -110,6 +151,8 @@ class Hub:
         if not self._watchers:
             return
         self._tell_job(event.job, event.run_key, event.attempt)
+        if event.attempt is not None and (seen := self._seen.get("attempts")) is not None:
+            seen[event.attempt.key] = _mark(event.attempt)  # the poller need not tell it again
         if event.what in _DEFINED:
             self._tell(Hint("jobs", _source(event.job)))
         self._tell(Hint("overview"))
@@ -121,15 +164,33 @@ class Hub:
             self._tell(Hint(f"run:{id_of(run)}", _source(job), *facts))
 
     def _tell(self, hint: Hint) -> None:
-        for watcher in self._watchers:
-            watcher.offer(hint)
+        self._pending[hint.topic] = hint
+        self._has_news.set()
+
+    def send(self) -> None:
+        """Give all watchers what has changed since the last time."""
+        hints, self._pending = list(self._pending.values()), {}
+        for wish, watchers in self._watchers.items():
+            if meant := [hint for hint in hints if wish.means(hint)]:
+                batch = Batch(meant)
+                for watcher in watchers:
+                    watcher.give(batch)
+
+    async def _send_on(self) -> None:
+        while self._watchers:
+            await self._clock.wait(_QUIET, self._has_news)
+            self._has_news.clear()
+            self.send()
+            # What comes meanwhile is sent together. Many watchers rest longer: their work delays the engine.
+            count = sum(map(len, self._watchers.values()))
+            await self._clock.wait(max(_PAUSE, _PAUSE_FOR_EACH * count))
 
     async def close(self) -> None:
-        """End the poller."""
-        if self._poller is not None:
-            self._poller.cancel()
+        """End all work."""
+        for task in self._tasks.values():
+            task.cancel()
             with suppress(asyncio.CancelledError):
-                await self._poller
+                await task
 
     # -- what other nodes do -----------------------------------------------------------------------
 
@@ -163,7 +224,7 @@ class Hub:
     async def _poll_logs(self) -> None:
         """Also the first look tells: since its client last asked, the log may have grown."""
         before, self._seen["logs"] = self._seen.get("logs", {}), (ends := dict[str, int]())
-        for topic in {topic for watcher in self._watchers for topic in watcher.topics}:
+        for topic in {topic for wish in self._watchers for topic in wish.topics}:
             if (attempt := read_log_topic(topic)) is None:
                 continue
             ends[topic] = before.get(topic, 0)

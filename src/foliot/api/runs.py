@@ -20,8 +20,9 @@ from foliot.api.pipeline_runs import jobs_of_meant, page_of_runs
 from foliot.api.problem import ProblemError
 from foliot.api.reading import Instant
 from foliot.api.route import Group
+from foliot.api.sent import Sent
 from foliot.api.show import show_run, show_skip, status_of
-from foliot.api.streams import KEEP_ALIVE, MEDIA_TYPE, Sent, stream, wait_for
+from foliot.api.streams import KEEP_ALIVE, MEDIA_TYPE, stream, wait_for
 from foliot.api.terms import Status
 from foliot.model.access import Scope
 from foliot.model.attempt import Attempt, Outcome, Trigger
@@ -157,6 +158,9 @@ async def rerun(call: Call, run: list[Attempt]) -> Requested:
         await require_executor(call, view)
     effect = await call.ops.rerun(run[-1].run_key, request=call.key, dry_run=call.dry_run)
     if not effect.has_changed:
+        if effect.attempt is not None and not effect.attempt.reason.endswith(f" {run[-1].run_key}"):
+            detail = "the Idempotency-Key was used for another run"
+            raise ProblemError(422, "KEY_REUSED", detail, hint="use a new key for each new run")
         call.replayed()
     return show_request(call, effect)
 

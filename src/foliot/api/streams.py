@@ -6,9 +6,8 @@ import asyncio
 from collections.abc import AsyncIterator
 from datetime import timedelta
 from functools import partial
-from typing import Any, NamedTuple, Protocol
+from typing import Protocol
 
-import msgspec
 from starlette.responses import StreamingResponse
 from starlette.types import Receive, Scope, Send
 
@@ -19,17 +18,6 @@ MEDIA_TYPE = "text/event-stream"
 KEEP_ALIVE = timedelta(seconds=15)
 _ASKED_EACH = 5.0  # seconds after which it is asked again who listens
 _RETRY = b"retry: 3000\n\n"
-
-
-class Sent(NamedTuple):
-    """An event of a stream."""
-
-    event: str
-    data: Any
-
-    def encoded(self) -> bytes:
-        """The event as it is sent."""
-        return b"event: %s\ndata: %s\n\n" % (self.event.encode(), msgspec.json.encode(self.data))
 
 
 class Encodable(Protocol):

@@ -14,22 +14,23 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any
 
-from foliot.clock import SystemClock
 from foliot.testing.servers.binaries import find_postgres
 from foliot.testing.servers.faketime import OFFSET_FILE, clock_of_its_own, environment, set_offset
 from foliot.testing.servers.guardian import USERS, children_of, end_server, server_number
 from foliot.testing.servers.process import (
+    PATIENCE,
     MissingServerError,
     free_port,
     give_away,
+    last_words,
     run_server,
-    started,
+    stop_server,
+    wait_until_ready,
     watch_over,
 )
 
 _USER = "foliot"
 _FACTS = "facts.json"
-_PATIENCE = 60.0  # seconds for a server to come up or go down, on a machine that is busy
 _SETTINGS = {
     "listen_addresses": "127.0.0.1",
     "max_connections": "200",
@@ -84,7 +85,7 @@ class PostgresServer:
             "initdb", f"--pgdata={self._data}", f"--username={_USER}", f"--pwfile={secret}",
             "--auth=scram-sha-256", "--encoding=UTF8", "--no-locale", "--no-sync",
         )  # fmt: skip
-        if made.wait(_PATIENCE) != 0:
+        if made.wait(PATIENCE) != 0:
             raise MissingServerError(f"initdb failed:\n{self.log()}")
 
     # -- its life ----------------------------------------------------------------------------------
@@ -94,28 +95,11 @@ class PostgresServer:
         settings = [f"-c{name}={value}" for name, value in _SETTINGS.items()]
         settings.append(f"-cunix_socket_directories={self._folder}")
         process = self._run("postgres", "-D", str(self._data), f"-p{self.port}", *settings)
-        clock = SystemClock()
-        give_up_at = clock.monotonic() + _PATIENCE
-        while not self._is_ready():
-            if process.poll() is not None or clock.monotonic() > give_up_at:
-                raise MissingServerError(f"the server did not start:\n{self.log()}")
-            with suppress(subprocess.TimeoutExpired):
-                process.wait(0.02)
+        wait_until_ready(process, self._is_ready, self._folder)
 
     def stop(self, *, immediate: bool = False) -> None:
         """Stop the server; `immediate`: as a crash would."""
-        number = server_number(self._folder)
-        if number is None:
-            return
-        with suppress(ProcessLookupError):  # it has just ended by itself
-            os.kill(number, signal.SIGQUIT if immediate else signal.SIGINT)
-        clock = SystemClock()
-        give_up_at = clock.monotonic() + _PATIENCE
-        while server_number(self._folder) is not None and clock.monotonic() < give_up_at:
-            for process in started:
-                process.poll()  # one that has ended is there until somebody has asked
-        if server_number(self._folder) is not None:
-            end_server(self._folder)
+        stop_server(self._folder, signal.SIGQUIT if immediate else signal.SIGINT)
 
     def restart(self, *, immediate: bool = False) -> None:
         """Stop the server, and start it again on the same port."""
@@ -140,9 +124,7 @@ class PostgresServer:
 
     def log(self) -> str:
         """The last that the server said."""
-        with suppress(OSError):
-            return (self._folder / "log").read_text(encoding="utf-8", errors="replace")[-4000:]
-        return ""
+        return last_words(self._folder)
 
     # -- inside ------------------------------------------------------------------------------------
 

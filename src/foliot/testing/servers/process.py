@@ -6,16 +6,19 @@ import atexit
 import os
 import pwd
 import shutil
+import signal
 import socket
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any
 
+from foliot.clock import SystemClock
 from foliot.testing.servers import guardian
 
+PATIENCE = 60.0  # seconds for a server to come up or go down, on a machine that is busy
 _TIME_TO_PART = 5.0  # seconds that an ending program waits for its servers to end
 started: list[subprocess.Popen[bytes]] = []
 
@@ -40,6 +43,40 @@ def run_server(
         )  # fmt: skip
     started.append(process)
     return process
+
+
+def wait_until_ready(process: subprocess.Popen[bytes], is_ready: Callable[[], bool], folder: Path) -> None:
+    """Wait for a server that was started; MissingServerError if it ends, or takes too long."""
+    clock = SystemClock()
+    give_up_at = clock.monotonic() + PATIENCE
+    while not is_ready():
+        if process.poll() is not None or clock.monotonic() > give_up_at:
+            raise MissingServerError(f"the server did not start:\n{last_words(folder)}")
+        with suppress(subprocess.TimeoutExpired):
+            process.wait(0.02)
+
+
+def stop_server(folder: Path, how: signal.Signals) -> None:
+    """Ask the server in a folder to end, by a signal, and wait for that; one that does not is killed."""
+    number = guardian.server_number(folder)
+    if number is None:
+        return
+    with suppress(ProcessLookupError):  # it has just ended by itself
+        os.kill(number, how)
+    clock = SystemClock()
+    give_up_at = clock.monotonic() + PATIENCE
+    while guardian.server_number(folder) is not None and clock.monotonic() < give_up_at:
+        for process in started:
+            process.poll()  # one that has ended is there until somebody has asked
+    if guardian.server_number(folder) is not None:
+        guardian.end_server(folder)
+
+
+def last_words(folder: Path) -> str:
+    """The last that the server in a folder said."""
+    with suppress(OSError):
+        return (folder / "log").read_text(encoding="utf-8", errors="replace")[-4000:]
+    return ""
 
 
 def give_away(*paths: Path) -> None:

@@ -8,7 +8,6 @@ import os
 import secrets
 import signal
 import socket
-import subprocess
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
@@ -19,20 +18,22 @@ from typing import IO, Any
 
 from foliot.clock import SystemClock
 from foliot.testing.servers.binaries import advice, find_redis
-from foliot.testing.servers.faketime import OFFSET_FILE, clock_of_its_own, environment, set_offset
+from foliot.testing.servers.faketime import OFFSET_FILE, clock_of_its_own, set_offset
 from foliot.testing.servers.guardian import PID_FILE, USERS, end_server, server_number
 from foliot.testing.servers.process import (
+    PATIENCE,
     MissingServerError,
     free_port,
     give_away,
+    last_words,
     run_server,
-    started,
+    stop_server,
+    wait_until_ready,
     watch_over,
 )
 
 _FACTS = "facts.json"
 _SENTINEL = Path("data", "sentinel.conf")
-_PATIENCE = 60.0  # seconds for a server to come up or go down, on a machine that is busy
 NOTHING_MORE: Mapping[str, str] = MappingProxyType({})
 
 
@@ -122,30 +123,14 @@ class RedisServer:
             **self._more,
         }
         arguments = [word for name, value in settings.items() for word in (f"--{name}", value)]
-        variables = {} if self._library is None else environment(self._library, self._offset)
         file = self.folder / _SENTINEL
         role = [str(file), "--sentinel"] if file.exists() else []
-        process = run_server(self.folder, self._program, *role, *arguments, variables=variables)
-        clock = SystemClock()
-        give_up_at = clock.monotonic() + _PATIENCE
-        while not self._is_ready():
-            if process.poll() is not None or clock.monotonic() > give_up_at:
-                raise MissingServerError(f"the server did not start:\n{self.log()}")
-            with suppress(subprocess.TimeoutExpired):
-                process.wait(0.02)
+        process = run_server(self.folder, self._program, *role, *arguments)
+        wait_until_ready(process, self._is_ready, self.folder)
 
     def stop(self, *, immediate: bool = False) -> None:
         """Stop the server; `immediate`: as a crash would."""
-        number = server_number(self.folder)
-        if number is None:
-            return
-        with suppress(ProcessLookupError):  # it has just ended by itself
-            os.kill(number, signal.SIGKILL if immediate else signal.SIGTERM)
-        clock = SystemClock()
-        give_up_at = clock.monotonic() + _PATIENCE
-        while server_number(self.folder) is not None and clock.monotonic() < give_up_at:
-            for process in started:
-                process.poll()  # one that has ended is there until somebody has asked
+        stop_server(self.folder, signal.SIGKILL if immediate else signal.SIGTERM)
 
     def restart(self, *, immediate: bool = False) -> None:
         """Stop the server, and start it again on the same port."""
@@ -179,7 +164,7 @@ class RedisServer:
 
     def ask(self, *words: str) -> bytes:
         """What the server answers to one command, as it comes over the wire."""
-        with closing(socket.create_connection(("127.0.0.1", self.port), _PATIENCE)) as wire:
+        with closing(socket.create_connection(("127.0.0.1", self.port), PATIENCE)) as wire:
             wire.sendall(_packed("AUTH", self.password))
             if not wire.recv(100).startswith(b"+OK"):
                 raise MissingServerError("the server does not take its password")
@@ -196,9 +181,7 @@ class RedisServer:
 
     def log(self) -> str:
         """The last that the server said."""
-        with suppress(OSError):
-            return (self.folder / "log").read_text(encoding="utf-8", errors="replace")[-4000:]
-        return ""
+        return last_words(self.folder)
 
     # -- with others -------------------------------------------------------------------------------
 
@@ -235,7 +218,7 @@ class RedisServer:
 def wait_until(is_so: Callable[[], bool], what: str) -> None:
     """Wait for a server; MissingServerError if it takes too long."""
     clock, pause = SystemClock(), Event()
-    give_up_at = clock.monotonic() + _PATIENCE
+    give_up_at = clock.monotonic() + PATIENCE
     while not is_so():
         if clock.monotonic() > give_up_at:
             raise MissingServerError(f"the server took too long {what}")
