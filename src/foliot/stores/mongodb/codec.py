@@ -23,7 +23,7 @@ from foliot.stores.optimistic.change import Change
 from foliot.stores.optimistic.definition import Definitions
 from foliot.stores.optimistic.entry import Entry
 from foliot.stores.optimistic.names import attempt_id, run_member, skip_member
-from foliot.stores.optimistic.rows import dumps, ended_row, read_body, write_body
+from foliot.stores.optimistic.rows import read_body, write_body, write_ended
 from foliot.stores.sql.codes import UNREADABLE, micros, whole
 
 # All fields that a write may leave out: what is None is taken away.
@@ -145,7 +145,7 @@ class Encoder:
 
     def _effects(self, change: Change) -> Iterator[Effect]:
         for attempt, order in change.ended:
-            yield ["a", run_member(attempt), attempt_id(attempt), dumps(ended_row(attempt, order))]
+            yield ["a", run_member(attempt), attempt_id(attempt), write_ended(attempt, order)]
         for skip in change.skips:
             yield ["k", skip_member(skip), clean_text(skip.reason)]
         for told in change.alerts:

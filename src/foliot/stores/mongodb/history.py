@@ -14,7 +14,7 @@ from foliot.model.query import MOST_LOOKED_AT, RunPage, RunQuery, SkipPage, Skip
 from foliot.stores.mongodb.connection import Document
 from foliot.stores.mongodb.session import MongoSession, read_skip
 from foliot.stores.optimistic.names import run_member, time_text
-from foliot.stores.optimistic.rows import read_ended_row
+from foliot.stores.optimistic.rows import read_ended
 from foliot.stores.pages import is_run_meant, page_of_runs, page_of_skips, read_place
 from foliot.stores.sql.codes import UNREADABLE, whole
 
@@ -52,7 +52,7 @@ def _of_jobs(session: MongoSession, jobs: Iterable[str]) -> Iterator[Attempt]:
 
 def _ended(document: Document) -> Attempt | None:
     with suppress(*UNREADABLE):
-        return read_ended_row(document["j"], json.loads(document["a"]))[0]
+        return read_ended(document["j"], document["a"])[0]
     return None
 
 

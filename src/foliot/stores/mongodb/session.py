@@ -26,7 +26,7 @@ from foliot.stores.optimistic.change import Change, Past, set_aside
 from foliot.stores.optimistic.entry import Entry, Name, name_of
 from foliot.stores.optimistic.names import DIGITS, attempt_id, id_of, time_number
 from foliot.stores.optimistic.revision import Effect, RevisionSession, Step
-from foliot.stores.optimistic.rows import read_ended_row, write_body
+from foliot.stores.optimistic.rows import read_ended, write_body
 from foliot.stores.optimistic.session import ClaimedElsewhereError, Guard, Losses
 from foliot.stores.sql.codes import UNREADABLE, an_instant
 
@@ -114,7 +114,7 @@ class MongoSession(Burials, Places, Transactions, RevisionSession):
         attempts = []
         for one in self["history"].find({"j": key}):
             with suppress(*UNREADABLE):
-                attempts.append(read_ended_row(key, json.loads(one["a"])))
+                attempts.append(read_ended(key, one["a"]))
         return Past(tuple(attempts), tuple(self.past_skips(key)))
 
     def past_skips(self, key: str) -> list[Skip]:

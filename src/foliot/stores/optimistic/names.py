@@ -5,7 +5,9 @@ A time is 16 hexadecimal digits, so that bytes sort as times do. An attempt or a
 
 from __future__ import annotations
 
-from foliot.model.attempt import Attempt
+from functools import lru_cache
+
+from foliot.model.attempt import Attempt, format_instant
 from foliot.model.state import Skip
 from foliot.stores.sql.codes import whole
 
@@ -13,6 +15,7 @@ _SHIFT = 1 << 60  # no instant of the calendar is below zero then
 DIGITS = 16
 
 
+@lru_cache(maxsize=4096)  # a herd shares its instants
 def time_text(number: int) -> str:
     """Microseconds as a text that sorts as they do."""
     return f"{number + _SHIFT:016x}"
@@ -25,7 +28,9 @@ def time_number(text: str) -> int:
 
 def attempt_id(attempt: Attempt) -> str:
     """What no two attempts of a job share: the end of the run's key, and the number."""
-    return id_of(attempt.job, *attempt.key)
+    request = attempt.request
+    run = f"@{format_instant(attempt.scheduled_for)}" if request is None else f"!{request}"
+    return f"{run}#{attempt.number}"
 
 
 def id_of(job: str, run_key: str, number: int) -> str:

@@ -20,16 +20,17 @@ from foliot.stores.claim_cursor import ClaimCursor
 from foliot.stores.claim_loop import ClaimLoop, Page
 from foliot.stores.group_places import GroupPlaces
 from foliot.stores.matching import Key
+from foliot.stores.optimistic import rows
 from foliot.stores.optimistic.claim import DueEntries
 from foliot.stores.optimistic.entry import Entry
 from foliot.stores.optimistic.session import ClaimedElsewhereError, Guard
-from foliot.stores.redis import codec, layout
+from foliot.stores.redis import layout
 from foliot.stores.redis.asking import pairs, text_of
 from foliot.stores.redis.node import running
 from foliot.stores.redis.session import RedisSession
 from foliot.stores.sql.codes import whole
 
-_MOST_AT_ONCE = 500  # jobs that one script looks at
+_MOST_AT_ONCE = 250  # jobs that one script looks at
 _TURNS, _TURN = 60, 0.01  # how often, and for how many seconds, a claim waits for a source that is held still
 _ALONE, _HIDDEN = 0, 2  # what a look tells of other nodes: none lives; some have due jobs at hand
 _AT_HAND = 200_000  # microseconds, for which what one node looks at is hidden from the others
@@ -165,7 +166,7 @@ class _Due(DueEntries):
 
     def _is_news(self, facts: bytes) -> bool:
         """Whether the node serves other kinds than it was looked for."""
-        kinds = codec.read_node(facts).kinds
+        kinds = rows.read_node(facts).kinds
         is_news = self._claims.kinds.get(self._node, ()) != kinds
         self._claims.kinds[self._node] = kinds
         return is_news

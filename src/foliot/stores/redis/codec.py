@@ -6,16 +6,11 @@ A job's text is `MARK LANE WAKE BODY`: scripts read the first three words only. 
 
 from __future__ import annotations
 
-import json
-
 from foliot.errors import DamagedRecordError
-from foliot.model.attempt import Attempt
 from foliot.model.state import Record
 from foliot.stores.optimistic import rows
 from foliot.stores.optimistic.entry import Tally
-from foliot.stores.optimistic.rows import Body, dumps, ended_row, read_ended_row, write_body
-from foliot.stores.optimistic.rows import read_node as read_node  # noqa: PLC0414 - sessions ask here
-from foliot.stores.optimistic.rows import write_node as write_node  # noqa: PLC0414 - sessions ask here
+from foliot.stores.optimistic.rows import Body, write_body
 from foliot.stores.redis.layout import lane_id, time_text
 from foliot.stores.sql.codes import whole
 
@@ -36,13 +31,3 @@ def read_body(key: str, text: str) -> Body:
     except ValueError as error:
         raise DamagedRecordError("state", text[:200], f"cannot be read: {error}") from error
     return rows.read_body(key, body)
-
-
-def write_ended(attempt: Attempt, order: int) -> str:
-    """An attempt of the past."""
-    return dumps(ended_row(attempt, order))
-
-
-def read_ended(key: str, text: str | bytes) -> tuple[Attempt, int]:
-    """An attempt of the past, and its order of opening."""
-    return read_ended_row(key, json.loads(text))

@@ -9,8 +9,9 @@ from contextlib import suppress
 from foliot.model.attempt import Attempt, AttemptState, Trigger
 from foliot.model.query import MOST_LOOKED_AT, RunPage, RunQuery, SkipPage, SkipQuery, names_of
 from foliot.model.state import Skip
+from foliot.stores.optimistic import rows
 from foliot.stores.pages import is_run_meant, is_skip_meant, page_of_runs, page_of_skips, read_place
-from foliot.stores.redis import codec, layout
+from foliot.stores.redis import layout
 from foliot.stores.redis.asking import text_of
 from foliot.stores.redis.session import RedisSession, read_skip
 from foliot.stores.redis.walk import falling, parts
@@ -35,7 +36,7 @@ def _of_jobs(session: RedisSession, jobs: Iterable[str]) -> Iterator[Attempt]:
         yield from entry.record.attempts if entry.record else ()
         for text in session.ask("HVALS", f"h:{job}"):
             with suppress(*UNREADABLE):
-                yield codec.read_ended(job, text)[0]
+                yield rows.read_ended(job, text)[0]
 
 
 def _open(session: RedisSession) -> Iterator[Attempt]:
@@ -108,7 +109,7 @@ def _attempts(session: RedisSession, members: list[str]) -> Iterator[Attempt]:
     for (job, identity), text in zip(names, ended, strict=True):
         if text is not None:
             with suppress(*UNREADABLE):
-                yield codec.read_ended(job, text)[0]
+                yield rows.read_ended(job, text)[0]
         elif (entry := entries.get(job)) is not None and entry.record is not None:
             yield from (one for one in entry.record.attempts if layout.attempt_id(one) == identity)
 

@@ -9,8 +9,9 @@ from foliot.errors import NodeBuriedError
 from foliot.model.attempt import Attempt
 from foliot.model.state import Lease, Node
 from foliot.model.view import KEPT_OUTAGES, NodeView, Outage
+from foliot.stores.optimistic import rows
 from foliot.stores.optimistic.entry import Entry
-from foliot.stores.redis import codec, layout
+from foliot.stores.redis import layout
 from foliot.stores.redis.asking import pairs, text_of
 from foliot.stores.redis.session import RedisSession, node_view
 from foliot.stores.redis.stage import now_number
@@ -21,7 +22,7 @@ _MICROSECOND = timedelta(microseconds=1)
 
 def join(session: RedisSession, node: Node) -> Lease:
     """A node begins its life, or says anew what it serves."""
-    facts = codec.write_node(node)
+    facts = rows.write_node(node)
     lease = _pulse(session, "join", node.id, facts=facts)
     session.shared.nodes[node.id] = facts
     return lease

@@ -16,6 +16,7 @@ from foliot.model.damage import Damage, Flaw, damage_of
 from foliot.model.state import CORRECTION, Node, Record, Skip
 from foliot.model.view import NodeView
 from foliot.stores.matching import Key
+from foliot.stores.optimistic import rows
 from foliot.stores.optimistic.change import Change, Past, set_aside
 from foliot.stores.optimistic.entry import Entry, Name, name_of
 from foliot.stores.optimistic.revision import AT_ONCE, Effect, RevisionSession, StaleBaseError, Step
@@ -108,7 +109,7 @@ class RedisSession(Records, RevisionSession):
     def past(self, key: str) -> Past:
         attempts, skips = self.ask_all([("HVALS", f"h:{key}"), ("HGETALL", f"k:{key}")])
         return Past(
-            tuple(codec.read_ended(key, text) for text in attempts),
+            tuple(rows.read_ended(key, text) for text in attempts),
             tuple(read_skip(key, *pair) for pair in pairs(skips)),
         )
 
@@ -296,7 +297,7 @@ def read_skip(job: str, name: bytes, reason: bytes) -> Skip:
 def node_view(id_: bytes, facts: bytes, until: bytes, held: bytes | int) -> NodeView:
     """A node as it is shown; `id_` is all that is left of one whose facts cannot be read."""
     try:
-        node = codec.read_node(facts)
+        node = rows.read_node(facts)
     except UNREADABLE:
         node = Node(text_of(id_))
     return NodeView(node, an_instant(int(until)), int(held))
