@@ -7,11 +7,12 @@ state and reads no clock, so equal rules always give equal answers, on every nod
                                     │
                                     └── cron_format, explain, lint   (for people)
 
-Read in this order: `schedule` (what a schedule is), `field` and `cron_syntax` (from text to masks),
-`dial` (tables that answer "what comes next" by lookup), `search` (the walk through them), `zone` (when
-clocks are moved), `cron_count` (how many lie in a range), `cron` (all of it as a value). The rest can wait:
-`cron_hint` (what would have been right), `duration`, `every`, `once`, `herd` (many jobs, few rules), and for
-people `explain` with `explain_clock`, `explain_day` and `phrase`, and `lint` with `shift`. The invariants:
+Read in this order: `schedule` (what a schedule is), `field` and `cron_syntax` (from text to masks), `dial`
+(tables that answer "what comes next" by lookup), `search` (the walk through them), `zone` (when clocks are
+moved), `cron_count` (how many lie in a range), `cron` (all of it as a value). The rest can wait: `nth_day`
+(`L` and `#`), `cron_hint` (what would have been right), `duration`, `every`, `once`, `herd` (many jobs, few
+rules), and for people `explain` with `explain_clock`, `explain_day` and `phrase`, and `lint` with `shift`.
+The invariants:
 
 - next_after(t) > t, previous(t) <= t, and nothing lies between; by the calendar, not by a count of years.
 - A wall minute that does not exist never fires; one that exists twice fires twice.

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from foliot.schedules.field import DAY, HOUR, MINUTE, MONTH, SECOND, WEEKDAY, Field, values
+from foliot.schedules.nth_day import counted_words
 
 if TYPE_CHECKING:
     from foliot.schedules.cron_syntax import CronFields
@@ -33,14 +34,15 @@ def format_cron(fields: CronFields, *, has_steps: bool = True) -> str:
 
 def format_mask(field: Field, mask: int, *, has_star: bool = True, has_steps: bool = True) -> str:
     """One field: `*`, `*/5`, or a list of numbers and ranges."""
-    allowed = values(mask)
+    counted = counted_words(field, mask)
+    allowed = values(mask & field.full)
     if mask == field.full and has_star:
         return "*"
-    if has_steps and len(allowed) >= _SHORTEST_RUN:
+    if has_steps and not counted and len(allowed) >= _SHORTEST_RUN:
         step = allowed[1] - allowed[0]
         if step > 1 and allowed == list(range(field.low, field.high + 1, step)):
             return f"*/{step}"
-    return ",".join(_runs(allowed))
+    return ",".join(_runs(allowed) + counted)
 
 
 def _runs(numbers: list[int]) -> list[str]:

@@ -3,7 +3,7 @@
 Four dialects share one grammar and differ in what they allow:
 
     standard   minute hour day month weekday; `* , - /`, names, `?`, macros, `CRON_TZ=`, 7 = Sunday
-    seconds    the same, with an optional seconds field in front
+    seconds    the same, with an optional seconds field in front; and `L`, `5L`, `1#2` for days (`nth_day`)
     posix      the declarative scheduler's strict grammar: numbers, `*`, lists and ranges only
     celery     Celery's crontab: ranges may wrap (`22-2`, `fri-mon`), and both day fields must match
 
@@ -40,6 +40,7 @@ from foliot.schedules.cron_hint import (
 from foliot.schedules.duration import parse_duration
 from foliot.schedules.every import whole_seconds
 from foliot.schedules.field import FIELDS, Field
+from foliot.schedules.nth_day import read_counted
 from foliot.schedules.zone import resolve_timezone
 
 Dialect = Literal["standard", "seconds", "posix", "celery"]
@@ -239,13 +240,15 @@ class _Reader:
             mask |= item_mask
             is_star |= item_is_star
             offset += len(item) + 1
-        return mask, is_star
+        return (field.full if is_star else mask), is_star
 
     def read_item(self, field: Field, text: str, item: str, offset: int) -> tuple[int, bool]:
         """One item of a list: `*`, `5`, `1-5`, each with a `/step` or without."""
         if not item:
             reason, hint = "has an empty item in its list", "write values between the commas"
             raise FieldParseError(field.name, text, reason, offset=offset, hint=hint)
+        if self.has_optional_seconds and (counted := read_counted(field, text, item, offset)) is not None:
+            return counted, False
         body, slash, step_text = item.partition("/")
         if not body:
             raise FieldParseError(field.name, text, "has a step without a range", offset=offset)

@@ -18,7 +18,8 @@ from datetime import MAXYEAR, MINYEAR, UTC, date
 from functools import lru_cache
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from foliot.schedules.field import HOUR, MINUTE, SECOND, Field, values
+from foliot.schedules.field import DAY, HOUR, MINUTE, SECOND, WEEKDAY, Field, values
+from foliot.schedules.nth_day import LAST_DAY, is_counted
 from foliot.schedules.zone import UTC_NAMES, irregular_days
 
 if TYPE_CHECKING:
@@ -152,10 +153,14 @@ def _day_table(
 def matching_days(rule: DayRule, first_weekday: int, *, is_leap: bool) -> set[int]:
     """The day codes that match in a year of this kind."""
     matching = set()
+    is_counting = rule.days > DAY.full or rule.weekdays > WEEKDAY.full
     weekday = first_weekday + 1  # cron counts from Sunday
     for month, length in enumerate(_lengths(is_leap=is_leap), start=1):
         for day in range(1, length + 1):
             on_day, on_weekday = rule.days >> day & 1, rule.weekdays >> weekday % 7 & 1
+            if is_counting:
+                is_day, is_weekday = is_counted(rule.days, rule.weekdays, day, weekday % 7, length)
+                on_day, on_weekday = on_day | is_day, on_weekday | is_weekday
             matches = on_day | on_weekday if rule.either else on_day & on_weekday
             if matches and rule.months >> month & 1:
                 matching.add(month * 32 + day)
@@ -170,7 +175,7 @@ def _lengths(*, is_leap: bool) -> tuple[int, ...]:
 def has_a_date(fields: CronFields) -> bool:
     """Whether any year has a matching day. A leap year holds every date that there is."""
     return fields.either_day or any(
-        fields.months >> month & 1 and fields.days & (1 << length + 1) - 1
+        fields.months >> month & 1 and fields.days & (LAST_DAY | (1 << length + 1) - 1)
         for month, length in enumerate(_lengths(is_leap=True), start=1)
     )
 

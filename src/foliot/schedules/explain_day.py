@@ -10,7 +10,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from foliot.schedules.cron_syntax import CronFields
-from foliot.schedules.field import MONTH, WEEKDAY, values
+from foliot.schedules.field import DAY, MONTH, WEEKDAY, values
+from foliot.schedules.nth_day import say_counted
 from foliot.schedules.phrase import (
     FEW,
     MONTHS,
@@ -34,7 +35,8 @@ class Days:
     """The days of a rule as the calendar has them.
 
     `dates` (days of the month) and `weekdays` are empty where all are allowed; if both are given, either
-    may match, or both must. `months` are those that have such a day, and `possible` those that could have.
+    may match, or both must; `counted` ones ("the last day") match beside them. `months` are those that have
+    such a day, and `possible` those that could have.
     """
 
     either: bool
@@ -42,27 +44,36 @@ class Days:
     weekdays: list[int]
     months: list[int]
     possible: list[int]
+    counted: list[str]
 
     @property
     def is_every_day(self) -> bool:
         """Whether no day of its months is left out."""
-        return not self.dates and not self.weekdays
+        return not self.dates and not self.weekdays and not self.counted
 
 
 def days_of(fields: CronFields) -> Days:
     """What the day fields of a rule come to."""
-    days, months, possible = values(fields.days), values(fields.months), values(MONTH.full)
-    if not fields.either_day:
+    days, months, possible = values(fields.days & DAY.full), values(fields.months), values(MONTH.full)
+    counted = say_counted(fields.days, fields.weekdays)
+    if not fields.either_day and days:
         possible = [month for month in possible if days[0] <= MONTH_LENGTHS[month]]
         months = [month for month in months if month in possible]
     longest = max(MONTH_LENGTHS[month] for month in months)
     dates = [day for day in days if day <= longest]
-    weekdays = values(fields.weekdays) if fields.weekdays != WEEKDAY.full else []
+    weekdays = values(fields.weekdays & WEEKDAY.full) if fields.weekdays != WEEKDAY.full else []
     if len(dates) == longest:
-        dates, weekdays = [], [] if fields.either_day else weekdays
-    elif fields.either_day and not weekdays:
-        dates = []
-    return Days(either=fields.either_day, dates=dates, weekdays=weekdays, months=months, possible=possible)
+        dates, weekdays, counted = ([], [], []) if fields.either_day else ([], weekdays, counted)
+    elif fields.either_day and fields.weekdays == WEEKDAY.full:
+        dates, counted = [], []
+    return Days(
+        either=fields.either_day,
+        dates=dates,
+        weekdays=weekdays,
+        months=months,
+        possible=possible,
+        counted=counted,
+    )
 
 
 def say_days(days: Days, *, is_all_day: bool = False) -> str:
@@ -70,6 +81,14 @@ def say_days(days: Days, *, is_all_day: bool = False) -> str:
     every_day = "" if is_all_day else "every day"
     if days.is_every_day:
         return f"{every_day} {_in(days)}".strip()
+    if days.counted:
+        named = [f"the {ordinal(date)}" for date in days.dates] + days.counted
+        said = f"on {listed(named)} of {_of(days)}"
+        return (
+            f"{said}, and also on {_on_each_weekday(days.weekdays)} {_in(days)}".strip()
+            if days.weekdays
+            else said
+        )
     if not days.dates:
         return f"on {_on_weekdays(days.weekdays)} {_in(days)}".strip()
     dates = _on_dates(days)

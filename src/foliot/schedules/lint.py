@@ -196,7 +196,7 @@ def _either_day(fields: CronFields) -> Iterator[Finding]:
 
 def _short_month(fields: CronFields) -> Iterator[Finding]:
     day, months = values(fields.days)[0], values(fields.months)
-    if fields.either_day or day < _LEAP_DAY:
+    if fields.either_day or day < _LEAP_DAY or day > DAY.high:
         return
     lacking = [month for month in months if MONTH_LENGTHS[month] < day]
     message = None
@@ -225,7 +225,7 @@ def _uneven_steps(fields: CronFields) -> Iterator[Finding]:
     dials = (
         (SECOND, fields.seconds, "a minute", _has_neighbours(MINUTE, fields.minutes)),
         (MINUTE, fields.minutes, "an hour", _has_neighbours(HOUR, fields.hours)),
-        (HOUR, fields.hours, "a day", fields.either_day or _has_neighbours(day_field, days)),
+        (HOUR, fields.hours, "a day", fields.either_day or _has_neighbours(day_field, days & day_field.full)),
     )
     for field, mask, cycle, goes_on in dials:
         numbers, size, unit = values(mask), field.high + 1, field.name
