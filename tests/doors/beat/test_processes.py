@@ -14,7 +14,6 @@ from datetime import datetime, timedelta
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
-from zoneinfo import ZoneInfo
 
 import pytest
 
@@ -111,13 +110,12 @@ def test_a_zone_that_a_node_does_not_know_is_passed_over_by_that_node_only(
     until(lambda: len(of("mars")) > mine)
     for program in (second, third):
         program.end(signal.SIGTERM)
-    assert {row["pid"] for row in of("mars")[mine:]} == {third.process.pid}
+    assert {row["pid"] for row in of("mars")[mine:]} == {str(third.process.pid)}
 
 
 def _zone_file(name: str) -> bytes:
     from importlib.resources import files  # noqa: PLC0415 - of the package tzdata
 
-    assert ZoneInfo(name)
     folder, file = name.split("/")
     return (files("tzdata") / "zoneinfo" / folder / file).read_bytes()
 
