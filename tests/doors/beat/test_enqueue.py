@@ -282,7 +282,7 @@ def test_a_state_that_cannot_be_read_stops_its_schedule_only(
             with pytest.raises(BeatError, match=r"^failed to get schedule state: "):
                 await scheduler.get_state("a")
             assert not queue.of("a")
-            assert not place.client.exists(place.lock_key("b"))
+            await eventually(lambda: not place.client.exists(place.lock_key("a")))
             place.client.delete(place.state_key("a"))
             await eventually(lambda: queue.of("a"))
 
