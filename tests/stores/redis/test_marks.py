@@ -14,8 +14,12 @@ def test_threads_that_ask_for_marks_at_once_get_different_ones() -> None:
     shared = Shared("{t}", SystemClock(), timedelta(seconds=30))
     found: list[list[str]] = [[] for _ in range(4)]
 
+    begin = threading.Barrier(4)
+
     def ask(mine: list[str]) -> None:
-        mine.extend(next(shared.marks) for _ in range(20_000))
+        begin.wait(60)
+        for _ in range(50_000):
+            mine.append(next(shared.marks))  # noqa: PERF401 - a comprehension would not be interrupted
 
     before = sys.getswitchinterval()
     sys.setswitchinterval(1e-6)  # so that two of them meet within one call
@@ -28,4 +32,4 @@ def test_threads_that_ask_for_marks_at_once_get_different_ones() -> None:
     finally:
         sys.setswitchinterval(before)
 
-    assert len({mark for mine in found for mark in mine}) == 80_000
+    assert len({mark for mine in found for mark in mine}) == 200_000
