@@ -66,11 +66,25 @@ async def all_due(url: str, count: int, every: int, rounds: int = 3) -> dict[str
     """From the instant at which all are due until the queue has the last job, in milliseconds."""
     scheduler, queue = _beat(url, count, f"@every {every}s")
     running = asyncio.ensure_future(scheduler.start())
-    while len([n for n in queue.counts.values() if n == count]) < rounds + 2:
+    while _whole(queue, count) < 1:
         await CLOCK.wait(timedelta(milliseconds=50))
+    cpu, done = cpu_seconds(), sum(queue.counts.values())
+    while _whole(queue, count) < rounds + 2:
+        await CLOCK.wait(timedelta(milliseconds=50))
+    cost = (cpu_seconds() - cpu) / (sum(queue.counts.values()) - done)
     await scheduler.stop()
     await running
     whole = sorted(due for due, n in queue.counts.items() if n == count)[1 : rounds + 1]  # without the first
     took = [(queue.last[due] - datetime.fromisoformat(due)).total_seconds() * 1000 for due in whole]
-    best, middle = min(took), median(took)
-    return {"ms": round(middle, 1), "best_ms": round(best, 1), "us_each": round(middle * 1000 / count, 1)}
+    middle = median(took)
+    return {
+        "ms": round(middle, 1),
+        "best_ms": round(min(took), 1),
+        "us_each": round(middle * 1000 / count, 1),
+        "cpu_us_each": round(cost * 1e6, 1),
+    }
+
+
+def _whole(queue: _Queue, count: int) -> int:
+    """Of how many occurrences the queue has all jobs."""
+    return sum(got == count for got in queue.counts.values())

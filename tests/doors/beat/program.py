@@ -29,7 +29,9 @@ class ListQueue:
         self._client = redis.Redis.from_url(url)
 
     def enqueue(self, job: Job) -> None:
-        self._client.rpush(f"{prefix}:out", json.dumps({"id": job.id, "pid": os.getpid(), **job.metadata}))
+        self._client.rpush(
+            f"{prefix}:out", json.dumps({"id": job.id, "pid": str(os.getpid()), **job.metadata})
+        )
         if options.get("dies"):
             os.kill(os.getpid(), signal.SIGKILL)
 

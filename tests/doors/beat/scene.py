@@ -61,6 +61,11 @@ class Place:
     def lock_key(self, schedule: str) -> str:
         return f"{self.prefix}:schedule_lock:{schedule}"
 
+    def command(self, *words: str) -> Any:
+        """Ask the server something that the client has no method for."""
+        client: Any = self.client
+        return client.execute_command(*words)
+
     def state(self, schedule: str) -> dict[str, str]:
         found: Any = self.client.hgetall(self.state_key(schedule))
         return dict(found)

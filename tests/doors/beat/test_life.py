@@ -104,7 +104,8 @@ def test_what_is_registered_while_it_runs_is_scheduled(place: Place, queue: Reco
         async with running(scheduler):
             await eventually(lambda: queue.of("a"))
             registry = scheduler._registry
-            await asyncio.to_thread(lambda: [registry.register(yearly(f"late{n}")) for n in range(5)])
+            for number in range(5):
+                await asyncio.to_thread(registry.register, yearly(f"late{number}"))
             await eventually(lambda: len(queue.jobs) == 6)
 
     asyncio.run(act())

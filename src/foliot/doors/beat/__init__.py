@@ -31,7 +31,6 @@ from foliot.doors.beat.schedule import Schedule, ScheduleState
 from foliot.doors.beat.scheduler import CronScheduler
 
 if TYPE_CHECKING:
-    from foliot.doors.beat.celery_queue import CeleryQueue
     from foliot.observability.beat_metrics import BeatMetrics
 
 __all__ = [  # noqa: RUF022 - grouped by what they are for

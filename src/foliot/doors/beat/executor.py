@@ -14,6 +14,7 @@ import re
 from collections.abc import Coroutine, Iterable, Iterator, Sequence
 from contextlib import suppress
 from datetime import datetime, timedelta
+from functools import lru_cache
 from itertools import compress
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
@@ -27,6 +28,7 @@ from foliot.errors import FoliotError, StoreError, StoreUnavailableError
 from foliot.executors.place import ExecutorPlace
 from foliot.model.attempt import Outcome
 from foliot.protocols import AskToEnd, Clock, JobView, OnEnd, OnEnds, Result, Run
+from foliot.schedules import Schedule as Rule
 from foliot.stores.redis.link import Link
 from foliot.stores.redis.wire import Answer
 
@@ -79,16 +81,16 @@ class Desk(NamedTuple):
 class _Errand(Call):
     """One run on its way."""
 
-    __slots__ = ("_began_at", "_on_ends", "fired_at", "is_asked", "next_run", "run", "schedule", "token")
+    __slots__ = ("_began_at", "fired_at", "is_asked", "next_run", "on_ends", "run", "schedule", "token")
 
     def __init__(self, run: Run, on_ends: OnEnds, clock: Clock) -> None:
         self.fired_at = run.claimed_at or clock.now()
         super().__init__(queue_job(run, self.fired_at))
         self._began_at = clock.monotonic()
-        self._on_ends = on_ends
+        self.on_ends = on_ends
         self.run = run
         self.schedule = run.job.name
-        self.next_run = run.job.schedule.next_after(self.fired_at)
+        self.next_run = _next_after(run.job.schedule, self.fired_at)
         self.token = token_of(*run.key)
         self.is_asked = False
 
@@ -97,7 +99,7 @@ class _Errand(Call):
         self.cancel()
 
     def end(self, result: Result) -> None:
-        self._on_ends([(self.run, result)])
+        self.on_ends([(self.run, result)])
 
     def enqueued(self, clock: Clock) -> Enqueued:
         """The state after it was enqueued, just now by the store's time."""
@@ -157,7 +159,9 @@ class BeatExecutor:
 
     async def _begin(self, errands: Sequence[_Errand]) -> None:
         """Take the locks and read the states; call the queue for those that have both."""
-        commands = [self._desk.keys.begin(errand.schedule, *errand.run.key) for errand in errands]
+        commands = [
+            self._desk.keys.begin(errand.schedule, errand.token, errand.run.key) for errand in errands
+        ]
         try:
             answers = await self._desk.link.ask("lock", [one for some in commands for one in some])
         except StoreError as error:
@@ -248,26 +252,37 @@ class BeatExecutor:
             except StoreUnavailableError as error:
                 answers = [error] * len(left)
             away = [isinstance(one, StoreUnavailableError) for one in answers]
-            for errand, answer, is_away in zip(left, answers, away, strict=True):
-                if not is_away or errand.is_asked:
-                    self._settled(errand, answer)
+            self._settled(
+                (errand, answer)
+                for errand, answer, is_away in zip(left, answers, away, strict=True)
+                if not is_away or errand.is_asked
+            )
             again = [is_away and not errand.is_asked for errand, is_away in zip(left, away, strict=True)]
             left, commands = list(compress(left, again)), list(compress(commands, again))
             if not left:
                 return
             await self._clock.wait(self._desk.interval)
 
-    def _settled(self, errand: _Errand, answer: Answer) -> None:
-        if isinstance(answer, StoreError):
-            tell_line("state_unwritten", schedule_id=errand.schedule, error=str(answer))
-            self._do(self._release(errand, _DONE))
-        else:
-            errand.end(_DONE)
+    def _settled(self, answered: Iterable[tuple[_Errand, Answer]]) -> None:
+        ended: dict[OnEnds, list[tuple[Run, Result]]] = {}
+        for errand, answer in answered:
+            if isinstance(answer, StoreError):
+                tell_line("state_unwritten", schedule_id=errand.schedule, error=str(answer))
+                self._do(self._release(errand, _DONE))
+            else:
+                ended.setdefault(errand.on_ends, []).append((errand.run, _DONE))
+        for on_ends, ends in ended.items():
+            on_ends(ends)
 
 
 def _portions(errands: Sequence[_Errand]) -> Iterator[Sequence[_Errand]]:
     for first in range(0, len(errands), _AT_ONCE):
         yield errands[first : first + _AT_ONCE]
+
+
+@lru_cache(maxsize=1024)  # schedules with one rule fire together
+def _next_after(rule: Rule, instant: datetime) -> datetime | None:
+    return rule.next_after(instant)
 
 
 def _reason(error: BaseException) -> str:

@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
+from functools import lru_cache
 from typing import NamedTuple
 from uuid import NAMESPACE_URL, uuid5
 
@@ -93,16 +94,16 @@ class Keys:
         """The lock of a schedule."""
         return f"{self._prefix}:schedule_lock:{schedule}"
 
-    def begin(self, schedule: str, run_key: str, attempt: int) -> list[Command | ScriptCommand]:
+    def begin(self, schedule: str, token: str, run: tuple[str, int]) -> list[Command | ScriptCommand]:
         """Take the lock, read the state; the last two answers tell. A node that died may have left its lock.
 
         The tokens of earlier tries of the same run are known: the store has declared those tries over.
         """
-        lock = self.lock(schedule)
+        lock, (run_key, attempt) = self.lock(schedule), run
         first = max(1, attempt - _REMEMBERED_TRIES)
         before = [token_of(run_key, number) for number in range(first, attempt)]
         commands: list[Command | ScriptCommand] = [RELEASE.call((lock,), *before)] if before else []
-        commands.append(acquire(lock, token_of(run_key, attempt), self._lock_ttl))
+        commands.append(acquire(lock, token, self._lock_ttl))
         commands.append(("HGETALL", self.state(schedule)))
         return commands
 
@@ -166,11 +167,17 @@ def _instant(fields: Mapping[str, str], name: str) -> datetime | None:
     text = fields.get(name)
     if not text:
         return None
+    if (instant := _read_instant(text)) is None:
+        raise _unreadable(name, text)
+    return instant
+
+
+@lru_cache(maxsize=4096)  # schedules that fire together share their times
+def _read_instant(text: str) -> datetime | None:
     with suppress(ValueError, OverflowError):
         instant = datetime.fromisoformat(text)
-        if instant.tzinfo is not None:
-            return instant.astimezone(UTC)
-    raise _unreadable(name, text)
+        return None if instant.tzinfo is None else instant.astimezone(UTC)
+    return None
 
 
 def _unreadable(field: str, value: str) -> BeatError:
@@ -181,6 +188,7 @@ def _unreadable(field: str, value: str) -> BeatError:
     )
 
 
+@lru_cache(maxsize=4096)  # as above
 def to_text(instant: datetime) -> str:
     """An instant as the hash has it: RFC 3339, in UTC, to the second."""
     return instant.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
