@@ -78,7 +78,7 @@ class Stage:
         self.server.stop()
 
     async def _furnish(self, ops: Operations) -> None:
-        rights = (Right.SHELL, Right.HTTP)
+        rights = tuple(Right)
         for scope in Scope:
             await self._token(ops, scope.value, scope)
         await self._token(ops, "rights", Scope.WRITE, rights=rights)

@@ -134,8 +134,9 @@ def test_all_that_is_wrong_with_a_definition_is_told_at_once_and_nothing_is_stor
     assert stage.everything() == before
 
 
-def test_shell_and_http_need_a_right_of_their_own(stage: Stage) -> None:
-    for kind, payload in (("shell", {"run": "true"}), ("http", {"url": "https://example.org/"})):
+def test_shell_http_and_celery_need_a_right_of_their_own(stage: Stage) -> None:
+    actions = {"shell": {"run": "true"}, "http": {"url": "https://example.org/"}, "celery": {"task": "a.b"}}
+    for kind, payload in actions.items():
         body = new(action={"kind": kind, "payload": payload})
         problem = stage.post("/jobs", body, code=403)
         assert problem["code"] == "NO_RIGHT"
@@ -143,6 +144,14 @@ def test_shell_and_http_need_a_right_of_their_own(stage: Stage) -> None:
         made = stage.post("/jobs", body, who="rights", code=201)
         # Who may not have such a job may not change one either.
         stage.expect(403, "PATCH", f"/jobs/{made['id']}", json={"queue": "x"})
+
+
+def test_a_celery_task_that_could_never_be_sent_is_refused(stage: Stage) -> None:
+    action = {"kind": "celery", "payload": {"task": "a.b", "options": {"priority": "urgent"}}}
+    problem = stage.post("/jobs", new(action=action), who="rights", code=422)
+    [fault] = problem["errors"]
+    assert fault["pointer"] == "/action/payload/options/priority"
+    assert "one of: high, normal, low" in fault["hint"]
 
 
 def test_jobs_of_other_sources_are_changed_where_they_are_declared(stage: Stage) -> None:

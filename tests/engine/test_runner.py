@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
+import pytest
+
 from engine.stage import job
 from foliot.engine.runner import Runner
 from foliot.model.attempt import Attempt, AttemptState, Outcome, Trigger
@@ -81,3 +83,46 @@ def test_finding_strangers_among_many_does_not_compare_each_with_each() -> None:
         assert Counted.comparisons <= 5 * MANY
 
     _play(scene)
+
+
+class Elsewhere:
+    """Asks an attempt to end whose action is carried out elsewhere."""
+
+    def __init__(self) -> None:
+        self.asked: list[str] = []
+
+    def __call__(self) -> None:
+        self.asked.append("end")
+
+    def let_go(self) -> None:
+        self.asked.append("let go")
+
+
+@pytest.mark.parametrize(
+    ("verdict", "asked"),
+    [
+        (Outcome.CANCELLED, "end"),
+        (Outcome.TIMED_OUT, "end"),
+        (Outcome.INTERRUPTED, "let go"),
+        (Outcome.LOST, "let go"),
+    ],
+)
+def test_an_action_that_is_carried_out_elsewhere_outlives_its_node_but_not_its_run(
+    verdict: Outcome, asked: str
+) -> None:
+    class Sender:
+        ask = Elsewhere()
+
+        def start(self, run: Run, on_end: OnEnd) -> AskToEnd:
+            del run, on_end
+            return self.ask
+
+    async def act() -> None:
+        clock, sender = ManualClock(), Sender()
+        runner = Runner({"x": sender}, clock, clock.now, lambda: None)
+        attempt = an_attempt(1)
+        runner.start([Run(job(), attempt)])
+        runner.end(attempt.key, verdict)
+        assert sender.ask.asked == [asked]
+
+    asyncio.run(act())

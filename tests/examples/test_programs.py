@@ -76,6 +76,20 @@ def test_a_job_calls_a_url_again_when_the_server_wants_it(tmp_path: Path) -> Non
     ]
 
 
+@pytest.mark.prove
+def test_celery_tasks_are_sent_and_their_ends_are_told(tmp_path: Path) -> None:
+    with example(tmp_path, "celery_tasks.py") as program:
+        assert program.process.wait(PATIENCE * 2) == 0
+        program.read_until("unicorns: failed")
+    told = [line for line in program.lines if " × " in line or line.startswith(("apples", "unicorns"))]
+    assert told == [
+        "worker: 7 × apples, for schedule apples",
+        "apples: succeeded",
+        "worker: 1 × unicorns, for schedule unicorns",
+        "unicorns: failed, ValueError: sold out",
+    ]
+
+
 def test_pipelines_are_scheduled_and_run_over_an_api(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("FOLIOT_API_TOKEN", token := "Tm90aGluZy1zZWNyZXQtaGVyZS1vZi1jb3Vyc2U")
     port, names = free_port(), {"namespace": "shop", "layer": "gold"}

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 import subprocess
 import sys
 import threading
+from datetime import timedelta
+
+import pytest
 
 from foliot.executors.threads import ThreadCrew
 
@@ -60,3 +64,26 @@ def test_work_that_never_ends_does_not_hold_up_the_end_of_the_program() -> None:
         [sys.executable, "-c", code], capture_output=True, text=True, timeout=PATIENCE, check=True
     )
     assert done.stdout == "ends\n"
+
+
+def test_a_call_gives_what_the_work_gives_or_raises() -> None:
+    async def scene() -> None:
+        crew, limit = ThreadCrew(), timedelta(seconds=PATIENCE)
+        assert await crew.call(lambda: threading.current_thread().name, limit) == "foliot-job-1"
+        with pytest.raises(ZeroDivisionError):
+            await crew.call(lambda: 1 // 0, limit)
+
+    asyncio.run(scene())
+
+
+def test_a_call_that_takes_too_long_is_left_alone() -> None:
+    go_on = threading.Event()
+
+    async def scene() -> None:
+        crew = ThreadCrew()
+        with pytest.raises(TimeoutError):
+            await crew.call(lambda: go_on.wait(PATIENCE), timedelta(milliseconds=10))
+        assert await crew.call(lambda: "next", timedelta(seconds=PATIENCE)) == "next"
+        go_on.set()
+
+    asyncio.run(scene())

@@ -27,7 +27,7 @@ from foliot.wiring import check_action
 
 Name = Annotated[str, Meta(min_length=1, max_length=LONGEST_NAME, description="Printable, of any script.")]
 _INSTANT = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}[T ]", re.ASCII)
-_RIGHTS = {"shell": Right.SHELL, "http": Right.HTTP}
+_RIGHTS = {"shell": Right.SHELL, "http": Right.HTTP, "celery": Right.CELERY}
 # Kinds that have another use: jobs of git repositories, of programs, of channels of alerts.
 _TAKEN = ("shell:", "code:", "alert:", "declarative:", "pipeline")
 

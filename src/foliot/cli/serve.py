@@ -37,11 +37,20 @@ _FILE = click.Path(path_type=Path, exists=True, dir_okay=False)
 _FOLDER = click.Path(path_type=Path, exists=True, file_okay=False)
 _USUAL_SLOTS = 1000
 _ITS_OWN = (
-    "--drain, --lease, --slots, --queues and --http-allow of an app are its own: "
-    "Foliot(…, drain=…, lease=…, slots=…, http_allow=…)"
+    "--drain, --lease, --slots, --queues, --http-allow and --celery of an app are its own: "
+    "Foliot(…, drain=…, lease=…, slots=…, http_allow=…, executors=…)"
 )
 _NEEDS_LISTEN = "--behind-proxy, --trusted-proxy, --host-name and --limit need --listen"
-_AS_GIVEN = ("store", "follow_rewrites", "channels", "smtp", "ping", "http_allow", "allow_api_shell")
+_AS_GIVEN = (
+    "store",
+    "follow_rewrites",
+    "channels",
+    "smtp",
+    "ping",
+    "http_allow",
+    "celery",
+    "allow_api_shell",
+)
 _LEVELS = ("debug", "info", "warning", "error")
 
 
@@ -145,6 +154,9 @@ Exit codes:
     callback=_openings,
     help="A server of a private network that http jobs may reach; repeatable.",
 )
+@click.option(
+    "--celery", metavar="MODULE:NAME", help="A Celery application whose tasks jobs may send, as of celery -A."
+)
 @click.option("--metrics", metavar="[HOST:]PORT", help="Serve metrics for Prometheus there.")
 @click.option("--listen", metavar="[HOST:]PORT", help="Serve the REST API there.")
 @takes_listen_options
@@ -178,7 +190,8 @@ def serve(  # noqa: PLR0913 - one for each option
     SIGTERM or Ctrl-C lets runs end, twice ends them at once.
     """
     as_given = {name: others.pop(name) for name in _AS_GIVEN}
-    _refuse_if(app is not None and any((drain, lease, slots, queues, as_given["http_allow"])), _ITS_OWN)
+    own = (drain, lease, slots, queues, as_given["http_allow"], as_given["celery"])
+    _refuse_if(app is not None and any(own), _ITS_OWN)
     _refuse_if(listen is None and any(others.values()), _NEEDS_LISTEN)
     configure_logging(log_format, level=log_level)
     serving = Serving(

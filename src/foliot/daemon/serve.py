@@ -61,6 +61,7 @@ class Serving:
     secrets: Path | None = None
     pass_env: tuple[str, ...] = ()
     http_allow: tuple[str, ...] = ()
+    celery: str | None = None  # the Celery application whose tasks jobs may send
     metrics: tuple[str, int] | None = None  # where to serve them
     channels: Path | None = None  # the operator's file
     smtp: str | None = None  # the mail server of channels that name none: a URL, or where it is
@@ -104,12 +105,24 @@ def _application(serving: Serving) -> Foliot:
         store = default_store(serving.environment)
         state_directory(serving.environment).mkdir(mode=0o700, parents=True, exist_ok=True)
     metrics = Metrics() if serving.metrics or serving.listen else None
-    wished = {"lease": serving.lease, "slots": serving.slots}
+    wished = {"lease": serving.lease, "slots": serving.slots, "executors": _executors(serving)}
     chosen: dict[str, Any] = {name: value for name, value in wished.items() if value is not None}
     allowed = serving.http_allow
     return Foliot(
         store, name=serving.program, drain=serving.drain, metrics=metrics, http_allow=allowed, **chosen
     )
+
+
+def _executors(serving: Serving) -> dict[str, Any] | None:
+    """That of Celery tasks, if the operator names an application. Celery may not be installed."""
+    if serving.celery is None:
+        return None
+    try:
+        from foliot.executors.celery import CeleryTasks, find_celery_app  # noqa: PLC0415 - an extra
+    except ImportError as error:
+        reason = f"needs Celery, which is not installed ({error.name})"
+        raise InvalidAppError(serving.celery, reason, hint="pip install 'foliot[celery]'") from None
+    return {"celery": CeleryTasks(find_celery_app(serving.celery))}
 
 
 def _operator_channels(serving: Serving) -> dict[str, Channel]:

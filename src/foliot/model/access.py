@@ -39,6 +39,7 @@ class Right(StrEnum):
 
     SHELL = "shell"
     HTTP = "http"
+    CELERY = "celery"
 
 
 class Token(NamedTuple):

@@ -19,5 +19,7 @@ from foliot.executors.celery.errors import EnqueueError as EnqueueError
 from foliot.executors.celery.errors import EnqueueRefusedError as EnqueueRefusedError
 from foliot.executors.celery.errors import EnqueueUnknownError as EnqueueUnknownError
 from foliot.executors.celery.executor import CeleryTasks as CeleryTasks
+from foliot.executors.celery.find import find_celery_app as find_celery_app
 from foliot.executors.celery.message import task_id as task_id
+from foliot.executors.celery.once import once_per_run as once_per_run
 from foliot.executors.celery_action import celery_task as celery_task

@@ -10,7 +10,7 @@ from functools import partial
 from typing import Any
 
 from foliot.errors import InvalidJobError, InvalidPolicyError
-from foliot.executors.celery.errors import EnqueueError
+from foliot.executors.celery.errors import EnqueueError, told
 from foliot.executors.celery.lengths import QueueLengths
 from foliot.executors.celery.line import open_connection
 from foliot.executors.celery.message import Letter, task_id
@@ -47,9 +47,7 @@ class CeleryTasks:
         priorities: Mapping[str, int] | None = None,
         watch_queues: Sequence[str] = (),
     ) -> None:
-        if not all(hasattr(app, name) for name in ("amqp", "conf", "tasks", "connection_for_write")):
-            hint = 'such as Celery("proj", broker="redis://…")'
-            raise InvalidPolicyError("executors.celery", app, "is no Celery application", hint=hint)
+        check_celery_app(app, "executors.celery")
         if track not in TRACKS:
             raise InvalidPolicyError("track", track, "is not known", hint=f"one of: {', '.join(TRACKS)}")
         self._app = app
@@ -233,6 +231,13 @@ class _Following:
         self.cancel()
 
 
+def check_celery_app(app: object, field: str) -> None:
+    """Refuse what is no Celery application."""
+    if isinstance(app, type) or not all(hasattr(app, name) for name in ("amqp", "conf", "tasks")):
+        hint = 'such as Celery("proj", broker="redis://…")'
+        raise InvalidPolicyError(field, app, "is no Celery application", hint=hint)
+
+
 def has_backend(app: Any) -> bool:
     """Whether there is a result backend that answers every process; `rpc` answers the sender only."""
     url = str(app.conf.result_backend or "disabled")
@@ -240,8 +245,13 @@ def has_backend(app: Any) -> bool:
 
 
 def warn(app: Any, timeout: timedelta, *, is_tracked: bool) -> None:
-    """Tell of settings of Celery that promise less than one may think."""
-    connection = open_connection(app, timeout)
+    """Tell of settings of Celery that promise less than one may think. Refuse a broker of no known kind."""
+    try:
+        connection = open_connection(app, timeout)
+    except Exception as error:  # noqa: BLE001 - no such transport, or a driver that is not installed
+        reason = f"has a broker that cannot be used: {told(error)}"
+        hint = "is its transport installed, such as celery[redis]?"
+        raise InvalidPolicyError("executors.celery", app, reason, hint=hint) from None
     is_confirmed = connection.transport_options.get("confirm_publish")
     if connection.transport.driver_type == "amqp" and not is_confirmed:
         _log.warning("broker_unconfirmed hint=\"broker_transport_options = {'confirm_publish': True}\"")

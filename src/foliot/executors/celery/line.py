@@ -13,7 +13,7 @@ from contextlib import suppress
 from datetime import timedelta
 from typing import Any
 
-from kombu.exceptions import EncodeError
+from kombu.exceptions import SerializationError, SerializerNotInstalled
 
 from foliot.executors.celery.errors import EnqueueError, EnqueueRefusedError, EnqueueUnknownError
 from foliot.executors.celery.message import Letter, Message, make_message, priorities_of
@@ -55,7 +55,7 @@ class Batch:
             if not self._is_stopped:
                 self._errors[place] = error
 
-    def end_rest(self, error: Exception) -> None:
+    def end_rest(self, error: BaseException) -> None:
         """None of those that have not begun is sent."""
         for place in self.waiting:
             self.end(place, EnqueueRefusedError(self.letters[place].call.task, error))
@@ -91,7 +91,7 @@ class Line:
                 self._send_together(producer, batch, messages)
             else:
                 self._send_each(batch, messages)
-        except Exception as error:  # noqa: BLE001 - the broker, its driver, or a signal handler of the user's
+        except (Exception, SystemExit, KeyboardInterrupt) as error:  # noqa: BLE001 - a handler of Celery's signals may raise anything
             batch.end_rest(error)
             self.close()
 
@@ -163,7 +163,7 @@ class Line:
             self._app.amqp.send_task_message(
                 producer, message.task, message.message, **{**message.options, "retry": False}
             )
-        except EncodeError as error:
+        except (SerializationError, SerializerNotInstalled) as error:
             batch.end(place, EnqueueRefusedError(message.task, error, is_final=True))
             return False
         return True

@@ -148,7 +148,11 @@ class Publisher:
             for queue, ((_, _, at), error) in zip(queues, ends, strict=False)
             if error is None
         ]
-        self._watch(EnqueueHealth(enqueued, [error.label for error in outcomes if error is not None]))
+        failures = [error.label for error in outcomes if error is not None]
+        try:
+            self._watch(EnqueueHealth(enqueued, failures))
+        except Exception:  # noqa: BLE001 - a fault of theirs must stop nobody
+            _log.exception("listener_failed")
 
 
 def _settle(sent: asyncio.Future[EnqueueError | None], _: Letter, error: EnqueueError | None) -> None:

@@ -70,6 +70,7 @@ class Results:
         self._open: dict[asyncio.Future[TaskState], str] = {}  # who waits, and for which task
         self._poll: asyncio.Task[None] | None = None
         self._is_in_trouble = False
+        self._backend: Any = None
 
     async def ended(self, task_id: str) -> TaskState:
         """Wait for the end of a task."""
@@ -90,7 +91,7 @@ class Results:
 
     async def forget(self, task_id: str) -> None:
         """Forget how a task has ended, because it is sent once more."""
-        while not await self._do(lambda: (self._app.backend.forget(task_id), True)[1]):
+        while not await self._do(partial(_forget, task_id)):
             await self._clock.wait(_PAUSE)
 
     async def revoke(self, task_id: str) -> str | None:
@@ -109,14 +110,16 @@ class Results:
         await self._clock.wait(self._timeout, done)
         waits.cancel()
         if not done.is_set():
-            await self._do(lambda: self._app.backend.mark_as_revoked(task_id, "by Foliot"))
+            await self._do(lambda backend: backend.mark_as_revoked(task_id, "by Foliot"))
         return None
 
     async def close(self) -> None:
-        """Ask no more."""
+        """Ask no more, and let go of the connections."""
         if self._poll is not None:
             self._poll.cancel()
             await asyncio.wait((self._poll,))
+        if self._backend is not None:
+            await self._do(_close)
 
     # -- inside ------------------------------------------------------------------------------------
 
@@ -134,12 +137,12 @@ class Results:
                 waits.set_result(state)
 
     async def _read(self, ids: Sequence[str]) -> dict[str, TaskState] | None:
-        return await self._do(partial(_read_states, self._app, ids))
+        return await self._do(partial(_read_states, ids))
 
-    async def _do(self, work: Callable[[], T]) -> T | None:
+    async def _do(self, work: Callable[[Any], T]) -> T | None:
         """Have the backend do something; None if it does not answer."""
         try:
-            answer = await self._threads.call(work, self._timeout)
+            answer = await self._threads.call(partial(self._do_here, work), self._timeout)
         except Exception as error:  # noqa: BLE001 - a time-out, or whatever its driver raises
             if not self._is_in_trouble:
                 self._is_in_trouble = True
@@ -150,6 +153,23 @@ class Results:
             _log.info("results_answer")
         return answer
 
+    def _do_here(self, work: Callable[[Any], T]) -> T:
+        if self._backend is None:
+            self._backend = self._app.backend  # each thread would get one of its own
+        return work(self._backend)
+
+
+def _close(backend: Any) -> None:
+    """Celery leaves the connections of Redis to the garbage collector. Other backends have no pool."""
+    pool = getattr(getattr(backend, "client", None), "connection_pool", None)
+    if pool is not None:
+        pool.disconnect(inuse_connections=False)
+
+
+def _forget(task_id: str, backend: Any) -> bool:
+    backend.forget(task_id)
+    return True
+
 
 def _revoke(app: Any, task_id: str, timeout: timedelta) -> None:
     with open_connection(app, timeout) as connection:
@@ -157,8 +177,7 @@ def _revoke(app: Any, task_id: str, timeout: timedelta) -> None:
         app.control.revoke(task_id, terminate=True, connection=connection)
 
 
-def _read_states(app: Any, ids: Sequence[str]) -> dict[str, TaskState]:
-    backend = app.backend
+def _read_states(ids: Sequence[str], backend: Any) -> dict[str, TaskState]:
     if isinstance(backend, BaseKeyValueStoreBackend):
         try:
             return dict(_all_at_once(backend, ids))
