@@ -56,8 +56,9 @@ class Shared:
         self.ready: set[str] = set()  # collections that have their indices
         self.births = 0  # how often the store was found to be another
         self.entries: OrderedDict[str, Entry] = OrderedDict()
-        writer, numbers = uuid4().hex[:12], count(1)
-        self.marks: Iterator[str] = (f"{writer}.{number:x}" for number in numbers)
+        writer = uuid4().hex[:12]
+        # Not a generator: several threads ask, and a generator that is asked by two at once raises.
+        self.marks: Iterator[str] = map(f"{writer}.{{:x}}".format, count(1))
 
     def forget(self) -> None:
         """Somebody has emptied the store: what this process knows of it is wrong."""
