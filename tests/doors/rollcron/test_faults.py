@@ -14,7 +14,7 @@ from doors.rollcron.test_door import House, living, told, until
 from foliot import Foliot
 from foliot.app.part import Workplace
 from foliot.doors.rollcron.door import Rollcron
-from foliot.model.view import AlertHealth, SourceHealth
+from foliot.model.view import AlertHealth, EnqueueHealth, SourceHealth
 from foliot.observability import Metrics
 from foliot.protocols import OutputPart
 from foliot.stores.memory import MemoryStore
@@ -75,7 +75,7 @@ class Deaf(House):
     def host(self) -> Workplace:
         return super().host()._replace(watch=self._look)
 
-    def _look(self, _: SourceHealth | AlertHealth) -> None:
+    def _look(self, _: SourceHealth | AlertHealth | EnqueueHealth) -> None:
         self.looks += 1
         if self.looks == 2:
             raise RuntimeError("a fault of the host")
