@@ -155,3 +155,25 @@ def test_an_error_of_on_start_is_raised_and_nothing_runs() -> None:
         assert store.told == []
 
     asyncio.run(play())
+
+
+def test_a_cancellation_is_not_lost_when_the_store_fails_at_the_same_time() -> None:
+    class FailingStore(RecordingStore):
+        async def lock_next(self, lock_until: Any) -> Job | None:
+            asked.set()
+            await answer.wait()
+            raise ConnectionResetError(f"no lock until {lock_until}")
+
+    asked, answer = asyncio.Event(), asyncio.Event()
+
+    async def play() -> None:
+        scheduler, _ = scheduler_on(FailingStore(ManualClock()))
+        await scheduler.start()
+        await asked.wait()
+        assert scheduler._task is not None
+        scheduler._task.cancel()  # as an event loop does that ends
+        await asyncio.to_thread(int)
+        answer.set()
+        await until(lambda: not scheduler.is_running())
+
+    asyncio.run(play())
