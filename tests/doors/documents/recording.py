@@ -14,6 +14,11 @@ from foliot.testing.clock import ManualClock
 SECOND, MINUTE = timedelta(seconds=1), timedelta(minutes=1)
 
 
+def due(clock: ManualClock, id_: str = "a", **fields: Any) -> dict[str, Any]:
+    """A document that is due."""
+    return {"_id": id_, "sleepUntil": clock.now() - SECOND, **fields}
+
+
 class RecordingStore(MemoryStore):
     """`told` has the verbs in their order. `failing` maps a verb to the errors of its next calls."""
 

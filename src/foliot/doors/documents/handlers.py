@@ -91,4 +91,7 @@ async def to_the_end(work: Awaitable[T]) -> tuple[T, bool]:
     except asyncio.CancelledError:
         if task.cancelled():
             raise
-        return await task, True
+        try:
+            return await task, True
+        except Exception as error:
+            raise asyncio.CancelledError from error  # else the cancellation would be lost
