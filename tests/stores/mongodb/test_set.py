@@ -89,7 +89,8 @@ def test_work_goes_on_while_primaries_step_down(three: MongoSet) -> None:
 
 def step_down(three: MongoSet) -> None:
     """The primary becomes a secondary; the connection may be cut by that."""
-    with MongoClient(three.primary().url) as client, suppress(PyMongoError):
+    client: MongoClient[dict[str, Any]] = MongoClient(three.primary().url)
+    with client, suppress(PyMongoError):
         client.admin.command("replSetStepDown", 5, force=True)
     three.primary()
 
