@@ -26,8 +26,11 @@ _PATIENCE = 10.0  # seconds
 
 def read_redbeat(app: Any) -> Found:
     """All entries of RedBeat, in the order of their names. ImportRefusedError if they cannot be read."""
-    from redis import Redis, RedisError  # noqa: PLC0415 - the driver may not be installed
-
+    try:
+        from redis import Redis, RedisError  # noqa: PLC0415 - it may not be installed
+    except ImportError as error:
+        reason = "the driver of Redis is not installed"
+        raise ImportRefusedError(_ORIGIN, reason, hint="pip install 'foliot[redis]'") from error
     url: str = app.conf.get("redbeat_redis_url") or app.conf.broker_url or ""
     prefix: str = app.conf.get("redbeat_key_prefix") or "redbeat:"
     if not url.startswith(_SCHEMES):
