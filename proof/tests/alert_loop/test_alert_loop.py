@@ -17,6 +17,7 @@ from foliot_proof.alert_loop.judge import find_problems, owed_alerts
 from foliot_proof.alert_loop.life import CHANNELS, STEPS, jobs
 from foliot_proof.kill_loop.life import BEGIN, STEP
 from real_postgres import shared_url
+from real_redis import redis_url_of
 
 KEY = jobs()[0].key
 
@@ -32,11 +33,13 @@ def alert_loop(folder: Path, *options: str) -> tuple[int, dict[str, Any], str]:
 
 
 @pytest.mark.req("OWN-02")
-@pytest.mark.parametrize("store", ["sqlite", "postgres"])
+@pytest.mark.parametrize("store", ["sqlite", "postgres", "redis"])
 def test_no_kill_between_a_failure_and_its_message_loses_an_alert(store: str, tmp_path: Path) -> None:
     """`python -m foliot_proof.alert_loop --kills 300` looks further."""
     if store == "postgres":
         shared_url()  # without a server, the test is skipped
+    elif store == "redis":
+        redis_url_of(store)
     code, facts, said = alert_loop(tmp_path, "--kills", str(len(STEPS)), "--store", store)
     assert (code, facts["problems"]) == (0, 0), said
     assert facts["lost"] > 2, "the kills were felt"
