@@ -80,9 +80,8 @@ class Shared:
         self.seq = 0
         self.losses = 0  # how often the server was seen to have forgotten something
         self.entries: OrderedDict[str, Entry] = OrderedDict()
-        writer = uuid4().hex[:12]
-        # Not a generator: several threads ask, and a generator that is asked by two at once raises.
-        self.marks: Iterator[str] = map(f"{writer}.{{:x}}".format, count(1))
+        # No generator: two threads may ask at once, and a generator refuses the second.
+        self.marks: Iterator[str] = map(f"{uuid4().hex[:12]}.{{:x}}".format, count(1))
         self.lanes: dict[str, tuple[str, str]] = {}
         self.nodes: dict[str, str] = {}
         self.ring: Ring[Written] = Ring(clock)
