@@ -53,6 +53,7 @@ CORE = (
 def test_the_core_imports_nothing_but_itself_and_the_standard_library(part: str) -> None:
     root = Path(foliot.__file__).parent
     files = [root / f"{part}.py"] if (root / f"{part}.py").exists() else list((root / part).rglob("*.py"))
+    files = [file for file in files if not file.is_relative_to(root / "executors/celery")]  # of an extra
     imported = {
         name.partition(".")[0]
         for file in files

@@ -21,12 +21,12 @@ from foliot.stores.sql.codes import UNREADABLE, whole
 _PART = 500
 
 
-def write_audit(session: MongoSession, entry: AuditEntry) -> None:
-    """Keep an entry."""
-    with suppress(DuplicateKeyError):
-        session.ready("audit").insert_one(
-            {"_id": entry.id, "at": whole(entry.at), "text": to_text(ENTRY, entry)}
-        )
+def write_audit(session: MongoSession, *entries: AuditEntry) -> None:
+    """Keep entries."""
+    for entry in entries:
+        document = {"_id": entry.id, "at": whole(entry.at), "text": to_text(ENTRY, entry)}
+        with suppress(DuplicateKeyError):
+            session.ready("audit").insert_one(document)
 
 
 def settle_audit(

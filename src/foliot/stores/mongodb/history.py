@@ -6,16 +6,16 @@ import json
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from heapq import merge
-from itertools import islice
 from typing import Any
 
 from foliot.model.attempt import Attempt
 from foliot.model.query import MOST_LOOKED_AT, RunPage, RunQuery, SkipPage, SkipQuery, names_of
+from foliot.model.state import Skip
 from foliot.stores.mongodb.connection import Document
 from foliot.stores.mongodb.session import MongoSession, read_skip
-from foliot.stores.optimistic.names import run_member, time_text
+from foliot.stores.optimistic.names import beyond, run_member, time_text
 from foliot.stores.optimistic.rows import read_ended
-from foliot.stores.pages import is_run_meant, page_of_runs, page_of_skips, read_place
+from foliot.stores.pages import is_run_meant, is_skip_meant, page_of_runs, page_of_skips, read_place
 from foliot.stores.sql.codes import UNREADABLE, whole
 
 _PART = 500
@@ -85,7 +85,7 @@ def _of_all(session: MongoSession, query: RunQuery) -> RunPage:
                 return RunPage(found, _place(found[-1])) if found else RunPage()
             found.append(attempt)
         if looked >= MOST_LOOKED_AT and one is not None and attempt is not None:
-            return RunPage(found, _place(attempt))
+            return RunPage(found, _place(attempt, query.source))
     return RunPage(found)
 
 
@@ -121,8 +121,12 @@ def _falling(session: MongoSession, name: str, bounds: Document) -> Iterator[Doc
         asked["$lt"] = part[-1]["_id"]
 
 
-def _place(attempt: Attempt) -> str:
-    return json.dumps((whole(attempt.scheduled_for), attempt.job, attempt.request or "", attempt.number))
+def _place(attempt: Attempt, source: str | None = None) -> str:
+    """Where a page ends: at an attempt that is shown, or was only looked at, for a client of one source."""
+    at = whole(attempt.scheduled_for)
+    if source not in (None, attempt.job.partition("/")[0]):
+        return json.dumps((at, beyond(attempt.job, str(source)), "", 0))
+    return json.dumps((at, attempt.job, attempt.request or "", attempt.number))
 
 
 def skips(session: MongoSession, query: SkipQuery) -> SkipPage:
@@ -136,9 +140,20 @@ def skips(session: MongoSession, query: SkipQuery) -> SkipPage:
     if query.after:
         at, job, begin = read_place(query.after, (int, str, int))
         bounds["$lt"] = f"{time_text(int(at))}{job}\0{time_text(int(begin))}"
-    walk = _falling(session, "skips", bounds)
-    found = [read_skip(one) for one in islice(walk, max(0, query.limit) + 1)]
-    if len(found) <= query.limit or query.limit <= 0:
-        return SkipPage(found[: max(0, query.limit)])
-    last = found[query.limit - 1]
-    return SkipPage(found[:-1], json.dumps((whole(last.last), last.job, whole(last.first))))
+    found: list[Skip] = []
+    for looked, one in enumerate(_falling(session, "skips", bounds), 1):
+        skip = read_skip(one)
+        if is_skip_meant(skip, query):
+            if len(found) >= query.limit:
+                return SkipPage(found, _skip_place(found[-1])) if found else SkipPage()
+            found.append(skip)
+        if looked >= MOST_LOOKED_AT and query.source is not None:
+            return SkipPage(found, _skip_place(skip, query.source))
+    return SkipPage(found)
+
+
+def _skip_place(skip: Skip, source: str | None = None) -> str:
+    """The same, of skips."""
+    if source not in (None, skip.job.partition("/")[0]):
+        return json.dumps((whole(skip.last), beyond(skip.job, str(source)), 0))
+    return json.dumps((whole(skip.last), skip.job, whole(skip.first)))

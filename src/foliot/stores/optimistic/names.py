@@ -63,3 +63,12 @@ def skip_id(skip: Skip) -> str:
 def skip_member(skip: Skip) -> str:
     """The entry of a skip in the index of all: its end, the job, its beginning."""
     return f"{time_text(whole(skip.last))}{skip.job}\0{time_text(whole(skip.first))}"
+
+
+def beyond(job: str, source: str) -> str:
+    """Where to go on after a job of another source, without its name: a client may see one source only.
+
+    Within an instant, jobs are looked at from the last key to the first. Those of the source are either
+    still to come, all of them, or all have been.
+    """
+    return f"{source}0" if job > f"{source}/" else ""  # "0" follows "/"

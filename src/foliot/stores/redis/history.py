@@ -10,6 +10,7 @@ from foliot.model.attempt import Attempt, AttemptState, Trigger
 from foliot.model.query import MOST_LOOKED_AT, RunPage, RunQuery, SkipPage, SkipQuery, names_of
 from foliot.model.state import Skip
 from foliot.stores.optimistic import rows
+from foliot.stores.optimistic.names import beyond
 from foliot.stores.pages import is_run_meant, is_skip_meant, page_of_runs, page_of_skips, read_place
 from foliot.stores.redis import layout
 from foliot.stores.redis.asking import text_of
@@ -64,18 +65,9 @@ def _of_all(session: RedisSession, query: RunQuery) -> RunPage:
         if looked >= MOST_LOOKED_AT:
             at_, job_, request_, number_ = _parts_of(part[-1])
             if query.source not in (None, job_.partition("/")[0]):
-                return RunPage(found, json.dumps((at_, _beyond(job_, str(query.source)), "", 0)))
+                return RunPage(found, json.dumps((at_, beyond(job_, str(query.source)), "", 0)))
             return RunPage(found, json.dumps((at_, job_, request_, number_)))
     return RunPage(found)
-
-
-def _beyond(job: str, source: str) -> str:
-    """Where to go on after a job of another source, without its name: a client may see one source only.
-
-    Within an instant, jobs are looked at from the last key to the first. Those of the source are either
-    still to come, all of them, or all have been.
-    """
-    return f"{source}0" if job > f"{source}/" else ""  # "0" follows "/"
 
 
 def _bounds(query: RunQuery | SkipQuery) -> tuple[str | bytes, str]:
@@ -145,7 +137,7 @@ def _looked_at(member: str, source: str) -> str:
     job, begin = member[layout.DIGITS :].split("\0")
     at = layout.time_number(member)
     if job.partition("/")[0] != source:
-        return json.dumps((at, _beyond(job, source), 0))
+        return json.dumps((at, beyond(job, source), 0))
     return json.dumps((at, job, layout.time_number(begin)))
 
 
