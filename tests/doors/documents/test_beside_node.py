@@ -82,7 +82,7 @@ def test_next_times_are_equal() -> None:
 
 def test_two_of_each_process_every_document_once(mongodb_url: str) -> None:
     async def play(jobs: Any, name: str) -> None:
-        count = 150
+        count = 80
         old = SystemClock().now() - timedelta(hours=1)
         ran: list[str] = []
 
@@ -171,6 +171,7 @@ def test_we_respect_the_lock_of_node(mongodb_url: str) -> None:
     run(play, mongodb_url)
 
 
+@pytest.mark.prove
 def test_the_blind_write_of_a_late_node_is_noticed(mongodb_url: str) -> None:
     async def play(jobs: Any, name: str) -> None:
         errors: list[Exception] = []
