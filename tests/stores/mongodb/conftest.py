@@ -1,6 +1,7 @@
 """A database of one's own on the server that all tests share, or a server of one's own.
 
-What `make test` has time for: the contract, but of what takes long one case each. `make prove` runs all.
+What `make test` has time for: of the contract, what writes of several nodes can do to one another.
+`make prove` runs all of it, and the races once more on a replica set.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import pytest
 from foliot.testing.contract import (
     ClaimContract,
     FinishContract,
+    GroupContract,
     LeaseContract,
     ReconcileContract,
     RecoveryContract,
@@ -22,12 +24,8 @@ from stores.mongodb.opening import fresh
 
 _LONG = ("[processes]", "[threads]", "one_by_one", "life_of_many_cuts", "thousand", "many_kinds", "killed_")
 _OF_THE_LONG = ("test_each_due_job_is_claimed_exactly_once", "test_claimers_at_once_never_exceed_the_limit")
-_RACES = {
-    name
-    for topic in (ClaimContract, FinishContract, LeaseContract, RecoveryContract, ReconcileContract)
-    for name in vars(topic)
-    if name.startswith("test_")
-}
+_TOPICS = (ClaimContract, FinishContract, LeaseContract, RecoveryContract, ReconcileContract, GroupContract)
+_RACES = {name for topic in _TOPICS for name in vars(topic) if name.startswith("test_")}
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -39,7 +37,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
                 items.remove(item)
         elif "stores/mongodb/test_contract" in item.nodeid:
             is_long = any(sign in item.name for sign in _LONG) and not item.name.startswith(_OF_THE_LONG)
-            if is_long or "TestAnyDamage" in item.nodeid:
+            if is_long or item.name.partition("[")[0] not in _RACES:
                 item.add_marker(pytest.mark.prove)
 
 

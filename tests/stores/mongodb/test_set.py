@@ -1,11 +1,10 @@
-"""Replica sets: the whole contract on a set of one; step-downs, frozen members and other clocks on three."""
+"""Replica sets: the whole contract on a set of one; step-downs and frozen members on three."""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterator
 from contextlib import suppress
-from datetime import timedelta
 from functools import partial
 from typing import Any
 
@@ -20,11 +19,11 @@ from foliot.protocols import RunQuery
 from foliot.stores.mongodb import MongoStore
 from foliot.testing.clock import ManualClock
 from foliot.testing.contract import Damage, Sharing
-from foliot.testing.contract.sample import end, ending_of, lose, start_due
+from foliot.testing.contract.sample import end, ending_of, start_due
 from foliot.testing.servers import MissingServerError, MongoSet, mongodb_set
 from real_postgres import do_without
 from stores.mongodb.opening import fresh, open_mongodb
-from stores.mongodb.playing import again, declare, play, start
+from stores.mongodb.playing import again, declare, inside, play, start
 from stores.mongodb.test_contract import TestMongoStore as OnStandalone
 from stores.mongodb.test_contract import damage_by
 
@@ -43,9 +42,9 @@ def set_url() -> Iterator[str]:
 
 @pytest.fixture(scope="module")
 def three() -> Iterator[MongoSet]:
-    """A replica set of three, whose members have clocks of their own; a test leaves them at work."""
+    """A replica set of three; a test leaves its members at work."""
     try:
-        with mongodb_set(3, clocks=(0, 1, 2)) as found:
+        with mongodb_set(3) as found:
             yield found
     except MissingServerError as error:
         do_without(error)
@@ -66,8 +65,8 @@ del OnStandalone  # it is not to run once more
 
 def test_work_goes_on_while_primaries_step_down(three: MongoSet) -> None:
     async def act(store: MongoStore, clock: ManualClock) -> None:
-        await store.join(Node("a"))
-        await declare(store, clock, 100)
+        await again(lambda: store.join(Node("a")))
+        await again(lambda: declare(store, clock, 100))
         for number in range(3):
             stepping = asyncio.create_task(asyncio.to_thread(step_down, three))
             await again(partial(declare, store, clock, 100, f"r{number + 2}", queue=f"q{number}"))
@@ -97,8 +96,8 @@ def step_down(three: MongoSet) -> None:
 
 def test_a_write_that_no_majority_confirms_starts_nothing_until_it_does(three: MongoSet) -> None:
     async def act(store: MongoStore, clock: ManualClock) -> None:
-        await store.join(Node("a"))
-        await declare(store, clock)
+        await again(lambda: store.join(Node("a")))
+        await again(lambda: declare(store, clock))
         primary = three.primary()
         others = [one for one in three.members if one is not primary]
         for other in others:
@@ -114,21 +113,22 @@ def test_a_write_that_no_majority_confirms_starts_nothing_until_it_does(three: M
         assert {run.attempt for run in runs} <= set(held)
         assert len({one.key for one in held}) == len(held)
 
-    play(fresh(three.url), act, lease=timedelta(seconds=8))
+    play(fresh(three.url), act)
 
 
-def test_after_an_election_a_lease_of_another_clock_lasts_one_lease_longer(three: MongoSet) -> None:
-    async def act() -> None:
-        async with MongoStore(fresh(three.url), lease=timedelta(seconds=20)) as store:
-            await again(lambda: store.join(Node("a")))
-            primary = three.primary()
-            for member in three.members:  # the next primary is ahead by more than a lease, and less than two
-                if member is not primary:
-                    member.set_clock(30)
-            await asyncio.to_thread(step_down, three)
-            now = await again(store.now)
-            found = await again(lambda: store.recover(10, now, lose))
-            assert found.buried == (), "its lease only looks as if it were over"
-            assert (await again(lambda: store.renew("a"))).until > now
+def test_a_lease_tells_the_election_of_the_primary_that_stamped_it(three: MongoSet) -> None:
+    url = fresh(three.url)
 
-    asyncio.run(act())
+    def term() -> str:
+        with inside(url, "nodes") as nodes:
+            return str((nodes.find_one({"_id": "a"}) or {})["term"])
+
+    async def act(store: MongoStore, _: ManualClock) -> None:
+        await again(lambda: store.join(Node("a")))
+        before = term()
+        assert before
+        await asyncio.to_thread(step_down, three)
+        await again(lambda: store.renew("a"))
+        assert term() > before
+
+    play(url, act)

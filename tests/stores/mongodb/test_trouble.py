@@ -15,7 +15,7 @@ from foliot.protocols import RunQuery
 from foliot.stores.mongodb import MongoStore
 from foliot.stores.mongodb.connection import translated
 from foliot.testing.clock import ManualClock
-from foliot.testing.contract.sample import end
+from foliot.testing.contract.sample import end, lose, start_due
 from foliot.testing.servers import MongoServer, shared_mongodb
 from stores.mongodb.playing import again, declare, inside, play, start
 
@@ -66,11 +66,23 @@ def test_a_store_that_was_emptied_is_made_anew_at_the_next_heartbeat(url: str) -
             await store.renew("a")
         await store.join(Node("b"))
         await declare(store, clock)
-        assert len((await store.claim("b", clock.now(), {"default": 9}, _start, "c")).runs) == 5
+        assert len((await store.claim("b", clock.now(), {"default": 9}, start_due, "c")).runs) == 5
         with inside(url) as jobs:
             assert "q_w__id" in jobs.index_information()
 
-    from foliot.testing.contract.sample import start_due as _start  # noqa: PLC0415 - beside its only use
+    play(url, act)
+
+
+def test_a_lease_of_another_primarys_clock_lasts_one_lease_longer(url: str) -> None:
+    async def act(store: MongoStore, clock: ManualClock) -> None:
+        lease = timedelta(seconds=30)
+        await store.join(Node("a"))
+        with inside(url, "nodes") as nodes:
+            nodes.update_one({"_id": "a"}, {"$set": {"term": "of another election"}})
+        await clock.advance(lease * 1.5)
+        assert (await store.recover(10, clock.now(), lose)).buried == (), "it only looks as if it were over"
+        await clock.advance(lease)
+        assert [one.node.id for one in (await store.recover(10, clock.now(), lose)).buried] == ["a"]
 
     play(url, act)
 
