@@ -59,6 +59,7 @@ bench: $(BENCH)/.ready $(BENCH4)/.ready ## measure us and the peers side by side
 	@$(BENCH)/bin/python -m benchmarks.api
 	@$(BENCH)/bin/python -m benchmarks.shell
 	@$(BENCH)/bin/python -m benchmarks.nodes
+	@$(BENCH)/bin/python -m benchmarks.redis
 	@$(BENCH)/bin/python tools/speed_tables.py
 	@$(BENCH)/bin/python tools/fire_tables.py
 	@$(BENCH)/bin/python tools/nodes_tables.py

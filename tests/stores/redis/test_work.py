@@ -22,8 +22,8 @@ from foliot.stores.redis.wire import Wire
 from foliot.testing.clock import ManualClock
 from foliot.testing.contract.sample import HOUR, SOURCE, some_jobs
 
-MOST_WORDS = 16_000  # of one script: 250 jobs, each with what a change of it touches
-MOST_LOOKED_AT = 500
+MOST_WORDS = 8_000  # of one script: 125 jobs, each with what a change of it touches
+MOST_LOOKED_AT = 250
 
 
 class Scale:
@@ -107,14 +107,14 @@ def lives(url: str, count: int, monkeypatch: pytest.MonkeyPatch) -> dict[str, in
 
 def test_a_script_has_no_more_to_do_for_thousands_of_jobs(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     took = lives(url, 2000, monkeypatch)
-    assert took["claim"] == 2 + 4, "two looks of 500, and four scripts of 250 that write"
-    assert took["finish"] == 4, "what this node has claimed it need not read"
+    assert took["claim"] == 4 + 8, "four looks of 250, and eight scripts of 125 that write"
+    assert took["finish"] == 8, "what this node has claimed it need not read"
     assert took["questions"] < 1200
 
 
 @pytest.mark.prove
 def test_nor_for_a_hundred_thousand(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     took = lives(url, 100_000, monkeypatch)
-    assert (took["claim"], took["finish"]) == (6, 4)
+    assert (took["claim"], took["finish"]) == (12, 8)
     assert took["questions"] < 1200
-    assert took["new"] < 3 * 100_000 // 250 + 10
+    assert took["new"] < 3 * 100_000 // 125 + 10

@@ -139,11 +139,12 @@ class _Opening:
         self._end(attempt)
 
     def _open(self, attempt: Attempt) -> int:
-        tally = self.tally.grown(self._keep, 1)
+        # By places: a call with names would cost as much as all else that is done here.
+        opened, entries, trim_at, look_at, newest, last_success = self.tally.grown(self._keep, 1)
         at = whole(attempt.scheduled_for)
-        newest = at if tally.newest is None else max(at, tally.newest)
-        self.tally = tally._replace(opened=tally.opened + 1, newest=newest)
-        return self.tally.opened
+        newest = at if newest is None else max(at, newest)
+        self.tally = Tally(opened + 1, entries, trim_at, look_at, newest, last_success)
+        return opened + 1
 
     def _end(self, attempt: Attempt) -> None:
         end = micros(attempt.finished_at)

@@ -40,15 +40,16 @@ class Tally(NamedTuple):
         """So many attempts and skips are new."""
         if not entries:
             return self
-        trim_at = first_look(keep) if self.trim_at is None else self.trim_at
-        return self._replace(entries=self.entries + entries, trim_at=trim_at)
+        opened, known, trim_at, look_at, newest, last_success = self
+        trim_at = first_look(keep) if trim_at is None else trim_at
+        return Tally(opened, known + entries, trim_at, look_at, newest, last_success)
 
     def aged(self, keep: Keep, end: int) -> Tally:
         """Something has ended, and will be too old to be kept."""
         if keep.days is None:
             return self
-        too_old = end + keep.days * DAY
-        return self._replace(look_at=too_old if self.look_at is None else min(too_old, self.look_at))
+        too_old, known = end + keep.days * DAY, self.look_at
+        return self if known is not None and known <= too_old else self._replace(look_at=too_old)
 
     @property
     def ripe_at(self) -> int | None:

@@ -29,7 +29,7 @@ from foliot.stores.optimistic.entry import Entry
 from foliot.stores.optimistic.session import OptimisticSession
 from foliot.stores.optimistic.verbs import change_by, is_news, known_orders
 
-AT_ONCE = 250  # jobs of one portion, and the most that are written in one step
+AT_ONCE = 125  # jobs of one portion, and the most that are written in one step
 
 
 class Step(NamedTuple):

@@ -4,7 +4,7 @@
   This process reads texts, decides, and sends what is to be written with the marks that it has read. A Lua
   script (`scripts/commit.lua`) compares and writes, in one step with the check of the node.
 - **Few big keys, written by few commands**: texts, definitions and indices of all jobs are a hash or a sorted
-  set each (`layout`). A script writes 250 jobs at most, so none holds the server for long.
+  set each (`layout`). A script writes 125 jobs at most, so none holds the server for long.
 - **What is due is sorted by bytes**: an entry is the wake, in hexadecimal digits, and the key. So order and
   bounds are exact for every instant of the calendar.
 - **Time is the server's** (`TIME`), for leases and burials.

@@ -29,7 +29,7 @@ from foliot.stores.redis.node import running
 from foliot.stores.redis.session import RedisSession
 from foliot.stores.sql.codes import whole
 
-_MOST_AT_ONCE = 500  # jobs that one script looks at
+_MOST_AT_ONCE = 250  # jobs that one script looks at
 _TURNS, _TURN = 60, 0.01  # how often, and for how many seconds, a claim waits for a source that is held still
 _ALONE, _HIDDEN = 0, 2  # what a look tells of other nodes: none lives; some have due jobs at hand
 _AT_HAND = 200_000  # microseconds, for which what one node looks at is hidden from the others

@@ -51,8 +51,8 @@ class Encoder:
             text = codec.write_text(mark, change.after, change.orders, change.tally)
             operations = list(self._written(change, change.after, claim_id))
         words: list[str | int] = [entry.key, entry.mark, text, len(operations)]
-        for operation in operations:
-            words += operation
+        for command, key, first, second in operations:
+            words += (f"{command} {key}", first, second)
         return mark, words
 
     def shared(self, changes: Iterable[Change]) -> list[Operation]:
@@ -69,10 +69,12 @@ class Encoder:
             yield ("HSET", "busy", key, str(len(attempts))) if attempts else ("HDEL", "busy", key, "")
         for before, attempt in change.moved:
             yield from _moved(key, before, attempt, f"{next(self._starts):x} {claim_id or ''}")
-        for attempt in change.group_starts:
-            yield "HSET", f"g:{after.job.group}", held_name(key, attempt_id(attempt)), str(attempt.node)
+        if after.job.group is not None:
+            for attempt in change.group_starts:
+                yield "HSET", f"g:{after.job.group}", held_name(key, attempt_id(attempt)), str(attempt.node)
         yield from _past(change)
-        yield from _told(change)
+        if change.alerts:
+            yield from _told(change)
         if change.is_defined:
             yield from self._defined(change, after)
         if change.version is not None:
@@ -107,12 +109,20 @@ def _sets_of(state: State) -> set[str]:
     return found
 
 
+def _signs(state: State) -> tuple[bool, bool, bool]:
+    """What decides about the sets."""
+    return state.removed_at is None, state.paused_at is None, state.failures_in_row > 0
+
+
 _SETS = ("keys", "gone", "paused", "failing")
 
 
 def _indexed(change: Change, after: Record) -> Iterator[Operation]:
     """The sets that jobs are found in by what they are."""
-    after_ = _sets_of(after.state)
+    state, before_ = after.state, change.before
+    if before_ is not None and _signs(state) == _signs(before_.state):
+        return  # it is where it was
+    after_ = _sets_of(state)
     if change.before is None and change.entry.is_there:  # where it was is unknown
         yield from (("ZREM", name, change.key, "") for name in _SETS if name not in after_)
     before = _sets_of(change.before.state) if change.before else set()
@@ -195,8 +205,8 @@ def forget_attempt(attempt: Attempt) -> Iterator[Operation]:
 def operation_words(operations: Sequence[Operation]) -> list[str | int]:
     """Operations that belong to no job, as words."""
     words: list[str | int] = ["", "", "", len(operations)]
-    for operation in operations:
-        words += operation
+    for command, key, first, second in operations:
+        words += (f"{command} {key}", first, second)
     return words
 
 
@@ -205,7 +215,7 @@ def jobs_at(words: Sequence[str | int], places: Collection[int]) -> list[str | i
     found: list[str | int] = []
     at = place = 0
     while at < len(words):
-        end = at + 4 + 4 * int(words[at + 3])
+        end = at + 4 + 3 * int(words[at + 3])
         if not place or place in places:
             found += words[at:end]
         at, place = end, place + 1

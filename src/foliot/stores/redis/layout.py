@@ -36,7 +36,7 @@ from __future__ import annotations
 from functools import lru_cache
 from hashlib import sha1
 
-from foliot.model.attempt import Attempt
+from foliot.model.attempt import Attempt, format_instant
 from foliot.model.state import Skip
 from foliot.stores.sql.codes import whole
 
@@ -45,6 +45,7 @@ _BOTH = "\n"  # between two names in one: neither has it
 DIGITS = 16
 
 
+@lru_cache(maxsize=4096)  # a herd shares its instants
 def time_text(number: int) -> str:
     """Microseconds as a text that sorts as they do."""
     return f"{number + _SHIFT:016x}"
@@ -66,7 +67,9 @@ LANE_DIGITS = 12
 
 def attempt_id(attempt: Attempt) -> str:
     """What no two attempts of a job share: the end of the run's key, and the number."""
-    return id_of(attempt.job, *attempt.key)
+    request = attempt.request
+    run = f"@{format_instant(attempt.scheduled_for)}" if request is None else f"!{request}"
+    return f"{run}#{attempt.number}"
 
 
 def id_of(job: str, run_key: str, number: int) -> str:

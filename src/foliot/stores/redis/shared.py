@@ -80,8 +80,8 @@ class Shared:
         self.seq = 0
         self.losses = 0  # how often the server was seen to have forgotten something
         self.entries: OrderedDict[str, Entry] = OrderedDict()
-        writer, numbers = uuid4().hex[:12], count(1)
-        self.marks: Iterator[str] = (f"{writer}.{number:x}" for number in numbers)
+        # No generator: two threads may ask at once, and a generator refuses the second.
+        self.marks: Iterator[str] = map(f"{uuid4().hex[:12]}.{{:x}}".format, count(1))
         self.lanes: dict[str, tuple[str, str]] = {}
         self.nodes: dict[str, str] = {}
         self.ring: Ring[Written] = Ring(clock)

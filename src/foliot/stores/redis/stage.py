@@ -33,7 +33,7 @@ class RedisStage(Stage):
     def put(self, number: int, changes: Sequence[Change]) -> None:
         _, news, words = self._session.encode(changes)
         # What definitions share is written at once: other jobs may need it, and it does no harm.
-        shared, words = words[: 4 + 4 * int(words[3])], words[4 + 4 * int(words[3]) :]
+        shared, words = words[: 4 + 3 * int(words[3])], words[4 + 3 * int(words[3]) :]
         if shared[3]:
             self._session.run_one("commit", shared)
             self._session.definitions.told(news)

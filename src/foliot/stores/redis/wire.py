@@ -8,6 +8,7 @@ from contextlib import suppress
 from datetime import timedelta
 from typing import Any
 
+from hiredis import pack_command
 from redis import exceptions
 from redis.backoff import NoBackoff
 from redis.connection import Connection
@@ -74,7 +75,8 @@ class Wire:
         if self.is_given_up:
             raise exceptions.TimeoutError("it was given up")
         connection = self._connection
-        connection.send_packed_command(connection.pack_commands(commands), check_health=False)
+        packed = b"".join([pack_command(tuple(command)) for command in commands])
+        connection.send_packed_command((packed,), check_health=False)
         return [self._answer() for _ in commands]
 
     def ask_surely(self, commands: Sequence[Command]) -> list[Answer]:

@@ -63,7 +63,7 @@ if asked.whole and #refused > 0 then return answer('OK', unpack(refused)) end
 
 for place, job in ipairs(jobs) do
   if not job.is_refused then write(job, ARGV, texts[place]) end
-  if asked.claim and job.key ~= '' then gather('HDEL', 'hold', job.key) end
+  if asked.claim and job.key ~= '' then gather('HDEL hold', job.key) end
 end
 carry_out()
 if asked.claim then redis.call('SET', T .. ':c:' .. asked.claim, asked.asker, 'PX', asked.kept) end

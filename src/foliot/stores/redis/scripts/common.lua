@@ -3,7 +3,8 @@
 --
 -- A job to be written is: its key, the mark that its text must begin with ('' if it must not be there), its new
 -- text ('' forgets it, '=' leaves it and takes it out of the index of what is due), a number of operations, and
--- each operation in four words. A job without a key has operations only.
+-- each operation in three words: a command with its key ('HSET busy'), and what it writes there. A job without a key has
+-- operations only.
 
 local T = KEYS[1]
 local asked = cjson.decode(ARGV[1])
@@ -47,7 +48,7 @@ local function jobs_of(words, first)
   while at <= #words do
     local count = tonumber(words[at + 3])
     jobs[#jobs + 1] = { key = words[at], mark = words[at + 1], text = words[at + 2], first = at + 4, count = count }
-    at = at + 4 + 4 * count
+    at = at + 4 + 3 * count
   end
   return jobs
 end
@@ -97,31 +98,42 @@ local function source_of(key)
   return string.match(key, '^[^/]*')
 end
 
--- Commands that are gathered, so that each key is written by few of them.
+-- Commands that are gathered, so that each key is written by few of them. Their names are those of operations.
 local gathered, order = {}, {}
+local IS_PAIR = { HSET = true, ZADD = true }
+local at_once = {} -- commands that are carried out one by one, each a function
 
-local function gather(command, key, first, second)
-  local name = command .. ' ' .. key
-  local words = gathered[name]
-  if not words then
-    words = { command = command, key = T .. ':' .. key }
-    gathered[name] = words
-    order[#order + 1] = words
+local function begin(name)
+  local command, key = string.match(name, '^(%S+) (.*)$')
+  local words = { command = command, key = T .. ':' .. key, count = 0, is_pair = IS_PAIR[command], call = at_once[command] }
+  gathered[name] = words
+  if not words.call then order[#order + 1] = words end
+  return words
+end
+
+local function gather(name, first, second)
+  local words = gathered[name] or begin(name)
+  local count = words.count
+  if words.call then
+    words.call(words.key, first, second)
+  elseif words.is_pair then
+    words[count + 1], words[count + 2], words.count = first, second, count + 2
+  else
+    words[count + 1], words.count = first, count + 1
   end
-  words[#words + 1] = first
-  if second then words[#words + 1] = second end
 end
 
 local function carry_out()
   for _, words in ipairs(order) do
-    for first = 1, #words, LONGEST do
-      redis.call(words.command, words.key, unpack(words, first, math.min(first + LONGEST - 1, #words)))
+    for first = 1, words.count, LONGEST do
+      redis.call(words.command, words.key, unpack(words, first, math.min(first + LONGEST - 1, words.count)))
     end
   end
 end
 
 -- An alert that is there already stays as it is.
-local function tell(channel, id, text)
+function at_once.ALERT(key, id, text)
+  local channel = string.sub(key, #T + 2)
   local name, at = id .. '\n' .. channel, string.sub(text, 1, 16)
   if redis.call('HSETNX', T .. ':alerts', name, string.sub(text, 17)) == 1 then
     redis.call('ZADD', T .. ':ax', 0, at .. name)
@@ -130,21 +142,14 @@ local function tell(channel, id, text)
   end
 end
 
-local operations = {
-  HSET = function(key, field, value) gather('HSET', key, field, value) end,
-  HDEL = function(key, field) gather('HDEL', key, field) end,
-  ZADD = function(key, score, member) gather('ZADD', key, score, member) end,
-  ZREM = function(key, member) gather('ZREM', key, member) end,
-  SADD = function(key, member) gather('SADD', key, member) end,
-  SREM = function(key, member) gather('SREM', key, member) end,
-  DEL = function(key) redis.call('DEL', T .. ':' .. key) end,
-  PUSH = function(key, kept, value)
-    redis.call('LPUSH', T .. ':' .. key, value)
-    redis.call('LTRIM', T .. ':' .. key, 0, kept - 1)
-  end,
-  KEEP = function(key, number, value) redis.call('HSETNX', T .. ':' .. key, number, value) end,
-  ALERT = tell,
-}
+function at_once.DEL(key) redis.call('DEL', key) end
+
+function at_once.KEEP(key, number, value) redis.call('HSETNX', key, number, value) end
+
+function at_once.PUSH(key, kept, value)
+  redis.call('LPUSH', key, value)
+  redis.call('LTRIM', key, 0, kept - 1)
+end
 
 local function write(job, words, text)
   if job.key ~= '' then
@@ -152,17 +157,17 @@ local function write(job, words, text)
     local new_lane, new_wake
     if job.text ~= '=' then new_lane, new_wake = place_of(job.text) end
     if lane ~= new_lane or wake ~= new_wake then
-      if lane then gather('ZREM', 'w:' .. lane, wake .. job.key) end
-      if new_lane then gather('ZADD', 'w:' .. new_lane, 0, new_wake .. job.key) end
+      if lane then gather('ZREM w:' .. lane, wake .. job.key) end
+      if new_lane then gather('ZADD w:' .. new_lane, 0, new_wake .. job.key) end
     end
     if job.text == '' then
-      gather('HDEL', 's', job.key)
-      gather('HDEL', 'd', job.key)
+      gather('HDEL s', job.key)
+      gather('HDEL d', job.key)
     elseif job.text ~= '=' then
-      gather('HSET', 's', job.key, job.text)
+      gather('HSET s', job.key, job.text)
     end
   end
-  for at = job.first, job.first + 4 * job.count - 1, 4 do
-    operations[words[at]](words[at + 1], words[at + 2], words[at + 3])
+  for at = job.first, job.first + 3 * job.count - 1, 3 do
+    gather(words[at], words[at + 1], words[at + 2])
   end
 end
