@@ -54,9 +54,9 @@ SUITES = {
         Part("simulation", (*SPREAD, "proof/tests/simulation"), 8),
         Part("declarative", (*SPREAD, "proof/tests/declarative_door"), 2),
         Part("checker", (*SPREAD, "proof/tests/history"), 1),
-        Part("kill loop", (*SPREAD, "proof/tests/kill_loop"), 1),
+        Part("kill loop", (*SPREAD, "proof/tests/kill_loop"), 1.5),
         Part("alert loop", (*SPREAD, "proof/tests/alert_loop"), 1),
-        Part("faults", (*SPREAD, "proof/tests/faults"), 7),
+        Part("faults", (*SPREAD, "proof/tests/faults"), 8),
         Part("long tests", (*PYTEST, "-n", "auto", "--dist", "loadfile", "-m", "prove", "tests"), 12),
     ),
 }

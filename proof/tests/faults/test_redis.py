@@ -17,7 +17,7 @@ from real_redis import redis_url_of
 
 def plan(store: str, *kinds: Kind, seed: int, kills: int = 300) -> Plan:
     """One node is left in peace, to take over."""
-    return Plan(store=store, spared=1, kinds=kinds, kills=kills, seconds=6, seed=seed)
+    return Plan(store=store, spared=1, kinds=kinds, kills=kills, seconds=8, seed=seed)
 
 
 @pytest.fixture(autouse=True)
@@ -43,19 +43,15 @@ def test_a_server_that_crashes_hangs_is_full_or_forgets_its_scripts_costs_no_run
     verdicts = try_all(
         tmp_path,
         plan("redis", Kind.RESTART, Kind.HANG, seed=5),
-        plan("redis", Kind.FULL, Kind.SCRIPTFLUSH, seed=7),
+        plan("redis", Kind.FULL, seed=7),
         plan("redis-everysec", Kind.RESTART, seed=8),
+        plan("valkey", Kind.SCRIPTFLUSH, seed=9),
     )
-    away, full, lazy = verdicts
+    away, full, lazy, valkey = verdicts
     for verdict in verdicts:
         lost = verdict.report.measures.outcomes.get("lost", 0)
         assert verdict.notes["stall"] or not lost, f"no node died, and runs are lost\n{verdict}"
     assert away.figures.felt[Kind.HANG] + away.figures.felt[Kind.RESTART] > 0, str(away)
     assert full.figures.felt[Kind.FULL] > 0, str(full)
-    assert full.injected[Kind.SCRIPTFLUSH] > 0, str(full)
     assert lazy.figures.felt[Kind.RESTART] > 0, str(lazy)
-
-
-def test_valkey_is_as_good(tmp_path: Path) -> None:
-    (injured,) = try_all(tmp_path, plan("valkey", Kind.KILL, Kind.RESTART, Kind.SCRIPTFLUSH, seed=9))
-    assert injured.injected[Kind.RESTART] > 0, str(injured)
+    assert valkey.injected[Kind.SCRIPTFLUSH] > 0, str(valkey)
