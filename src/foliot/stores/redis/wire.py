@@ -9,6 +9,7 @@ from datetime import timedelta
 from typing import Any
 
 from hiredis import pack_command
+from redis import exceptions
 from redis.backoff import NoBackoff
 from redis.connection import Connection
 from redis.exceptions import NoScriptError, RedisError, ResponseError
@@ -16,7 +17,6 @@ from redis.retry import Retry
 
 from foliot.errors import StoreError, StoreUnavailableError, shorten
 from foliot.stores.redis.address import Address
-from redis import exceptions
 
 Command = Sequence[Any]
 Answer = Any
