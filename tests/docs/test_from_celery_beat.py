@@ -25,7 +25,7 @@ until_greeted() {{
     for i in $(seq 900); do grep -q "hello, world" worker.log && return; sleep 0.1; done; cat *.log; exit 8
 }}
 {steps}
-kill %2 %3; wait %2; wait %3; kill %1; wait %1; trap - EXIT
+kill %1 %2 %3; wait; trap - EXIT
 """
 
 
