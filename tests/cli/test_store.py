@@ -71,7 +71,7 @@ def test_without_an_option_or_a_variable_the_store_is_that_of_the_daemon(
         "postgresql://db/jobs?password=hush",
         "postgresql://admin:[hush@db/jobs",
         "redis://:hush@db",
-        "mongodb://admin:hush@db.invalid/jobs",
+        "mongodb://admin:hush@db/jobs?w=1",
         "admin:hush@db",
         "mongo://admin:hush@db",
         "sqlite://admin:hush@db/jobs",

@@ -93,18 +93,6 @@ def prepare(url: str, store_until: datetime) -> None:
         jobs.update_many({}, {"$set": {"m": "prepared", "next": staged}})
 
 
-def test_a_claim_waits_for_a_revision_under_way_and_goes_on_without_one_whose_writer_died(url: str) -> None:
-    async def act(store: MongoStore, clock: ManualClock) -> None:
-        await store.join(Node("a"))
-        await declare(store, clock)
-        prepare(url, FAR)
-        assert await start(store, clock, "c1") == []
-        prepare(url, PAST)
-        assert len(await start(store, clock, "c2")) == 5
-
-    play(url, act)
-
-
 @pytest.mark.parametrize("until", [FAR, PAST], ids=["at work", "dead"])
 def test_an_ending_takes_its_job_back_from_a_revision_under_way(url: str, until: datetime) -> None:
     async def act(store: MongoStore, clock: ManualClock) -> None:
@@ -122,6 +110,21 @@ def test_an_ending_takes_its_job_back_from_a_revision_under_way(url: str, until:
         else:
             assert tx is None
         assert {one.key for one in await store.held("a")} == {one.key for one in others}
+
+    play(url, act)
+
+
+@pytest.mark.parametrize("until", [FAR, PAST], ids=["at work", "dead"])
+def test_a_claim_takes_what_is_due_back_from_a_revision_under_way(url: str, until: datetime) -> None:
+    async def act(store: MongoStore, clock: ManualClock) -> None:
+        await store.join(Node("a"))
+        await declare(store, clock)
+        prepare(url, until)
+        runs = await start(store, clock)
+        assert len(runs) == 5
+        with inside(url, "sources") as sources:
+            tx = (sources.find_one({"_id": SOURCE}) or {}).get("tx")
+        assert sorted(tx["taken"]) == sorted(run.attempt.job for run in runs) if tx else until == PAST
 
     play(url, act)
 

@@ -16,6 +16,7 @@ from foliot.stores.claim_loop import ClaimLoop, Page
 from foliot.stores.group_places import GroupPlaces
 from foliot.stores.mongodb import layout
 from foliot.stores.mongodb.burial import NodeCheck
+from foliot.stores.mongodb.codec import MongoEntry
 from foliot.stores.mongodb.connection import Document
 from foliot.stores.mongodb.due import page_of_wakes, place_of
 from foliot.stores.mongodb.session import MongoSession
@@ -28,7 +29,7 @@ from foliot.stores.optimistic.session import ClaimedElsewhereError, Guard
 from foliot.stores.sql.codes import whole
 
 _MOST_AT_ONCE = 500  # jobs that are looked at in one go
-_TURNS, _TURN = 60, 0.01  # how often, and for how many seconds, a claim waits for a revision under way
+_TURNS, _TURN = 50, 0.01  # how often, and for how many seconds, a claim waits for a revision under way
 
 
 class Claims:
@@ -100,7 +101,7 @@ class _Due(DueEntries):
         super().__init__(session, str(guard.node), guard, groups)
         self._mongo = session
         self._due_by = whole(now)
-        self._has_frozen = False
+        self._frozen: list[MongoEntry] = []  # that a revision under way is about
         kinds = read_node(node.facts).kinds
         names = [layout.split_name(lane) for lane in sorted(session.lanes())]
         self._lanes = [(queue, kind) for queue, kind in names if serves(kinds, kind)]
@@ -137,7 +138,7 @@ class _Due(DueEntries):
                 self._mongo.apply(layout.source_of(entry.key), tx["id"])
                 return None
             if tx is not None and tx["id"] == entry.staged:
-                self._has_frozen = True
+                self._frozen.append(entry)
                 continue
             entry.place = places[entry.key]
             free.append(entry)
@@ -150,14 +151,13 @@ class _Due(DueEntries):
         return self._node, *self._lanes_of(queue), *self._full_groups
 
     def wait_for_others(self) -> bool:
-        """A revision under way has something that is due: wait, but not for long."""
-        if not self._has_frozen:
+        """A revision under way has something that is due: wait, and after a while take that back."""
+        frozen, self._frozen = self._frozen, []
+        if not frozen:
             return False
-        for found in list(self._mongo["sources"].find({"tx": {"$exists": True}}, {"_id": 1})):
-            self._mongo.end_silent(found["_id"])
         for _ in range(_TURNS):
             if self._mongo["sources"].find_one({"tx": {"$exists": True}}, {"_id": 1}) is None:
-                break
+                return True
             Event().wait(_TURN)
-        self._has_frozen = False
+        self._mongo.take_back(frozen)
         return True

@@ -18,7 +18,7 @@ from collections.abc import Iterable, Mapping
 from threading import Event
 from typing import Any
 
-from pymongo import ReturnDocument
+from pymongo import DeleteOne, ReturnDocument, UpdateOne
 
 from foliot.errors import StoreUnavailableError
 from foliot.stores.mongodb import layout
@@ -108,23 +108,28 @@ class Transactions(Effects):
             Event().wait(_TURN)
         else:
             self._waits = 0
-            for entry in blocked:
-                self._take_back(entry)
+            self.take_back(blocked)
         return False
 
-    def _take_back(self, entry: MongoEntry) -> None:
-        source = layout.source_of(entry.key)
-        if self.end_silent(source):
-            return
-        wanted = {"_id": source, "tx.id": entry.staged, "tx.state": PREPARING}
-        noted = self["sources"].update_one(wanted, {"$addToSet": {"tx.taken": entry.key}})
-        if noted.matched_count:
-            still = {"_id": entry.key, "m": entry.raw, "next.r": entry.staged}
-            change = {"$set": {"m": next(self.shared.marks)}, "$unset": {"next": ""}}
-            if entry.is_hidden:
-                self["jobs"].delete_one(still)
-            else:
-                self["jobs"].update_one(still, change)
+    def take_back(self, entries: Iterable[MongoEntry]) -> None:
+        """Take jobs back from revisions under way: those cannot count before they have decided anew."""
+        staged: dict[tuple[str, str], list[MongoEntry]] = {}
+        for entry in entries:
+            if entry.staged is not None:
+                staged.setdefault((layout.source_of(entry.key), entry.staged), []).append(entry)
+        for (source, id_), taken in staged.items():
+            if self.end_silent(source):
+                continue
+            wanted = {"_id": source, "tx.id": id_, "tx.state": PREPARING}
+            noted = {"$addToSet": {"tx.taken": {"$each": [entry.key for entry in taken]}}}
+            if self["sources"].update_one(wanted, noted).matched_count:
+                self.write_all("jobs", [self._without_next(entry) for entry in taken])
+
+    def _without_next(self, entry: MongoEntry) -> UpdateOne | DeleteOne:
+        still = {"_id": entry.key, "m": entry.raw, "next.r": entry.staged}
+        if entry.is_hidden:
+            return DeleteOne(still)
+        return UpdateOne(still, {"$set": {"m": next(self.shared.marks)}, "$unset": {"next": ""}})
 
     def end_silent(self, source: str) -> bool:
         """End the revision of a source whose writer has died; whether there was one."""
