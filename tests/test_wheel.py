@@ -11,7 +11,7 @@ import pytest
 
 ROOT = Path(__file__).parent.parent
 FOR_TESTS = {
-    "__init__.py", "clock.py", "contract", "plugin.py", "servers", "step_loop.py", "stepper.py",
+    "__init__.py", "clock.py", "contract", "documents", "plugin.py", "servers", "step_loop.py", "stepper.py",
     "virtual_loop.py",
 }  # fmt: skip
 

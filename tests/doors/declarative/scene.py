@@ -44,6 +44,8 @@ class AskedStore:
         self.traits = Traits(proves_deaths=store.traits.proves_deaths)
 
     def __getattr__(self, verb: str) -> Any:
+        getattr(self._store, verb)  # what the store does not have, this has not either
+
         async def ask(*args: Any, **options: Any) -> Any:
             if verb in self.failures:
                 raise self.failures[verb]

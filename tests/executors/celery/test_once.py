@@ -124,8 +124,9 @@ def test_without_redis_as_backend_it_needs_a_client(url: str) -> None:
     with pytest.raises(AppStateError, match="the result backend is not Redis"):
         shop.get().get()
     assert shop.done == []
-    shop = Shop(url, backend="cache+memory://", client=redis.Redis.from_url(url, decode_responses=True))
-    assert [shop.get().state, shop.get().state] == ["SUCCESS", "IGNORED"]
+    with redis.Redis.from_url(url, decode_responses=True) as client:
+        shop = Shop(url, backend="cache+memory://", client=client)
+        assert [shop.get().state, shop.get().state] == ["SUCCESS", "IGNORED"]
 
 
 @pytest.mark.parametrize("setting", ["hold", "keep"])

@@ -20,7 +20,7 @@ from foliot.stores.postgres.notice import Listener, send_notice
 def test_hints_are_heard_again_after_any_fault(
     url: str, fault: Exception, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(hint_listener, "_PAUSE", 0.01)
+    monkeypatch.setattr(hint_listener.HintListener, "pause", 0.01)
     address, failed = read_address(url), threading.Event()
 
     def connected() -> Connection:

@@ -278,9 +278,9 @@ def test_the_application_is_given_back_as_it_was(app: Foliot, foliot_stepper: St
 
     heard: list[object] = []
     app.listen(heard.append)
+    jobs = app._registry.snapshot()
     before = dict(vars(app))
     inside = {name: dict(vars(before[name])) for name in ("_registry", "_core")}
-    jobs = app._registry.snapshot()
 
     with foliot_stepper(app) as time:
         app.job("0 * * * *", name="only here")(lambda: None)
