@@ -64,6 +64,7 @@ def test_overlapping_occurrences_are_started_waited_for_or_skipped(
         assert "open" in dropped.reason or "still" in dropped.reason
 
 
+@pytest.mark.prove
 @pytest.mark.req("ROLL-11")
 def test_replace_ends_the_whole_tree_before_the_next_starts(
     daemons: Daemons, repository: Repository, host: Host
@@ -216,6 +217,7 @@ def test_no_job_sees_what_another_writes(daemons: Daemons, repository: Repositor
         assert seen[:8] == ["1", f"mark-{name}", CONFIG, "shared", "2", f"mark-{name}", CONFIG, "shared"]
 
 
+@pytest.mark.prove
 @pytest.mark.req("ROLL-19")
 def test_two_hundred_jobs_that_are_due_in_one_second_start_within_it(
     daemons: Daemons, repository: Repository, host: Host, record_property: Callable[[str, object], None]

@@ -71,6 +71,7 @@ def test_the_second_signal_ends_runs_at_once(daemons: Daemons, repository: Repos
     assert host.nobody_is_left()
 
 
+@pytest.mark.prove
 def test_what_does_not_end_within_the_drain_is_ended_even_if_it_is_deaf(
     daemons: Daemons, repository: Repository, host: Host
 ) -> None:

@@ -34,6 +34,7 @@ def says(daemon: Daemon, *, code: int) -> str:
     return "\n".join(daemon.said)
 
 
+@pytest.mark.prove
 @COMMANDS
 @pytest.mark.req("ROLL-01", "ROLL-20")
 def test_each_command_follows_the_repository_it_is_called_in_and_has_its_own_cache(
@@ -122,6 +123,7 @@ def test_what_cannot_be_followed_is_refused_with_an_exit_code_that_tells_why(
         assert text.startswith(("error: ", "Usage: "))
 
 
+@pytest.mark.prove
 @pytest.mark.req("ROLL-21")
 def test_a_cached_good_config_is_gone_on_with_while_the_remote_is_away(
     daemons: Daemons, repository: Repository, host: Host

@@ -29,6 +29,7 @@ def commands() -> list[str]:
     return re.findall(r"^```sh\n(.*?)^```", PAGE.read_text(), re.MULTILINE | re.DOTALL)
 
 
+@pytest.mark.prove
 @pytest.mark.req("ROLL-17")
 def test_every_command_of_the_page_does_what_it_says(tmp_path: Path) -> None:
     make, check, serve, look, change = commands()

@@ -31,6 +31,7 @@ def test_the_plain_script_says_hello_until_it_is_stopped(tmp_path: Path, stop: s
     assert outcomes == [Outcome.SUCCEEDED] * len(program.lines)
 
 
+@pytest.mark.prove
 def test_two_copies_on_one_file_run_each_occurrence_once(tmp_path: Path) -> None:
     with example(tmp_path, "hello.py") as one, example(tmp_path, "hello.py") as other:
         eventually(lambda: len(history(tmp_path / "hello.db")) >= 3)
@@ -255,6 +256,7 @@ def test_on_a_terminal_the_watched_application_is_a_table(tmp_path: Path) -> Non
         assert "Traceback" not in screen.written
 
 
+@pytest.mark.prove
 def test_a_push_to_the_followed_repository_is_picked_up(tmp_path: Path) -> None:
     with example(tmp_path, "follow.py") as program:
         told = program.read_until("commit -am").strip()

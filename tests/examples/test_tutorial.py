@@ -14,6 +14,7 @@ BLOCK = re.compile(r"^```(py|sh)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 INSTANT = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ")
 
 
+@pytest.mark.prove
 def test_every_step_of_the_tutorial_works_as_it_says(tmp_path: Path) -> None:
     reader = Reader(tmp_path)
     with Program(tmp_path, "/bin/bash") as shell:

@@ -57,6 +57,7 @@ def test_the_next_day_it_runs_again(stage: Stage) -> None:
     play(stage)
 
 
+@pytest.mark.prove
 @pytest.mark.req("DECL-09", "DECL-41")
 def test_when_the_clocks_fall_back_the_minute_that_comes_twice_runs_twice(stage: Stage) -> None:
     @staged

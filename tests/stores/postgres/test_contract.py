@@ -55,6 +55,7 @@ class TestPostgresStore(StoreContract, OutputContract, NodeContract, SourceContr
         return partial(damage_by, WAYS["no JSON"], url)
 
 
+@pytest.mark.prove
 class TestAnyDamage(DamageContract):
     @pytest.fixture
     def sharing(self, url: str) -> Sharing:

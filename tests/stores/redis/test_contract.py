@@ -80,6 +80,7 @@ class TestRedisStore(
         return partial(damage_by, "a body that is no JSON", sharing.where)
 
 
+@pytest.mark.prove
 class TestAnyDamage(DamageContract):
     @pytest.fixture
     def sharing(self, redis_url: str) -> Sharing:
