@@ -82,7 +82,7 @@ def leave_orphans_alone(patch: pytest.MonkeyPatch) -> None:
 
 def retry_at_once(patch: pytest.MonkeyPatch) -> None:
     """The delay is not waited for."""
-    patch.setattr(planner, "retry_at", lambda _, __, finished_at: finished_at)
+    patch.setattr(planner, "retry_at", lambda _, __, finished_at, *___: finished_at)
 
 
 def never_retry(patch: pytest.MonkeyPatch) -> None:
