@@ -18,7 +18,7 @@ from typing import IO, Any
 
 from foliot.clock import SystemClock
 from foliot.testing.servers.binaries import advice, find_redis
-from foliot.testing.servers.faketime import OFFSET_FILE, clock_of_its_own, set_offset
+from foliot.testing.servers.faketime import OFFSET_FILE, clock_of_its_own, environment, set_offset
 from foliot.testing.servers.guardian import PID_FILE, USERS, end_server, server_number
 from foliot.testing.servers.process import (
     PATIENCE,
@@ -125,7 +125,8 @@ class RedisServer:
         arguments = [word for name, value in settings.items() for word in (f"--{name}", value)]
         file = self.folder / _SENTINEL
         role = [str(file), "--sentinel"] if file.exists() else []
-        process = run_server(self.folder, self._program, *role, *arguments)
+        variables = {} if self._library is None else environment(self._library, self._offset)
+        process = run_server(self.folder, self._program, *role, *arguments, variables=variables)
         wait_until_ready(process, self._is_ready, self.folder)
 
     def stop(self, *, immediate: bool = False) -> None:
