@@ -57,7 +57,7 @@ SUITES = {
         Part("kill loop", (*SPREAD, "proof/tests/kill_loop"), 1.5),
         Part("alert loop", (*SPREAD, "proof/tests/alert_loop"), 1),
         Part("faults", (*SPREAD, "proof/tests/faults"), 8),
-        Part("long tests", (*PYTEST, "-n", "auto", "--dist", "loadfile", "-m", "prove", "tests"), 10.5),
+        Part("long tests", (*PYTEST, "-n", "auto", "--dist", "loadfile", "-m", "prove", "tests"), 15),
     ),
 }
 
