@@ -166,7 +166,7 @@ def test_a_store_that_was_emptied_gets_its_schedules_back_and_nothing_fires_agai
     until(lambda: len(out(own)) == 5 and own.state("s4"))
 
     server.ask("FLUSHALL")
-    until(lambda: own.state("s4"))
+    until(lambda: own.client.zcard(f"{{{own.prefix}}}:keys") == 5)  # of the jobs of the store
     program.end(signal.SIGTERM)
 
     assert out(own) == [], "each had been enqueued by this process"
