@@ -114,7 +114,7 @@ def test_a_broker_that_is_down_is_a_refusal_told_once_and_again_when_it_is_over(
     play(scene)
     assert ids(taken(app)) == ["id-5"]
     lines = [record.getMessage() for record in caplog.records]
-    assert [line.split()[0] for line in lines] == ["broker_trouble", "broker_answers"]
+    assert [line.split()[0] for line in lines] == ["broker_trouble", "broker_recovered"]
     assert server.url not in "".join(lines)
 
 

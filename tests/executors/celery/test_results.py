@@ -270,7 +270,7 @@ def test_a_backend_that_is_away_is_told_once_and_the_run_stays_open(
 
         play(scene)
     lines = [record.getMessage().split()[0] for record in caplog.records]
-    assert [line for line in lines if line.startswith("results")] == ["results_trouble", "results_answer"]
+    assert [line for line in lines if line.startswith("results")] == ["results_trouble", "results_recovered"]
 
 
 def test_a_node_that_does_not_see_starts_warns(server: RedisServer, caplog: pytest.LogCaptureFixture) -> None:
@@ -284,4 +284,4 @@ def test_a_node_that_does_not_see_starts_warns(server: RedisServer, caplog: pyte
 
     with caplog.at_level(logging.WARNING, "foliot"):
         play(scene)
-    assert [record.getMessage().split()[0] for record in caplog.records] == ["task_start_untold"]
+    assert [record.getMessage().split()[0] for record in caplog.records] == ["task_start_not_reported"]

@@ -24,7 +24,8 @@ HANGS = (
     "worker.Worker._end_if_there = hang\n"
 )
 STOPS = (
-    "G=$(sed 's/.*) . //' /proc/$PPID/stat | cut -d' ' -f1); kill -STOP $G $PPID; echo stopped; sleep 1000"
+    "G=$(sed 's/.*) . //' /proc/$PPID/stat | cut -d' ' -f1); kill -STOP $G $PPID; echo stopped; "
+    ": > ready; sleep 1000"
 )
 
 
@@ -47,7 +48,7 @@ def test_a_job_that_stops_its_warden_and_the_guard_stops_nobody(tmp_path: Path) 
 
     async def scene(stage: Stage) -> None:
         ask = stage.start(run)
-        await until(lambda: stage.executor.warden and len(alive([id_of(run)])) == 2)
+        await until((tmp_path / "ready").exists)
         before = stage.warden
         assert (await stage.see("echo on we go")).output == "on we go\n"
         ask()

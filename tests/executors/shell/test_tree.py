@@ -6,6 +6,7 @@ import asyncio
 import os
 import random
 import re
+import sys
 from datetime import timedelta
 from pathlib import Path
 
@@ -189,6 +190,35 @@ def test_who_forks_while_it_is_asked_to_end_takes_its_children_along(tmp_path: P
         assert asyncio.get_running_loop().time() - begin < 60  # nobody had to be killed
 
     play(tmp_path, scene, grace=timedelta(seconds=60))  # longer than a busy machine takes for all of them
+
+
+FORKS_LATE = """
+import os, signal, sys
+signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTERM})
+open("ready", "w").close()
+while signal.SIGTERM not in signal.sigpending():
+    os.sched_yield()
+if os.fork() == 0:
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGTERM})
+    os.execlp("sleep", "sleep", "1000")
+signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGTERM})
+"""
+
+
+@pytest.mark.parametrize("wrap", ["", "true; "])
+def test_who_forks_with_the_signal_pending_takes_its_child_along(tmp_path: Path, wrap: str) -> None:
+    """A shell blocks its signals around a fork: the child of that moment has not heard the request."""
+    (tmp_path / "late.py").write_text(FORKS_LATE)
+    run = a_run(f"{wrap}{sys.executable} late.py" + ("; true" if wrap else ""))
+
+    async def scene(stage: Stage) -> None:
+        ask = stage.start(run)
+        await until((tmp_path / "ready").exists)
+        ask()
+        assert (await stage.result(run)).outcome is Outcome.CANCELLED
+        assert not alive([id_of(run)])
+
+    play(tmp_path, scene, grace=timedelta(seconds=60))  # more than the patience for a result
 
 
 def test_what_a_shell_leaves_behind_may_end_by_itself(tmp_path: Path) -> None:

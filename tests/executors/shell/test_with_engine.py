@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import os
 from datetime import timedelta
 from itertools import count
 from pathlib import Path
@@ -26,6 +27,7 @@ from foliot.protocols import RunQuery, Snapshot
 from foliot.schedules import Cron
 from foliot.stores.memory import MemoryStore
 
+NAME = f"n{os.getpid()}"  # of the job: another worker of the test run looks for processes, too
 STUBBORN = (
     "trap '' TERM; setsid sleep 1000 & (setsid sh -c 'sleep 1000 &' &); echo there; sleep 1000; sleep 1000"
 )
@@ -50,12 +52,12 @@ class House:
         )
 
     async def run_now(self, command: str, **policy: Any) -> None:
-        """Declare a job `s/n`, and ask for a run of it."""
+        """Declare a job, and ask for a run of it."""
         action = Action(kind="shell:s", data={"run": command, "name": "A job"})
-        job = Job(source="s", name="n", schedule=Cron("0 0 1 1 *"), action=action, policy=Policy(**policy))
+        job = Job(source="s", name=NAME, schedule=Cron("0 0 1 1 *"), action=action, policy=Policy(**policy))
         await reconcile(self.store, "s", Snapshot("r1", (job,)), self.clock.now())
         now = self.clock.now()
-        await self.store.update("s/n", lambda record: plan_command(record, RunNow("please"), now))
+        await self.store.update(f"s/{NAME}", lambda record: plan_command(record, RunNow("please"), now))
         self.engine.wake()
 
     async def attempt(self) -> Attempt:
@@ -76,7 +78,7 @@ class House:
 
 
 def there(word: str) -> list[str]:
-    return alive([f"FOLIOT_KEY=s/n!{word}"])
+    return alive([f"FOLIOT_KEY=s/{NAME}!{word}"])
 
 
 @pytest.mark.req("ROLL-12")
@@ -96,7 +98,7 @@ def test_a_job_beyond_its_timeout_is_ended_with_all_its_children_and_logged_as_t
 
     asyncio.run(scene())
     (line,) = [record.getMessage() for record in caplog.records]
-    assert line.startswith("attempt_failed run=s/n!please attempt=1 outcome=timed_out ")
+    assert line.startswith(f"attempt_failed run=s/{NAME}!please attempt=1 outcome=timed_out ")
 
 
 def test_a_failure_is_logged_with_its_last_words_and_its_code_is_kept(

@@ -256,7 +256,7 @@ def warn(app: Any, timeout: timedelta, *, is_tracked: bool) -> None:
     if connection.transport.driver_type == "amqp" and not is_confirmed:
         _log.warning("broker_unconfirmed hint=\"broker_transport_options = {'confirm_publish': True}\"")
     if is_tracked and not app.conf.task_track_started:
-        _log.warning('task_start_untold hint="task_track_started = True"')
+        _log.warning('task_start_not_reported hint="task_track_started = True"')
 
 
 def _call_of(run: Run) -> TaskCall:

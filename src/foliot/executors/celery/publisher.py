@@ -130,7 +130,7 @@ class Publisher:
         """Tell once that the broker does not take tasks, and once that it does again."""
         if is_taken and self._is_in_trouble:
             self._is_in_trouble = False
-            _log.info("broker_answers")
+            _log.info("broker_recovered")
         elif trouble is not None and not is_taken and not self._is_in_trouble:
             self._is_in_trouble = True
             _log.warning("broker_trouble error=%s", json.dumps(trouble.message))

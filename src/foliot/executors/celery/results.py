@@ -150,7 +150,7 @@ class Results:
             return None
         if self._is_in_trouble:
             self._is_in_trouble = False
-            _log.info("results_answer")
+            _log.info("results_recovered")
         return answer
 
     def _do_here(self, work: Callable[[Any], T]) -> T:

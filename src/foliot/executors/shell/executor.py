@@ -14,7 +14,8 @@ from foliot.executors.live_output import FollowLog
 from foliot.executors.run_log import RunLog
 from foliot.executors.shell.host import check_host
 from foliot.executors.shell.link import WardenLink
-from foliot.executors.shell.order import Order, Place, inherited, make_order, run_id
+from foliot.executors.shell.order import NOBODY_ELSE, Order, Place, inherited, make_order, run_id
+from foliot.executors.shell.run_as import RunAs
 from foliot.executors.shell.secrets import HostSecrets
 from foliot.executors.shell.verdict import judge
 from foliot.executors.shell.warden.kin import kill_runs
@@ -67,6 +68,7 @@ class ShellExecutor:
         follow_log: FollowLog | None = None,
         environment: Mapping[str, str] | None = None,
         secrets: HostSecrets = NO_SECRETS,
+        run_as: RunAs = NOBODY_ELSE,
         grace: timedelta = timedelta(seconds=5),
         linger: timedelta = timedelta(seconds=1),
         leash: timedelta | None = None,
@@ -75,6 +77,7 @@ class ShellExecutor:
         self._workplace = workplace
         self._follow_log = follow_log
         self._secrets = secrets
+        self.run_as = run_as
         self._settings = {
             "grace": grace.total_seconds(),
             "linger": linger.total_seconds(),
@@ -102,7 +105,7 @@ class ShellExecutor:
         except Exception as error:  # noqa: BLE001 - a workplace's fault fails the run, not the node
             return self._refuse(life, error, has_entered=False)
         try:
-            life.order = make_order(run, place, self._secrets)
+            life.order = make_order(run, place, self._secrets, self.run_as)
             self._give(life, life.order)
         except Exception as error:  # noqa: BLE001 - whatever it is, this attempt cannot begin
             return self._refuse(life, error, has_entered=True)

@@ -9,12 +9,16 @@ from typing import Any, NamedTuple, Protocol
 
 from foliot.errors import InvalidJobError
 from foliot.executors.shell.env_file import read_env_file
+from foliot.executors.shell.run_as import RunAs, nice_words
 from foliot.executors.shell.secrets import HostSecrets, masked_texts, secrets_of
+from foliot.executors.shell.warden.other_user import Owner
 from foliot.executors.shell.warden.spawn import SHELL
 from foliot.model.attempt import format_instant
+from foliot.model.chain import parent_of
 from foliot.protocols import Run
 
 INHERITED = frozenset({"PATH", "HOME", "USER", "LOGNAME", "LANG", "TZ", "TMPDIR"})
+NOBODY_ELSE = RunAs()
 _PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
 
@@ -37,13 +41,19 @@ class Order(NamedTuple):
     environment: dict[str, str]
     stdin: str
     masked: list[str]
+    umask: int | None = None
+    owner: Owner | None = None  # whose rights it has, and whose its pipes are, if not the daemon's
 
 
-def make_order(run: Run, place: Place, host: HostSecrets) -> Order:
+def make_order(run: Run, place: Place, host: HostSecrets, run_as: RunAs = NOBODY_ELSE) -> Order:
     """What to start for a run. InvalidJobError says what is wrong with its definition, or its files."""
     data = run.job.action.data
     program, arguments = _command(data.get("run"), data.get("shell") or SHELL)
-    environment: dict[str, str] = {}
+    user = run_as.identity(data)
+    before = nice_words(data["nice"]) if data.get("nice") else []
+    if before:
+        program, arguments = before[0], [*before, program, *arguments[1:]]
+    environment: dict[str, str] = {} if user is None else user.environment
     if env_file := data.get("env_file"):
         environment |= read_env_file(_inside(place, "env_file", env_file), env_file)
     secrets = secrets_of(data, host)
@@ -53,7 +63,9 @@ def make_order(run: Run, place: Place, host: HostSecrets) -> Order:
     folder = data.get("working_dir")
     path = _inside(place, "working_dir", folder) if folder else place.path
     stdin = data.get("stdin") or ""
-    return Order(program, arguments, str(path), environment, stdin, masked_texts(secrets))
+    umask = None if data.get("umask") is None else int(str(data["umask"]), 8)
+    owner = None if user is None else user.owner
+    return Order(program, arguments, str(path), environment, stdin, masked_texts(secrets), umask, owner)
 
 
 def _command(command: object, shell: str) -> tuple[str, list[str]]:
@@ -81,6 +93,8 @@ def run_id(run: Run) -> str:
 def _of_run(run: Run, revision: str) -> dict[str, str]:
     attempt = run.attempt
     given = {} if attempt.payload is None else {"FOLIOT_PAYLOAD": attempt.payload}
+    if (parent := parent_of(attempt)) is not None:
+        given["FOLIOT_AFTER"] = parent
     return given | {
         "FOLIOT_JOB": run.job.name,
         "FOLIOT_KEY": attempt.run_key,

@@ -133,12 +133,16 @@ def _is_ours(pid: int, members: Collection[int]) -> bool:
     return (parent := parent_of(pid)) in members or parent == os.getpid()
 
 
-def end_all(roots: Callable[[], Collection[int]]) -> None:
-    """Ask the roots, children of this process, and all who descend from them to end, by SIGTERM."""
+def end_all(roots: Callable[[], Collection[int]]) -> Collection[int]:
+    """Ask the roots, children of this process, and all below them to end, by SIGTERM; tell who was asked.
+
+    One who has blocked its signals at that moment, as shells do around a fork, may fork before it ends.
+    """
     members = _stop_all(roots)
     for number in (signal.SIGTERM, signal.SIGCONT):
         for pid in members:
             _send(pid, number, members)
+    return members
 
 
 def kill_all(roots: Callable[[], Collection[int]]) -> None:

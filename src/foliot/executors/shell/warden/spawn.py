@@ -2,7 +2,8 @@
 
 It gets a session of its own, its directory and environment, /dev/null or its own text to read from, two pipes
 to write to;
-every signal as it is by default and none blocked; the umask and the limits that the daemon has. Every
+every signal as it is by default and none blocked; the limits that the daemon has, and its umask unless the
+job has one of its own. Every
 descriptor of the warden closes itself at the exec.
 
 Two things are put on for the moment of the spawn, because children inherit them and nothing else reaches
@@ -19,6 +20,8 @@ import resource
 import signal
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
+
+from foliot.executors.shell.warden.other_user import Owner, Program, spawn_as
 
 SHELL = "/bin/sh"
 _MARKS = 1 << 50
@@ -38,6 +41,8 @@ class Command(NamedTuple):
     environment: Mapping[str, str]
     stdin: str = ""
     masked: Sequence[str] = ()
+    umask: int | None = None
+    owner: Owner | None = None  # None: it has the warden's own rights
 
 
 class Spawner:
@@ -64,11 +69,20 @@ class Spawner:
     def spawn(self, command: Command, out: int, err: int) -> int:
         """The pid of the shell. OSError or ValueError if it cannot be started; nothing is left then."""
         os.chdir(command.folder)
-        stdin = self._null
+        stdin, umask = self._null, None
         try:
             program = _found(command.program, command.environment)
             stdin = _filled(command.stdin) if command.stdin else self._null
+            if command.owner is not None:  # it may open /dev/stdout, which is a pipe of ours
+                for pipe in (out, err):
+                    os.fchown(pipe, command.owner.uid, command.owner.gid)
+            umask = None if command.umask is None else os.umask(command.umask)
             self._put_on(command.number)
+            if command.owner is not None:
+                files = (stdin, out, err)
+                return spawn_as(
+                    command.owner, Program(program, command.arguments, command.environment, files)
+                )
             return os.posix_spawn(
                 program,
                 list(command.arguments),
@@ -84,6 +98,8 @@ class Spawner:
             )
         finally:
             self._take_off()
+            if umask is not None:
+                os.umask(umask)
             os.chdir("/")
             if stdin != self._null:
                 os.close(stdin)

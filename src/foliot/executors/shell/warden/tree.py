@@ -38,6 +38,7 @@ class Tree:
         self.is_asked = False  # to end, before the shell had ended by itself
         self.because: str | None = None  # it is ended, if the daemon did not ask for it
         self.is_fault = False  # whether that was nobody's intention
+        self.asked: set[int] = set()  # who was sent SIGTERM
         self.kills = 0
         self.is_to_tell = False  # whether what it wrote is to be told in a while
         self.told_at = 0.0

@@ -10,6 +10,7 @@ from contextlib import suppress
 from functools import partial
 
 from foliot.executors.shell.warden import kin
+from foliot.executors.shell.warden.other_user import Owner
 from foliot.executors.shell.warden.spawn import Command, Spawner
 from foliot.executors.shell.warden.timer import Timer, now
 from foliot.executors.shell.warden.tree import Step, Tree
@@ -135,7 +136,7 @@ class Worker:
             environment = self._base | order["environment"]
             command = Command(
                 order["start"], order["program"], order["arguments"], order["folder"], environment,
-                order["stdin"], order["masked"],
+                order["stdin"], order["masked"], order["umask"], order["owner"] and Owner(*order["owner"]),
             )  # fmt: skip
             tree = Tree(command, self._spawner)
         except (OSError, ValueError) as error:
@@ -197,6 +198,8 @@ class Worker:
             elif tree.step is Step.RUNNING:
                 tree.step = Step.LINGERING
                 self._timer.after(self._linger, partial(self._end, tree, self._grace))
+            elif tree.step is Step.ENDING and tree.code == -signal.SIGTERM:
+                self._ask(tree)  # nobody cleans up here: what the shell left, it forked before it heard
 
     def _orphans(self) -> dict[Tree, list[int]]:
         """The children of this process that are no shells of ours, by the tree that they come from."""
@@ -258,8 +261,12 @@ class Worker:
         """Ask everybody to end, and kill who has not after a while."""
         if tree.number in self._trees and tree.step in (Step.RUNNING, Step.LINGERING):
             tree.step = Step.ENDING
-            kin.end_all(partial(self._roots, tree))
+            self._ask(tree)
             self._timer.after(grace, partial(self._kill, tree))
+
+    def _ask(self, tree: Tree) -> None:
+        """Ask everybody to end who was not asked before."""
+        tree.asked.update(kin.end_all(lambda: [pid for pid in self._roots(tree) if pid not in tree.asked]))
 
     def _end_if_there(self, number: int) -> None:
         if tree := self._trees.get(number):
