@@ -183,6 +183,7 @@ states = st.builds(
     defined_at=st.none() | instants,
     paused_reason=st.none() | words,
     watch=st.none() | watches,
+    paused_until=st.none() | instants,
 )
 attempts = st.builds(
     Attempt,

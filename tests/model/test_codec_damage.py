@@ -148,7 +148,7 @@ def changed(path: str, value: object) -> str:
     [
         ("Europe/Atlantis", "standard", "no such IANA", "schedule.timezone"),
         ("../../etc/passwd", "standard", "no such IANA", "schedule.timezone"),
-        ("UTC", "quartz", "dialect", "schedule.cron"),
+        ("UTC", "quartz", "dialect", "schedule.dialect"),
     ],
 )
 def test_a_schedule_that_cannot_be_built_is_damage(zone: str, dialect: str, reason: str, field: str) -> None:

@@ -180,9 +180,11 @@ def test_posix_refuses(expression: str, reason: str) -> None:
     assert reason in refusal(expression, "posix").details["reason"]
 
 
+REBOOT_HINT = "@reboot is not supported in a schedule; use a systemd unit for what runs at start-up"
 QUARTZ = "Quartz's L, W and # are not part of this language; ? stands alone, for *"
 
 # expression, dialect, what stands at the position, hint
+SECONDS = "a seconds field needs the dialect seconds: --dialect seconds, or dialect='seconds' in Python"
 WRONG = [
     ("*/15 * * * *", "posix", "/", "steps are not POSIX: write 0,15,30,45, or choose dialect='standard'"),
     ("0-30/10 * * * *", "posix", "/", "steps are not POSIX: write 0,10,20,30, or choose dialect='standard'"),
@@ -210,12 +212,12 @@ WRONG = [
     ("50-10 * * * *", "posix", "10", "write 50-59,0-10"),
     ("@daily", "posix", "@", "write 0 0 * * *, or choose dialect='standard'"),
     ("@dialy", "standard", "@", "did you mean @daily?"),
-    ("@reboot", "standard", "@", "a schedule knows only time; start such work with the program itself"),
+    ("@reboot", "standard", "@", REBOOT_HINT),
     ("@every", "standard", "", "write @every 5m"),
     ("@every 5m 3", "standard", "3", "write @every 5m"),
     ("@every 5x", "standard", "5x", 'write a number and a unit (s, m, h, d), such as "30s", "5m" or "1h30m"'),
     ("@every 1.5s", "standard", "1.5s", 'write "1s", "30s" or "5m"'),
-    ("0 0 0 * * *", "standard", "*", "a seconds field needs dialect='seconds'"),
+    ("0 0 0 * * *", "standard", "*", SECONDS),
     ("0 0 0 * * * *", "seconds", "*", "there is no year field"),
     ("*/0 * * * *", "standard", "0", "steps start at 1: */1, or just *"),
     ("*/ * * * *", "standard", " ", "a step is a whole number: */5"),
@@ -331,7 +333,7 @@ def test_dialect_must_be_known(dialect: Any) -> None:
     with pytest.raises(InvalidScheduleError) as caught:
         Cron("* * * * *", dialect=dialect)
 
-    assert caught.value.hint == "choose one of standard, seconds, posix, celery"
+    assert caught.value.hint == "choose one of standard, seconds, posix, celery, vixie"
 
 
 def test_longest_expression_is_accepted() -> None:

@@ -1,10 +1,10 @@
-"""Alerts: what a channel tells people about a job.
+"""Alerts: messages about a job, sent through channels.
 
     episode ep1 of  backup   failure   02:00  the first run fails        reminder 0
                              failure   14:00  it fails still             reminder 1
                              recovery  15:00  a run succeeds
 
-An *episode* is one spell of trouble of one job. Its alerts have ids of their own, made of the job, the
+An *episode* is one period of trouble of one job. Its alerts have ids of their own, made of the job, the
 kind, the episode and the number of the reminder: the same alert, decided twice, has the same id. A receiver
 that has seen an id can ignore it.
 """
@@ -26,7 +26,7 @@ LONGEST_OUTPUT = 10_000  # of an output: its end
 
 
 class AlertKind(StrEnum):
-    """What an alert tells."""
+    """The type of an alert."""
 
     FAILURE = "failure"
     RECOVERY = "recovery"
@@ -38,12 +38,13 @@ class AlertKind(StrEnum):
     FLAPPING = "flapping"
     OUTPUT = "output"
     SOURCE = "source"
-    ENDED = "ended"  # for the job's ping only: a run is over
+    ENDED = "ended"  # for the job's ping only: a run has ended
     TRIED = "tried"  # the same: an attempt has ended, and another one follows
+    AFTER = "after"  # for a job that runs after this one: a run is over
 
 
 class Alert(NamedTuple):
-    """One thing to tell, as the outbox keeps it. `job` is the job's key; a source's name for kind `source`.
+    """One message in the outbox. `job` is the job's key, or a source's name for the kind `source`.
 
     `title` is the job's name for people; `why` is one sentence; `since` is when the episode began. `output`
     is the end of what the attempt wrote: the outbox need not keep it, the delivery may add it.

@@ -1,4 +1,4 @@
-"""One decision for a whole herd: jobs that are alike, and whose occurrence has come at the same time."""
+"""One decision for a herd: equal jobs whose occurrence comes at the same time."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ _SCHEDULE, _RUNNING = Trigger.SCHEDULE, AttemptState.RUNNING
 
 
 class AlikeNew(NamedTuple):
-    """What happens to every new job of one definition: they share a state, and are told of in the same words.
+    """The decision for all new jobs of one definition: they share a state and a reason.
 
-    Jobs are of one definition if they differ in nothing but their names and the data of their actions.
+    Jobs have one definition if only their names and the data of their actions differ.
     """
 
     state: State
@@ -24,7 +24,7 @@ class AlikeNew(NamedTuple):
     reason: str
 
     def event(self, job: str) -> Event:
-        """What is told of one of them."""
+        """The event of one of them."""
         return Event(Happening.DECLARED, job, self.at, self.reason)
 
     def decision(self, job: str) -> Decision:
@@ -33,11 +33,11 @@ class AlikeNew(NamedTuple):
 
 
 class Alike(NamedTuple):
-    """What happens to every plain record of one definition whose next occurrence is `first`.
+    """The decision for all plain records of one definition whose next occurrence is `first`.
 
-    A claim that looks at such a record no later than `until` starts a run of `first`, and the record goes on
-    to `following`. `ends_in_peace`: if nothing else was decided about the job since that run started, its
-    success changes only the attempt.
+    A claim up to `until` starts a run of `first`, and the next occurrence becomes `following`.
+    `ends_in_peace`: if nothing else is decided about the job until that run succeeds, its success changes
+    only the attempt.
     """
 
     first: datetime
@@ -48,7 +48,7 @@ class Alike(NamedTuple):
 
     def attempt(self, job: str, token: int, version: int, node: str, now: datetime) -> Attempt:
         """The attempt that starts for one member of the herd."""
-        # By places: a call with names would cost as much as all else that a run costs here.
+        # Positional: keyword arguments would double the cost of a run here.
         return tuple.__new__(Attempt, (
             job, 1, _SCHEDULE, _RUNNING, self.first, None, None, None, node, token, now, self.deadline(now),
             None, None, None, None, ON_TIME, 0, 0, None, version, None,

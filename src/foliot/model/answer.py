@@ -1,4 +1,4 @@
-"""What a store answers to the verbs that start, end, recover and forget attempts."""
+"""Answers of a store: to claim, finish, recover and prune."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ NO_LIMITS: Mapping[str, int] = MappingProxyType({})  # of groups
 
 
 class Claimed(NamedTuple):
-    """What a claim has started for a node; `more`: it is worth asking again.
+    """What a claim has started for a node; `more`: claim again.
 
     `waits`: a job was due, and its group was full.
     """
@@ -28,14 +28,17 @@ class Claimed(NamedTuple):
 
 
 class Finished(NamedTuple):
-    """What came of the endings that were reported."""
+    """The answer to reported endings."""
 
     refused: tuple[Refused, ...] = ()
     events: Sequence[Event] = ()
 
 
 class Recovered(NamedTuple):
-    """What came of the losses of the dead; `more`: some are left. `buried`: by this call, as they were."""
+    """What was recovered from dead nodes; `more`: recover again.
+
+    `buried`: nodes that this call declared dead.
+    """
 
     events: tuple[Event, ...] = ()
     more: bool = False
@@ -43,14 +46,14 @@ class Recovered(NamedTuple):
 
 
 class Pruned(NamedTuple):
-    """How much was forgotten; `more`: it is worth asking again soon."""
+    """How much was deleted; `more`: prune again soon."""
 
     forgotten: int = 0
     more: bool = False
 
 
 class Wakes(NamedTuple):
-    """When the first job is to be looked at, and how many are due, if they were counted."""
+    """When the first job wakes, and how many are due, if they were counted."""
 
     first: datetime | None = None
     due: int = 0

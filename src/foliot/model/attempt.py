@@ -19,6 +19,8 @@ class Trigger(StrEnum):
     LOST = "lost"
     MANUAL = "manual"
     BACKFILL = "backfill"
+    AFTER = "after"
+    REBOOT = "reboot"
 
 
 class AttemptState(StrEnum):

@@ -52,7 +52,7 @@ class AuditEntry(NamedTuple):
         return AuditOutcome.UNKNOWN if is_open and now >= self.at + LONGEST_CHANGE else self.outcome
 
     def settled(self, outcome: AuditOutcome, detail: str | None, after: str | None) -> AuditEntry | None:
-        """The entry when its change has ended; None if that was told before."""
+        """The entry after its change has ended; None if it was settled before."""
         if self.outcome is not AuditOutcome.ASKED:
             return None
         return self._replace(outcome=outcome, detail=detail, after=self.after if after is None else after)

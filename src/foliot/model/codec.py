@@ -90,6 +90,7 @@ STATE = Shape(
         "paused_reason": _TEXT_OR_NONE,
         "last_problem": _TEXT_OR_NONE,
         "watch": optional(part(WATCH)),
+        "paused_until": _INSTANT_OR_NONE,
     },
     required=("token", "created_at"),
 )

@@ -1,4 +1,4 @@
-"""Damage: why a record is set aside, in facts that a program can use and a sentence that a person can."""
+"""Damage: why a record is set aside, as facts for programs and a sentence for people."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from foliot.errors import DamagedRecordError
 
 
 class Flaw(StrEnum):
-    """What is wrong with something that was stored."""
+    """What is wrong with a stored value."""
 
     MISSING = "missing"  # a field that must be there is not
     TYPE = "type"  # a field is of another type than it must be
@@ -37,7 +37,7 @@ class Damage(NamedTuple):
 
 
 def damage_of(error: Exception) -> Damage:
-    """The damage that an error tells of."""
+    """The damage that an error describes."""
     sentence = f"{type(error).__name__}: {error}"
     if not isinstance(error, DamagedRecordError):
         return Damage(sentence)

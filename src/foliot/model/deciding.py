@@ -1,4 +1,4 @@
-"""What a store asks while it holds a job: pure functions, each of which says what is to be written."""
+"""The functions that a store calls while it holds a job: pure, each returns what to write."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ DecideRemoved = Callable[[Record], Decision]
 
 @runtime_checkable
 class DecidesAlike(Protocol):
-    """A `DecideDue` that can also say at once what happens to all jobs that are alike.
+    """A `DecideDue` that can also decide about all equal jobs at once.
 
-    A store need not ask it so: one by one, the answers are the same.
+    A store need not use that: one by one, the decisions are the same.
     """
 
     def __call__(self, record: Record, now: datetime, node: str, most: int, /) -> Decision:
@@ -32,15 +32,15 @@ class DecidesAlike(Protocol):
         ...
 
     def alike(self, job: Job, first: datetime) -> Alike | None:
-        """What happens to every plain record of jobs like this one; None: each is to be asked about."""
+        """The decision for all plain records of jobs like this one; None: decide about each."""
         ...
 
 
 @runtime_checkable
 class DecidesNewAlike(Protocol):
-    """A `DecideDeclared` that can also say at once what happens to all new jobs that are alike.
+    """A `DecideDeclared` that can also decide about all equal new jobs at once.
 
-    A store need not ask it so: one by one, the answers are the same.
+    A store need not use that: one by one, the decisions are the same.
     """
 
     def __call__(self, job: Job, record: Record | None, /) -> Decision:
@@ -48,5 +48,5 @@ class DecidesNewAlike(Protocol):
         ...
 
     def new(self, job: Job) -> AlikeNew | None:
-        """What happens to every job like this one that is not there yet; None: each is to be asked about."""
+        """The decision for all new jobs like this one; None: decide about each."""
         ...

@@ -1,4 +1,4 @@
-"""Decisions: what the planner says is to be written, and why."""
+"""Decisions: what to write, and why."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ class Happening(StrEnum):
     PAUSED = "paused"
     RESUMED = "resumed"
     FINISHED = "finished"  # no occurrence is left
-    CLOCK_SET_BACK = "clock_set_back"  # by hours: it goes on from now, not from what it had served
-    SET_ASIDE = "set_aside"  # its record cannot be read, or not be decided about
+    CLOCK_SET_BACK = "clock_set_back"  # by hours: the job continues from now
+    SET_ASIDE = "set_aside"  # its record cannot be read, or the planner raised
     PASSED_OVER = "passed_over"  # this node does not understand its definition; another node may
 
 
 class Event(NamedTuple):
-    """Something that was decided, with its reason in words a person reads."""
+    """Something that was decided, with a reason for people."""
 
     what: Happening
     job: str
@@ -44,21 +44,21 @@ class Event(NamedTuple):
     reason: str
     run_key: str | None = None
     number: int = 0
-    attempt: Attempt | None = None  # as it is now, if it is about one
-    offset: timedelta | None = None  # how long after its occurrence an attempt was to start, if not at once
-    ping: str | None = None  # the channel that is told of a start, if there is one
+    attempt: Attempt | None = None  # the attempt that the event is about, if any
+    offset: timedelta | None = None  # the splay's delay of a start, if any
+    ping: str | None = None  # the channel that pings the start, if any
 
 
 def set_aside(job: str, at: datetime, damage: object) -> Event:
-    """The event of a job that is taken out of service until it is declared anew."""
+    """The event of a job that is set aside until it is declared again."""
     return Event(Happening.SET_ASIDE, job, at, str(damage))
 
 
 class Decision(NamedTuple):
-    """What is to be written for one job, in one step.
+    """What to write for one job, in one transaction.
 
     `attempts` are those that are new or have changed, ended ones included; `state` is the state as it
-    was, the same object, if nothing about it changes. `remove`: forget the job altogether. `job`: the
+    was, the same object, if nothing about it changes. `remove`: delete the job. `job`: the
     definition to keep, where that is not the one that was declared or is there. `alerts` go into the outbox
     in the same step; they are there only if the state changes, too.
     """
@@ -72,5 +72,5 @@ class Decision(NamedTuple):
     alerts: tuple[ChannelAlert, ...] = ()
 
     def is_nothing(self, record: Record) -> bool:
-        """Whether there is nothing to be written about this job: a claim then passes it over."""
+        """Whether there is nothing to write: a claim then passes the job over."""
         return self.state is record.state and not (self.attempts or self.skips or self.remove or self.job)

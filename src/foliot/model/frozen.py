@@ -1,7 +1,7 @@
-"""JSON values that nobody can change: objects are mapping proxies, lists are tuples, all the way down.
+"""Immutable JSON values: objects are mapping proxies, lists are tuples, at every level.
 
-A definition is shared by everybody who holds it, so what a caller or an executor does to its own copy of a
-payload must not change the job. `thaw` gives such a copy, in JSON's own types.
+A definition is shared, so a caller or an executor must not change it through a payload. `thaw` gives a copy
+in JSON's own types, which its owner may change.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def _frozen(value: Any, depth: int) -> Any:
 
 
 def thaw(value: Any) -> Any:
-    """A frozen value in dicts and lists, made anew: whoever gets it may change it."""
+    """A copy of a frozen value in dicts and lists, which the caller may change."""
     kind = type(value)
     if kind is MappingProxyType:
         return {name: inner if type(inner) in _SCALARS else thaw(inner) for name, inner in value.items()}

@@ -18,7 +18,7 @@ class Histogram:
         self.total = 0.0
 
     def observe(self, value: timedelta, times: int = 1) -> None:
-        """Count a value so many times; one that equals a bound lies below it."""
+        """Count a value `count` times; a value that equals a bound counts below it."""
         self.observe_seconds(value.total_seconds(), times)
 
     def observe_seconds(self, seconds: float, times: int = 1) -> None:

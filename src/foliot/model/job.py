@@ -50,7 +50,7 @@ class Job:
     """A definition: when, what, and how it behaves. Declared, never computed.
 
     `source` is the namespace that declares it. `repeat_until`: no occurrence after it is served.
-    `group`: of all jobs of a group, only so many run at a time, over all nodes: see `Store.claim`.
+    `group`: jobs of a group share a limit of running attempts, over all nodes: see `Store.claim`.
     `auto_remove`: the job is removed when it has no occurrence and no open run left; its tombstone stays,
     so that it does not run again while its source goes on declaring it. `extra` keeps fields that a newer
     version wrote and this one does not know.

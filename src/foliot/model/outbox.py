@@ -17,6 +17,7 @@ from typing import NamedTuple
 from foliot.model.alert import Alert, AlertKind
 
 KEPT_DAYS = 90
+_FOR_EACH_RUN = (AlertKind.ENDED, AlertKind.TRIED, AlertKind.AFTER)
 
 
 class AlertState(StrEnum):
@@ -39,5 +40,5 @@ class ChannelAlert(NamedTuple):
 
 
 def is_forgotten(kind: str, state: AlertState) -> bool:
-    """Whether an alert that was settled is not kept: a job that pings has one or two for each of its runs."""
-    return state is AlertState.SENT and kind in (AlertKind.ENDED, AlertKind.TRIED)
+    """Whether an alert that was settled is not kept: of pings and chains there are some for each run."""
+    return state is AlertState.SENT and kind in _FOR_EACH_RUN

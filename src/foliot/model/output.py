@@ -36,7 +36,7 @@ class Output(NamedTuple):
         return (head, tail) if mark else ("", self.text)
 
     def since(self, place: int) -> Output:
-        """What was written from a place on; if some of that is missing, it is told."""
+        """The output from a position on; missing characters are marked."""
         head, tail = self._ends
         begin = self.start + len(head) + self.dropped  # of the tail
         if place <= self.start:
@@ -63,12 +63,12 @@ class OutputPart(NamedTuple):
 
 
 def gap_mark(count: int) -> str:
-    """What stands where so many characters are missing."""
+    """The mark for missing characters."""
     return f"\n… {count} characters left out …\n"
 
 
 def joined(first: Output, parts: Iterable[tuple[int, str]]) -> Output:
-    """An output of its parts, each with its place, in their order. Of several gaps the first tells of all."""
+    """An output made of its parts, in order. If there are several gaps, the first mark counts them all."""
     texts: list[str] = []
     end, dropped, gap_at = first.start, 0, 0
     for start, text in parts:

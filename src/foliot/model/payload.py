@@ -31,7 +31,7 @@ def payload_text(payload: object) -> str | None:
 
 
 def read_payload(text: str | None) -> dict[str, Any] | None:
-    """The payload of a text, made anew: its owner may change it. InvalidJobError if it is no JSON object."""
+    """The payload of a text, as a new object. InvalidJobError if the text is no JSON object."""
     if text is None:
         return None
     _check_length(text)

@@ -1,7 +1,7 @@
 """Policies: how a job behaves when things are late, slow, broken or changed.
 
 The designs that Foliot unites contradict each other; here their differences are values. A door gives
-its jobs its own preset (`presets.py`), the planner reads the values, and nobody asks which door it was.
+its jobs its own preset (`presets.py`); the planner reads the values and does not know the door.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from math import isfinite
 
 from foliot.errors import InvalidDurationError, InvalidPolicyError
 from foliot.model.alert import AlertKind
+from foliot.model.chain import Link, check_links
 from foliot.schedules.duration import parse_duration
 
 _MINUTE = timedelta(minutes=1)
@@ -26,8 +27,8 @@ _LARGEST = 2**63 - 1  # what a store can keep
 DURATION_HINT = 'such as "30s" or "5m", or a timedelta'
 _SECOND, _A_DAY = timedelta(seconds=1), timedelta(days=1)
 _CHANNEL = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,249}")
-_OF_PINGS = (AlertKind.ENDED, AlertKind.TRIED)
-TOLD_KINDS = tuple(kind for kind in AlertKind if kind not in _OF_PINGS)  # that `on` is about
+_UNTOLD = (AlertKind.ENDED, AlertKind.TRIED, AlertKind.AFTER)
+TOLD_KINDS = tuple(kind for kind in AlertKind if kind not in _UNTOLD)  # that `on` is about
 USUAL_ALERTS = tuple(kind for kind in TOLD_KINDS if kind not in (AlertKind.SKIPPED, AlertKind.OUTPUT))
 _TOO_LONG = "must be at most a hundred years"
 
@@ -60,7 +61,7 @@ MOST_CAUGHT_UP = 1000  # runs that one look at a job may open: all of them are d
 
 
 class MisfireMode(StrEnum):
-    """What becomes of occurrences that nobody could take within their grace."""
+    """What happens to occurrences that no node started within their grace."""
 
     SKIP = "skip"
     ONCE = "once"  # one run, for the latest of them
@@ -172,10 +173,10 @@ class Keep:
 
 @dataclass(frozen=True, slots=True, init=False)
 class Notify:
-    """Which channels are told of a job, and of what. No channels: nothing is told.
+    """Which channels get alerts of a job, and of which kinds. Without channels there are no alerts.
 
-    `after`: so many runs in a row fail before it is told. `remind`: what goes on is told again after that
-    time; None: it is told once.
+    `after`: how many runs in a row must fail for a `failure`. `remind`: an alert is repeated after that time
+    while the trouble goes on; None: never.
     """
 
     to: tuple[str, ...]
@@ -205,10 +206,11 @@ class Notify:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Expect:
-    """What is expected of a job; whatever else happens is told to the channels of its `Notify`.
+    """What is expected of a job. If it does not happen, the channels of its `Notify` get an alert.
 
-    `start_within`: of its time, a run starts. `finish_within`: of its start, a run has ended; it is not
-    killed. `success_every`: a run succeeds at least that often; the time of a pause does not count.
+    `start_within`: a run starts within this time after its occurrence. `finish_within`: a run ends within
+    this time after its start; it is not killed. `success_every`: a run succeeds at least that often; the time
+    of a pause does not count.
     """
 
     start_within: timedelta | None = None
@@ -237,11 +239,13 @@ class Policy:
     splay: timedelta | None = None  # its runs start up to so long after their occurrences: see `model.splay`
     notify: Notify | None = None
     expect: Expect | None = None
-    ping: str | None = None  # the channel that is told of each start and each end
+    ping: str | None = None  # the channel that pings each start and each end
+    after: Link | None = None  # the job that it runs after: see `model.chain`
+    then: tuple[Link, ...] | None = None  # the jobs that run after it
 
     @property
     def is_watched(self) -> bool:
-        """Whether a channel is to be told of what happens to the job."""
+        """Whether the job sends alerts or pings."""
         return self.ping is not None or (self.notify is not None and bool(self.notify.to))
 
     def __post_init__(self) -> None:
@@ -250,12 +254,13 @@ class Policy:
             if value is None and name in _OPTIONAL:
                 continue
             if isinstance(value, str) and value in kind.__dict__.get("_value2member_map_", ()):
-                object.__setattr__(self, name, kind(value))  # the planner tells members apart by identity
+                object.__setattr__(self, name, kind(value))  # the planner compares members by identity
             elif not isinstance(value, kind):
                 right = hint.format(_number_or(value, number))
                 raise InvalidPolicyError(name, value, f"must be {_a(kind)}", hint=right)
         check_flag("before_first_run", self.before_first_run)
         check_flag("remembers", self.remembers)
+        check_links(self.after, self.then)
         if self.ping is not None:
             _check_channel("ping", self.ping)
         if self.timeout is not None:
@@ -299,7 +304,7 @@ def _a(kind: type) -> str:
 
 
 def _take_mode(policy: Misfire | Overlap, name: str, modes: type[StrEnum]) -> None:
-    """A mode that is given as text becomes the member: the planner tells members apart by identity."""
+    """Convert a mode given as text to its member: the planner compares members by identity."""
     try:
         object.__setattr__(policy, "mode", modes(policy.mode))
     except ValueError:

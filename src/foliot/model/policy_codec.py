@@ -14,6 +14,7 @@ from typing import Any
 
 from foliot.errors import DamagedRecordError, InvalidPolicyError
 from foliot.model.alert import AlertKind
+from foliot.model.chain import Link, On
 from foliot.model.json_text import MisfitError, read_object, write_json
 from foliot.model.policy import (
     Expect,
@@ -64,6 +65,7 @@ NOTIFY = Shape(
     required=("to",),
 )
 EXPECT = Shape(Expect, {"start_within": _SPAN, "finish_within": _SPAN, "success_every": _SPAN})
+LINK = Shape(Link, {"job": TEXT, "on": choice(On)}, required=("job",))
 POLICY = Shape(
     Policy,
     {
@@ -81,9 +83,11 @@ POLICY = Shape(
         "notify": optional(part(NOTIFY)),
         "expect": optional(part(EXPECT)),
         "ping": optional(TEXT),
+        "after": optional(part(LINK)),
+        "then": optional(listed(part(LINK))),
     },
     # They came later. Without them, a policy's text is the one that older versions write.
-    omitted=("splay", "notify", "expect", "ping"),
+    omitted=("splay", "notify", "expect", "ping", "after", "then"),
 )
 _LONGEST_KEPT = 4096  # a text of usual length is a tenth of it; longer ones must not fill the memory
 

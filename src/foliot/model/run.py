@@ -9,13 +9,14 @@ from typing import Any, NamedTuple, Protocol, runtime_checkable
 from foliot.model.attempt import Attempt, Ending, Outcome
 from foliot.model.frozen import thaw
 from foliot.model.job import Job
+from foliot.schedules import Schedule
 
 
 class Run:
     """One attempt of one job.
 
-    A store may give runs that know little and make `job` and `attempt` when somebody asks for them: of a
-    million runs that go well, few are asked. What each run is asked for is here, beside those two.
+    A store may return light runs that make `job` and `attempt` only when they are read: most of a million
+    successful runs never need them. The other attributes here are used by each run.
     """
 
     __slots__ = ("_attempt", "_job", "_key")
@@ -44,6 +45,26 @@ class Run:
     def claimed_at(self) -> datetime | None:
         """When its node got it."""
         return self.attempt.claimed_at
+
+    @property
+    def name(self) -> str:
+        """The name of its job, in its source."""
+        return self.job.name
+
+    @property
+    def schedule(self) -> Schedule:
+        """The rule of its job."""
+        return self.job.schedule
+
+    @property
+    def scheduled_for(self) -> datetime:
+        """The occurrence that it is a run of."""
+        return self.attempt.scheduled_for
+
+    @property
+    def is_requested(self) -> bool:
+        """Whether somebody has asked for it, beside the schedule."""
+        return self.attempt.request is not None
 
     @property
     def queue(self) -> str:
@@ -117,5 +138,5 @@ class LetsGo(Protocol):
     """What asks an attempt to end, of an action that is carried out elsewhere, and needs no node for that."""
 
     def let_go(self) -> None:
-        """The node stops, or was buried: end the attempt here, and leave the action alone."""
+        """The node stops or was declared dead: end the attempt here, but not the action."""
         ...

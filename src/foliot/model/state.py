@@ -10,7 +10,7 @@ from foliot.model.attempt import Attempt
 from foliot.model.job import Job
 from foliot.model.watch import Watch
 
-# A store's clock that is set back by less tells times a second time; one that is set back by more was wrong.
+# A clock that is set back by less repeats some times; one that is set back by more was wrong before.
 CORRECTION = timedelta(hours=3)
 
 OVERLAP = "a run was still open"  # the reason of a skip; `why` names that run
@@ -71,7 +71,7 @@ _PROBLEMS = {
 class State(NamedTuple):
     """A job's stored state.
 
-    `wake_at`: the only due value: when somebody must look; None: nobody need look.
+    `wake_at`: when a claim must look at the job; None: never. Only this value makes a job due.
     `served_until`: every occurrence up to here has its run, or is part of a skip.
     `next_at`: the first occurrence that is not served; None: there is none.
     `token`: grows with every write of the state, and is the fence of what is claimed with it. A write that
@@ -81,6 +81,7 @@ class State(NamedTuple):
     `failures_in_row`: runs that failed for good. `last_problem`: how the last run ended, or why the last
     occurrence had none, if that was no success: one of `Problem`; None: all is well, or nothing has run yet.
     `watch`: what is remembered for alerts; None: the job tells no channel.
+    `paused_until`: when a pause ends by itself; None: it lasts until the job is resumed.
     """
 
     token: int
@@ -100,6 +101,7 @@ class State(NamedTuple):
     paused_reason: str | None = None
     last_problem: str | None = None
     watch: Watch | None = None
+    paused_until: datetime | None = None
 
 
 class Record(NamedTuple):
@@ -151,7 +153,7 @@ class Node(NamedTuple):
     process: int | None = None  # its number on that host
     is_draining: bool = False
     limits: tuple[tuple[str, int], ...] = ()  # how many attempts of each group may run, over all nodes
-    slots: tuple[tuple[str, int], ...] = ()  # how many attempts of each queue it runs at once; (): not told
+    slots: tuple[tuple[str, int], ...] = ()  # attempts of each queue that it runs at once; (): unknown
 
 
 class Lease(NamedTuple):

@@ -1,4 +1,4 @@
-"""What is shown of a store, beside its jobs and runs: nodes, sources, the whole at a glance, the schema."""
+"""Views of a store beside jobs and runs: nodes, sources, an overview, the schema."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ KEPT_OUTAGES = 1000
 
 
 class Lane(NamedTuple):
-    """A queue and a kind of action, and when the first of their jobs is to be looked at.
+    """A queue and a kind of action, and when the first of their jobs wakes.
 
-    Whoever serves both can claim from it; if nobody does, its jobs wait.
+    A node that serves both can claim from it; without such a node its jobs wait.
     """
 
     queue: str
@@ -25,7 +25,7 @@ class Lane(NamedTuple):
 
 
 class Overview(NamedTuple):
-    """The store at a glance; `lanes`: those in which somebody has to look at a job, now or later."""
+    """An overview of the store; `lanes`: those with a job that wakes, now or later."""
 
     jobs: int = 0
     damaged: int = 0
@@ -38,7 +38,7 @@ class Overview(NamedTuple):
 
 
 class NodeView(NamedTuple):
-    """A node as it is shown: what it serves, until when its lease lasts, and how much it holds."""
+    """A view of a node: what it serves, the end of its lease, and how many attempts it holds."""
 
     node: Node
     until: datetime
@@ -46,16 +46,16 @@ class NodeView(NamedTuple):
 
 
 class Outage(NamedTuple):
-    """A time in which no node lived, as far as the store knows: from the last sign of life to the next."""
+    """A period without a running node, as far as the store knows: from the last sign of life to the next."""
 
     first: datetime
     last: datetime
 
 
 class SourceView(NamedTuple):
-    """A source as it is shown: its revision, how many jobs it declares, and since when that is so.
+    """A view of a source: its revision, since when, and how many jobs it declares.
 
-    `status` is a small JSON document of whoever reads the source: how the last reading went.
+    `status`: a small JSON document about the last reading, written by the reader of the source.
     """
 
     source: str
@@ -66,15 +66,15 @@ class SourceView(NamedTuple):
 
 
 class Traits(NamedTuple):
-    """What a store promises beyond its verbs."""
+    """What a store promises beyond its methods."""
 
-    proves_deaths: bool = False  # a node that it would bury is dead for certain
+    proves_deaths: bool = False  # a node that it declares dead is certainly dead
     tells_changes: bool = False  # it is a `Notifier`
-    file: str | None = None  # what it is in; the names of files that belong to it begin so, too
+    file: str | None = None  # its file; names of files that belong to it begin with this
 
 
 class AlertHealth(NamedTuple):
-    """What became of alerts: those that this node has settled, or how many wait for its channels."""
+    """Alerts that this node has settled, or the number that waits for its channels."""
 
     settled: Sequence[ChannelAlert] = ()
     waiting: Mapping[str, int] | None = None  # by channel; None: they were not counted
@@ -95,12 +95,19 @@ class Schema(NamedTuple):
     newest: int
 
 
+class FreeSpace(NamedTuple):
+    """Bytes that a store takes on a disk, and how many of them hold nothing."""
+
+    size: int
+    free: int
+
+
 class StoreHealth(NamedTuple):
-    """How a store fares by itself. What is counted is of this process, since it opened the store.
+    """The health of a store. Counters are of this process, since it opened the store.
 
     `fsync`: when its server writes to the disk; `eviction`: what it does when its memory is full. `calls`:
     how long calls took, by verb; `conflicts`: jobs that another writer had changed meanwhile. `regressions`:
-    how often the store was found to have lost what it had answered, and `last_regression` how that was.
+    how often the store was found to have lost confirmed writes; `last_regression` describes the last time.
     """
 
     server: str
@@ -116,21 +123,21 @@ class StoreHealth(NamedTuple):
 
 
 class SourceHealth(NamedTuple):
-    """How a source fares that is followed: tries in a row that failed, and what it declares now."""
+    """The health of a followed source: failed tries in a row, and its present jobs."""
 
     source: str
     failures: int
     pulled_at: datetime | None
     jobs: int
-    dropped: int = 0  # jobs that vanished at once, most of them: a mistake, perhaps
+    dropped: int = 0  # jobs that disappeared together with most others: perhaps a mistake
 
 
 class Pulse(NamedTuple):
-    """How a node fares, as it knows after a heartbeat.
+    """The health of a node after a heartbeat.
 
-    `jump`: how far the store's time was from where the node had reckoned it. `skew`: how far this host's
-    clock is ahead of the store's. `overdue`: how long the job that has waited longest is due and not claimed;
-    `backlog`: how many are.
+    `jump`: the difference between the store's time and the expected time. `skew`: how far this host's clock
+    is ahead of the store's. `overdue`: how long the longest waiting job is due and not claimed; `backlog`:
+    how many jobs wait like that.
     """
 
     node: str

@@ -20,6 +20,7 @@ from foliot.model.json_text import MisfitError, read_object, write_json
 from foliot.model.shape import FLAG, INSTANT, TEXT, WHOLE, Kind, Shape, choice, listed, optional, part
 
 MOST_OUTCOMES = 16
+MOST_ASKED = 64
 
 
 class Episode(NamedTuple):
@@ -46,6 +47,7 @@ class Watch(NamedTuple):
     `failed_runs`: in a row, so far; `failing_since`: when the first of them ended.
     `outcomes`: of the last runs, the newest at the end: + for a success, - for a failure.
     `muted_until`: nothing is told before; what still goes on then is told.
+    `asked`: the last requests that count once even if history has forgotten them; None: there were none.
     """
 
     wake_at: datetime | None = None
@@ -57,6 +59,7 @@ class Watch(NamedTuple):
     episodes: tuple[Episode, ...] = ()
     muted_until: datetime | None = None
     muted_reason: str | None = None
+    asked: tuple[str, ...] | None = None
 
     def is_muted(self, now: datetime) -> bool:
         """Whether nothing is to be told now."""
@@ -65,12 +68,20 @@ class Watch(NamedTuple):
     def left(self, now: datetime) -> Watch | None:
         """What is left of it for a job that tells no channel, such as the one that delivers for a channel.
 
-        The channel may be muted, and it remembers the troubles of sources that it was told of.
+        The channel may be muted, and it remembers the troubles of sources that it was told of. The requests
+        that count once have nothing to do with channels.
         """
         troubles = tuple(episode for episode in self.episodes if episode.kind is AlertKind.SOURCE)
-        if not troubles and not self.is_muted(now):
+        if not troubles and not self.is_muted(now) and self.asked is None:
             return None
-        return Watch(episodes=troubles, muted_until=self.muted_until, muted_reason=self.muted_reason)
+        muted = self.muted_until, self.muted_reason
+        return Watch(episodes=troubles, muted_until=muted[0], muted_reason=muted[1], asked=self.asked)
+
+    def with_asked(self, request: str) -> Watch:
+        """The same, with one more request; of one host's boots only the last is remembered."""
+        host = request.rpartition("-")[0] if request.startswith("boot-") else None
+        known = [one for one in self.asked or () if one.rpartition("-")[0] != host]
+        return self._replace(asked=(*known, request)[-MOST_ASKED:])
 
     def to_json(self) -> str:
         """As a text, for a store. What is not there is left out."""
@@ -118,6 +129,7 @@ WATCH = Shape(
         "episodes": listed(part(EPISODE)),
         "muted_until": _INSTANT,
         "muted_reason": optional(TEXT),
+        "asked": optional(listed(TEXT)),
     },
-    omitted=("wake_at", "alert_at", "quiet_since", "failing_since", "muted_until", "muted_reason"),
+    omitted=("wake_at", "alert_at", "quiet_since", "failing_since", "muted_until", "muted_reason", "asked"),
 )

@@ -8,8 +8,9 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from foliot.errors import CronCalculationError, NeverMatchesError
+from foliot.schedules.around import Around, Dst, around_changes
 from foliot.schedules.cron_count import count_cron
-from foliot.schedules.cron_format import format_cron, format_mask
+from foliot.schedules.cron_format import format_cron, format_mask, stars_of_clock, stars_of_days
 from foliot.schedules.cron_syntax import CronFields, Dialect, parse_cron
 from foliot.schedules.dial import Tables, has_a_date
 from foliot.schedules.every import Every
@@ -31,15 +32,18 @@ class Cron(Schedule):
     """A rule such as `Cron("*/5 9-17 * * MON-FRI", timezone="Europe/Berlin")`.
 
     `expression` is kept as written, but for `CRON_TZ=local`. `timezone` is an IANA name, or "local" for
-    the host's zone, which is resolved to its name at once; a `CRON_TZ=` prefix wins over it.
+    the host's zone, which is resolved to its name at once; a `CRON_TZ=` prefix wins over it. `dst` says
+    what happens when the clocks are moved (`around`).
     `fields` holds what the expression means; for `@every` it is None, and `every` is the duration.
     """
 
     expression: str
     timezone: str = field(default="UTC", kw_only=True)
     dialect: Dialect = field(default="standard", kw_only=True)
+    dst: Dst = field(default="exact", kw_only=True)
     fields: CronFields | None = field(init=False, repr=False, compare=False)
     every: timedelta | None = field(init=False, repr=False, compare=False)
+    around: Around | None = field(init=False, repr=False, compare=False)
     _grid: Every | None = field(init=False, repr=False, compare=False)  # of `@every`; else the tables:
     _up: Tables = field(init=False, repr=False, compare=False)
     _down: Tables = field(init=False, repr=False, compare=False)
@@ -56,11 +60,12 @@ class Cron(Schedule):
         set_once(self, "timezone", timezone)
         set_once(self, "fields", parsed.fields)
         set_once(self, "every", parsed.every)
-        set_once(self, "_hash", hash((self.expression, timezone, self.dialect)))
+        set_once(self, "around", around_changes(self.dst, follows_the_clock=parsed.follows_the_clock))
+        set_once(self, "_hash", hash((self.expression, timezone, self.dialect, self.dst)))
         if parsed.fields is None:
             set_once(self, "_grid", Every(parsed.every or _NO_TIME, timezone=timezone))
             return
-        up, down = _compile(parsed.expression, parsed.fields, timezone)
+        up, down = _compile(parsed.expression, parsed.fields, timezone, self.around)
         set_once(self, "_grid", None)
         set_once(self, "_up", up)
         set_once(self, "_down", down)
@@ -72,14 +77,17 @@ class Cron(Schedule):
         return self.expression
 
     def __reduce__(self) -> tuple[object, ...]:
-        return _rebuild, (self.expression, self.timezone, self.dialect)
+        return _rebuild, (self.expression, self.timezone, self.dialect, self.dst)
 
     @property
     def canonical(self) -> str:
         """The expression in its simplest spelling: each field as `*`, `*/n`, or a list of ranges."""
         if self.fields is None:
             return str(self._grid)
-        return format_cron(self.fields, has_steps=self.dialect != "posix")
+        stars = stars_of_days(self.fields) if self.dialect == "vixie" else {}
+        if self.dst == "cron":
+            stars |= stars_of_clock(self.fields, follows_the_clock=self.around is None)
+        return format_cron(self.fields, has_steps=self.dialect != "posix", stars=stars)
 
     def next_after(self, instant: datetime) -> datetime | None:
         if self._grid is not None:
@@ -101,12 +109,14 @@ class Cron(Schedule):
 
 
 @lru_cache(maxsize=1024)
-def _compile(expression: str, fields: CronFields, timezone: str) -> tuple[Tables, Tables]:
+def _compile(
+    expression: str, fields: CronFields, timezone: str, around: Around | None
+) -> tuple[Tables, Tables]:
     """What a rule searches with, forward and backward. Equal rules share it."""
     if not has_a_date(fields):
         raise _never_matches(expression, fields)
     zone = load_zone(timezone)
-    return Tables(fields, zone, 1), Tables(fields, zone, -1)
+    return Tables(fields, zone, 1, around), Tables(fields, zone, -1, around)
 
 
 def _never_matches(expression: str, fields: CronFields) -> CronCalculationError:
@@ -116,5 +126,5 @@ def _never_matches(expression: str, fields: CronFields) -> CronCalculationError:
     return error
 
 
-def _rebuild(expression: str, timezone: str, dialect: Dialect) -> Cron:
-    return Cron(expression, timezone=timezone, dialect=dialect)
+def _rebuild(expression: str, timezone: str, dialect: Dialect, dst: Dst) -> Cron:
+    return Cron(expression, timezone=timezone, dialect=dialect, dst=dst)

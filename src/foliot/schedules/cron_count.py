@@ -5,13 +5,14 @@
 The number of matching wall times below a given one is arithmetic: whole days by a table, then hours, minutes
 and seconds by counting the bits of the masks. The calendar repeats after 400 years, weekdays included, so the
 tables are small. Within a spell the clock on the wall runs evenly. A wall time that is left out lies in no
-spell, and one that comes twice lies in two: each counts as often as it fires.
+spell, and one that comes twice lies in two: each counts as often as it fires. Where a rule is not `exact`
+about that (`around`), a spell begins after what it repeats, and counts what ran late at its start.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from datetime import date, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 from functools import lru_cache
 from itertools import accumulate
 
@@ -19,7 +20,7 @@ from foliot.schedules.cron_syntax import CronFields
 from foliot.schedules.dial import DayRule, Tables, matching_days, year_kind
 from foliot.schedules.schedule import EPOCH, since_epoch
 from foliot.schedules.search import FIRST, LAST, in_utc
-from foliot.schedules.zone import UTC_NAMES, spells
+from foliot.schedules.zone import UTC_NAMES, changes, spells
 
 _SECOND = timedelta(seconds=1)
 _DAY = 86_400
@@ -39,8 +40,12 @@ def count_cron(tables: Tables, first: datetime, last: datetime) -> int:
     for since, until, offset in _spells(tables, first):
         if since >= end:
             break
-        low, high = max(begin, since) + offset, min(end, until) + offset
-        total += _below(tables, high) - _below(tables, low)
+        if tables.around is not None:
+            since, late = _settled(tables, since)  # noqa: PLW2901 - where the spell begins for this rule
+            total += late and begin <= since
+        high = min(end, until)
+        low = min(max(begin, since), high)
+        total += _below(tables, high + offset) - _below(tables, low + offset)
     return total
 
 
@@ -54,6 +59,22 @@ def _spells(tables: Tables, first: datetime) -> Iterator[tuple[int, int, int]]:
         since = -_FAR if start == FIRST else (start - EPOCH) // _SECOND
         until = _FAR if end == LAST else (end - EPOCH) // _SECOND
         yield since, until, offset // _SECOND
+
+
+def _settled(tables: Tables, since: int) -> tuple[int, bool]:
+    """Where a spell begins for a rule, and whether it runs just then for a gap, at no time of its own."""
+    start = EPOCH + since * _SECOND if since != -_FAR else FIRST
+    change = next((change for change in changes(tables.zone, start.year) if change.at == start), None)
+    if change is None or tables.around is None:
+        return since, False
+    if tables.around.is_single(change):
+        return since + change.length // _SECOND, False
+    if not tables.around.is_late(change):
+        return since, False
+    resumed = (change.wall_end.replace(tzinfo=UTC) - EPOCH) // _SECOND
+    below = _below(tables, resumed)
+    is_left_out = below > _below(tables, resumed - change.length // _SECOND)
+    return since, is_left_out and _below(tables, resumed + 1) == below
 
 
 def _below(tables: Tables, wall: int) -> int:

@@ -34,14 +34,14 @@ def hint_for_count(words: Sequence[str], plain_name: str, *, has_optional_second
     if any(not _CRON_CHARACTERS.issuperset(word) for word in surplus):
         return "only the schedule belongs here, not a user or a command"
     if len(words) == 6 and not has_optional_seconds:  # noqa: PLR2004 - five fields and seconds
-        return "a seconds field needs dialect='seconds'"
+        return "a seconds field needs the dialect seconds: --dialect seconds, or dialect='seconds' in Python"
     return "there is no year field" if len(words) == 7 else _FIVE_FIELDS  # noqa: PLR2004 - and a year
 
 
 def hint_for_macro(name: str, macros: Mapping[str, str], plain_name: str = "") -> str:
     """For a macro that is unknown, or known to other dialects only."""
     if name == "@reboot":
-        return "a schedule knows only time; start such work with the program itself"
+        return "@reboot is not supported in a schedule; use a systemd unit for what runs at start-up"
     if plain_name:
         if name in macros:
             return f"write {macros[name]}, {_OTHER_DIALECT}"

@@ -1,11 +1,13 @@
 """The cron language: from text to sets of numbers.
 
-Four dialects share one grammar and differ in what they allow:
+Five dialects share one grammar and differ in what they allow:
 
     standard   minute hour day month weekday; `* , - /`, names, `?`, macros, `CRON_TZ=`, 7 = Sunday
     seconds    the same, with an optional seconds field in front; and `L`, `5L`, `1#2` for days (`nth_day`)
     posix      the declarative scheduler's strict grammar: numbers, `*`, lists and ranges only
     celery     Celery's crontab: ranges may wrap (`22-2`, `fri-mon`), and both day fields must match
+    vixie      as cron reads a crontab: no `?`, no `5/15`, `fri-sun`; and if a day field begins with `*`, even
+               with `*/2`, both must match
 
 A field becomes a bit mask: bit n is set if n is in the field. The text is looked at once, from left
 to right, its length is bounded, and nothing in it is ever formatted, evaluated or compiled.
@@ -14,7 +16,7 @@ to right, its length is bounded, and nothing in it is ever formatted, evaluated 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from functools import lru_cache
 from typing import Literal, get_args
@@ -43,7 +45,7 @@ from foliot.schedules.field import FIELDS, Field
 from foliot.schedules.nth_day import read_counted
 from foliot.schedules.zone import resolve_timezone
 
-Dialect = Literal["standard", "seconds", "posix", "celery"]
+Dialect = Literal["standard", "seconds", "posix", "celery", "vixie"]
 DIALECTS: tuple[Dialect, ...] = get_args(Dialect)
 
 MACROS = {
@@ -58,10 +60,12 @@ MACROS = {
 LONGEST_EXPRESSION = 1024
 _WORD = re.compile(r"[^ \t]+")
 _CONTROL = re.compile(r"[\x00-\x08\x0a-\x1f\x7f]")
+_STARS = ("*", "?")
 _DIGITS = frozenset("0123456789")
 _NO_QUARTZ = "Quartz's L, W and # are not part of this language; ? stands alone, for *"
 _ZONE_PREFIXES = ("CRON_TZ=", "TZ=")
 _PLAIN = {"posix": "POSIX", "celery": "Celery's crontab"}  # dialects of five fields and nothing else
+_REFUSALS = {"celery": " by Celery's crontab", "vixie": " by Vixie's cron"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,6 +89,7 @@ class CronFields:
 class ParsedCron:
     """A parsed expression: fields, or the step of an `@every` grid; and its own zone, if it names one.
 
+    `follows_the_clock`: its minute or hour begins with `*`; see `around`.
     The same text gives the same object, so it is compared by identity, which is quick.
     """
 
@@ -92,6 +97,7 @@ class ParsedCron:
     fields: CronFields | None = None
     every: timedelta | None = None
     timezone: str | None = None
+    follows_the_clock: bool = False
 
 
 def parse_cron(expression: str, dialect: Dialect) -> ParsedCron:
@@ -126,7 +132,8 @@ class _Reader:
         self.is_posix = dialect == "posix"
         self.is_celery = dialect == "celery"
         self.plain_name = _PLAIN.get(dialect, "")
-        self.refusal = " (POSIX violation)" if self.is_posix else f" by {self.plain_name}" * self.is_celery
+        self.is_vixie = dialect == "vixie"
+        self.refusal = " (POSIX violation)" if self.is_posix else _REFUSALS.get(dialect, "")
         self.has_optional_seconds = dialect == "seconds"
 
     def read(self) -> ParsedCron:
@@ -144,7 +151,13 @@ class _Reader:
                 raise self.error("expression", "cannot be empty", len(self.expression))
         if words[0][1].startswith("@"):
             return self.read_macro(words, timezone)
-        return ParsedCron(expression=self.expression, fields=self.read_fields(words), timezone=timezone)
+        *_, minute, hour, _, _, _ = (*("",) * len(FIELDS), *(word for _, word in words))
+        return ParsedCron(
+            expression=self.expression,
+            fields=self.read_fields(words),
+            timezone=timezone,
+            follows_the_clock=minute[:1] in _STARS or hour[:1] in _STARS,
+        )
 
     def read_timezone(self, position: int, word: str) -> str:
         prefix, _, name = word.partition("=")
@@ -174,9 +187,7 @@ class _Reader:
         if len(words) > 1:
             hint = "a macro stands alone"
             raise self.error("expression", f"has more text after {name}", words[1][0], hint=hint)
-        return ParsedCron(
-            expression=self.expression, fields=parse_cron(MACROS[name], "standard").fields, timezone=timezone
-        )
+        return replace(parse_cron(MACROS[name], "standard"), expression=self.expression, timezone=timezone)
 
     def read_every(self, words: list[tuple[int, str]]) -> timedelta:
         end = words[0][0] + len("@every")
@@ -240,6 +251,8 @@ class _Reader:
             mask |= item_mask
             is_star |= item_is_star
             offset += len(item) + 1
+        if self.is_vixie:
+            return mask, text[0] == "*"
         return (field.full if is_star else mask), is_star
 
     def read_item(self, field: Field, text: str, item: str, offset: int) -> tuple[int, bool]:
@@ -254,7 +267,7 @@ class _Reader:
             raise FieldParseError(field.name, text, "has a step without a range", offset=offset)
         step_offset = offset + len(body) + 1
         step = _read_step(field, text, step_text, step_offset) if slash else 1
-        if body == "*" or (body == "?" and not self.plain_name):
+        if body == "*" or (body == "?" and not self.refusal):
             return _mask(field, field.low, field.high, step), step == 1
         start_text, dash, end_text = body.partition("-")
         if dash and not (_can_bound_a_range(start_text) and _can_bound_a_range(end_text)):
@@ -265,8 +278,10 @@ class _Reader:
         start = self.read_number(field, text, start_text, offset, body=body)
         if dash:
             end = self.read_number(field, text, end_text, end_offset, body=body, range_start=start)
-        elif slash and self.is_celery:
-            hint = f"write {start}-{field.high}/{step}"
+            if self.is_vixie and end_text.upper() == "SUN":
+                end = field.high + 1  # the Sunday that ends the week
+        elif slash and (self.is_celery or self.is_vixie):
+            hint = f"write {start}-{max(start, field.high)}/{step}"
             reason = f"a step after a single value is not supported{self.refusal}"
             raise FieldParseError(field.name, text, reason, offset=step_offset - 1, hint=hint)
         else:

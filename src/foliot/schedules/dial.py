@@ -25,6 +25,7 @@ from foliot.schedules.zone import UTC_NAMES, irregular_days
 if TYPE_CHECKING:
     from zoneinfo import ZoneInfo
 
+    from foliot.schedules.around import Around
     from foliot.schedules.cron_syntax import CronFields
 
 Direction = Literal[1, -1]
@@ -62,12 +63,15 @@ class Tables:
     """All tables for one direction of the search for a rule in a zone."""
 
     __slots__ = (
-        "ahead", "day_rule", "direction", "edge", "fields", "hours", "minutes", "seconds", "start",
+        "ahead", "around", "day_rule", "direction", "edge", "fields", "hours", "minutes", "seconds", "start",
         "turns", "years", "zone", "zone_alias",
     )  # fmt: skip
 
-    def __init__(self, fields: CronFields, zone: ZoneInfo, direction: Direction) -> None:
+    def __init__(
+        self, fields: CronFields, zone: ZoneInfo, direction: Direction, around: Around | None = None
+    ) -> None:
         self.fields = fields
+        self.around = around
         self.day_rule = DayRule(fields.days, fields.months, fields.weekdays, fields.either_day)
         self.zone = zone
         # Most people write timezone.utc; it needs no conversion to be taken for ZoneInfo("UTC").

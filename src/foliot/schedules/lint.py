@@ -10,10 +10,13 @@ people, a *note* about what is as it should be but easily overlooked.
     either-day    warning   both day fields are restricted, and either may match
     short-month   note      some of its months lack its days
     rare          note      more than a year lies between two runs
+    both-days     note      in the dialect vixie a day field that begins with * must match beside the other
     uneven-step   note      a step such as */7 that does not come round evenly
+    calendar-ends           a calendar has no day left (warning), or will have none soon (note)
 
 A gap or an overlap is only a note if the rule keeps its rhythm in elapsed time: every 5 minutes stays
-every 5 minutes, whatever the clocks show.
+every 5 minutes, whatever the clocks show. It is a note, too, if the rule's `dst` settles it; but if a rhythm
+pauses for that, as under systemd, it is a warning.
 """
 
 from __future__ import annotations
@@ -21,7 +24,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime, time, timedelta
-from itertools import pairwise
+from itertools import pairwise, product
 from typing import Literal
 
 from foliot.errors import InvalidScheduleError
@@ -30,6 +33,8 @@ from foliot.schedules.cron_syntax import CronFields
 from foliot.schedules.explain import explain
 from foliot.schedules.explain_day import MONTH_LENGTHS, days_of, say_days
 from foliot.schedules.field import DAY, FIELDS, HOUR, MINUTE, SECOND, WEEKDAY, Field, values
+from foliot.schedules.never import Never
+from foliot.schedules.on_days import OnDays
 from foliot.schedules.once import Once
 from foliot.schedules.phrase import (
     MONTHS,
@@ -54,6 +59,7 @@ _MOST_YEARS = 100
 _SECOND = timedelta(seconds=1)
 _HOUR = timedelta(hours=1)
 _DAY = timedelta(days=1)
+_SOON = timedelta(days=90)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,7 +93,12 @@ def _checked_years(years: object) -> int:
 
 
 def _findings(schedule: Schedule, after: datetime, years: int) -> Iterator[Finding]:
+    if isinstance(schedule, Never):
+        return
     coming = schedule.upcoming(after, 2)
+    if isinstance(schedule, OnDays):
+        yield from _calendar_ends(schedule, after)
+        schedule = schedule.rule
     fields = schedule.fields if isinstance(schedule, Cron) else None
     if not coming:
         yield _over(schedule, after)
@@ -97,11 +108,21 @@ def _findings(schedule: Schedule, after: datetime, years: int) -> Iterator[Findi
         yield from _wide_steps(schedule)
     if fields:
         yield from _either_day(fields)
+        yield from _both_days(schedule)
         yield from _short_month(fields)
     if not isinstance(schedule, Once):
         yield from _rare(after, coming)
     if fields:
         yield from _uneven_steps(fields)
+
+
+def _calendar_ends(schedule: OnDays, after: datetime) -> Iterator[Finding]:
+    """Calendars of dates: somebody has to add those of the next years."""
+    for one in (*schedule.exclude, *schedule.only):
+        if one.dates and one.dates[-1] < (after + _SOON).date():
+            is_over = one.dates[-1] < after.date()
+            message = f"the calendar {one.name} has no day after {one.dates[-1]}: add the next ones"
+            yield Finding(code="calendar-ends", severity="warning" if is_over else "note", message=message)
 
 
 def _wide_steps(rule: Cron) -> Iterator[Finding]:
@@ -128,25 +149,29 @@ def _over(schedule: Schedule, after: datetime) -> Finding:
 
 def _clock_changes(rule: Cron, after: datetime, years: int) -> Iterator[Finding]:
     found = list(shifts(rule, after, years=years, most=MOST_LISTED))
-    for is_gap in (True, False):
-        for is_note in (False, True):
-            group = [
-                shift for shift in found if (shift.change.is_gap, shift.keeps_rhythm) == (is_gap, is_note)
-            ]
-            if group:
-                yield _clock_change(rule, group, years)
+    for kind in product((True, False), (False, True), (False, True)):
+        group = [
+            shift for shift in found if (shift.change.is_gap, shift.keeps_rhythm, shift.is_settled) == kind
+        ]
+        if group:
+            yield _clock_change(rule, group, years)
 
 
 def _clock_change(rule: Cron, group: list[Shift], years: int) -> Finding:
     """One finding for all changes that do the same to a rule; it names the first."""
-    change, wall = group[0].change, group[0].walls[0]
+    change, wall, is_settled = group[0].change, group[0].walls[0], group[0].is_settled
     at, on, where = say_time(wall.time()), say_date(wall), place(rule.timezone)
     total = sum(shift.count for shift in group)
     if change.is_gap:
-        fact, effect = f"{at} on {on} does not exist in {where}", f"it will not run {_then(rule)}"
+        late = f"it will run at {say_time(change.wall_end.time())} instead, by dst={rule.dst}"
+        fact = f"{at} on {on} does not exist in {where}"
+        effect = late if is_settled else f"it will not run {_then(rule)}"
     else:
-        fact, effect = f"{at} comes twice on {on} in {where}", "it will run twice"
-    keeps_rhythm = group[0].keeps_rhythm
+        fact = f"{at} comes twice on {on} in {where}"
+        effect = f"it will run the first time only, by dst={rule.dst}" if is_settled else "it will run twice"
+    pauses = is_settled and not change.is_gap and group[0].keeps_rhythm
+    keeps_rhythm = group[0].keeps_rhythm and not pauses
+    effect += f", and pause for {in_units(change.length // _SECOND)}" if pauses else ""
     message = f"{fact} ({_say_change(change, wall)})" + (
         ", but the rhythm in elapsed time stays the same" if keeps_rhythm else f": {effect}"
     )
@@ -154,7 +179,7 @@ def _clock_change(rule: Cron, group: list[Shift], years: int) -> Finding:
         message += f"; {total} such times in the next {'year' if years == 1 else f'{years} years'}"
     return Finding(
         code="dst-gap" if change.is_gap else "dst-overlap",
-        severity="note" if keeps_rhythm else "warning",
+        severity="note" if keeps_rhythm or (is_settled and not pauses) else "warning",
         message=message,
         times=tuple(wall for shift in group for wall in shift.walls)[:MOST_LISTED],
     )
@@ -192,6 +217,16 @@ def _either_day(fields: CronFields) -> Iterator[Finding]:
             " and check the other condition in the job"
         )
     yield Finding(code="either-day", severity="warning", message=message)
+
+
+def _both_days(rule: Schedule) -> Iterator[Finding]:
+    """Days that must match both fields, because one of them begins with `*`."""
+    if not isinstance(rule, Cron) or rule.fields is None or rule.dialect != "vixie" or rule.fields.either_day:
+        return
+    days = days_of(rule.fields)
+    if days.dates and days.weekdays:
+        message = f"a day field begins with *, so both must match, as in cron: it runs {say_days(days)}"
+        yield Finding(code="both-days", severity="note", message=message)
 
 
 def _short_month(fields: CronFields) -> Iterator[Finding]:

@@ -5,20 +5,23 @@ the fields speak of: day table, then hour, minute and second dial, each a lookup
 instants agree one to one except on the few days on which a zone's clocks are moved. The day tables
 mark those days, and only a search that starts or ends on one takes the slow road: spell by spell of
 constant offset, in each of which the clock on the wall runs evenly. A wall minute that is left out
-is in no spell and never fires; one that comes twice is in two, and fires twice.
+is in no spell and never fires; one that comes twice is in two, and fires twice. A rule that is not `exact`
+about that (`around`) takes this answer, and looks whether something else comes before it.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from datetime import MINYEAR, UTC, datetime, timedelta
 from functools import lru_cache
 from zoneinfo import ZoneInfo
 
 from foliot.errors import NaiveInstantError
+from foliot.schedules.around import is_repeated
 from foliot.schedules.cron_syntax import CronFields
 from foliot.schedules.dial import IRREGULAR, NO_DAY, Direction, Tables
 from foliot.schedules.schedule import check_aware
-from foliot.schedules.zone import is_regular, spells
+from foliot.schedules.zone import Change, changes, is_regular, spells
 
 FIRST = datetime.min.replace(tzinfo=UTC)
 LAST = datetime.max.replace(tzinfo=UTC)
@@ -72,7 +75,7 @@ def nearest(tables: Tables, instant: datetime) -> datetime | None:  # noqa: C901
         if day == NO_DAY:
             return None
     if day == IRREGULAR:
-        return _by_spells(tables, instant)
+        return _by_spells(tables, instant) if tables.around is None else _around(tables, instant)
     return datetime(year, day >> 5, day & 31, hour, minute, second, 0, zone)
 
 
@@ -109,6 +112,51 @@ def _by_spells(tables: Tables, instant: datetime) -> datetime | None:
             # between here and there: no need to walk years of spells up to a leap day.
             return wall.replace(tzinfo=tables.zone)
     return None
+
+
+def _around(tables: Tables, instant: datetime) -> datetime | None:
+    """The same search, for a rule that is not exact where the clocks are moved."""
+    begin = in_utc(instant)
+    found = _first_showing(tables, _by_spells(tables, instant))
+    edge = LAST if tables.direction > 0 else FIRST
+    for gap in _gaps(tables, begin, edge if found is None else in_utc(found)):
+        if is_missed(tables.fields, gap):
+            return gap.at.astimezone(tables.zone)
+    return found
+
+
+def _first_showing(tables: Tables, found: datetime | None) -> datetime | None:
+    """An occurrence, or the next one that does not repeat a wall time."""
+    while found is not None and (change := _repeat(tables, in_utc(found))) is not None:
+        end = change.at + change.length if tables.direction > 0 else change.at
+        found = _by_spells(tables, end - _TICK)
+    return found
+
+
+def _repeat(tables: Tables, instant: datetime) -> Change | None:
+    """The change by which an instant repeats a wall time that counts once."""
+    for year in {instant.year, max(instant.year - 1, MINYEAR)}:
+        for change in changes(tables.zone, year):
+            if tables.around and tables.around.is_single(change) and is_repeated(change, instant):
+                return change
+    return None
+
+
+def _gaps(tables: Tables, begin: datetime, end: datetime) -> Iterator[Change]:
+    """The gaps after which a rule runs late, from an instant to an occurrence, in the order of the search."""
+    way = tables.direction
+    low, high = min(begin, end), max(begin, end)
+    for year in range(begin.year, end.year + way, way):
+        for change in changes(tables.zone, year)[::way]:
+            is_between = low < change.at <= high and not (way > 0 and change.at == high)
+            if is_between and tables.around and tables.around.is_late(change):
+                yield change
+
+
+def is_missed(fields: CronFields, gap: Change) -> bool:
+    """Whether a gap leaves out a wall time of a rule."""
+    wall = nearest(_on_an_even_clock(fields, 1), gap.wall_start.replace(tzinfo=UTC) - _TICK)
+    return wall is not None and wall < gap.wall_end.replace(tzinfo=UTC)
 
 
 def in_utc(instant: datetime) -> datetime:

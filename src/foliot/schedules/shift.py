@@ -26,13 +26,15 @@ class Shift:
     """What one change of the clocks does to a rule.
 
     `walls` are the first of the wall times concerned (naive), `count` says how many there are.
-    `keeps_rhythm`: in elapsed time the rule goes on as if the clocks had not been moved.
+    `keeps_rhythm`: in elapsed time the rule goes on as if the clocks had not been moved. `is_settled`: the
+    rule's `dst` has what is left out run after the gap, or what comes twice run once.
     """
 
     change: Change
     walls: tuple[datetime, ...]
     count: int
     keeps_rhythm: bool
+    is_settled: bool = False
 
 
 def shifts(rule: Cron, after: datetime, *, years: int, most: int) -> Iterator[Shift]:
@@ -53,6 +55,8 @@ def shifts(rule: Cron, after: datetime, *, years: int, most: int) -> Iterator[Sh
                 walls=tuple(wall.replace(tzinfo=None) for wall in walls),
                 count=count,
                 keeps_rhythm=_keeps_rhythm(rule.fields, change),
+                is_settled=rule.around is not None
+                and (rule.around.is_late(change) or rule.around.is_single(change)),
             )
 
 

@@ -42,6 +42,11 @@ class Change:
         return self.after > self.before
 
     @property
+    def length(self) -> timedelta:
+        """By how much the clocks are moved."""
+        return abs(self.after - self.before)
+
+    @property
     def wall_start(self) -> datetime:
         """The first wall time that does not exist, or that exists twice (naive)."""
         return self.at.replace(tzinfo=None) + min(self.before, self.after)
