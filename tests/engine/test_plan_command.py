@@ -8,7 +8,7 @@ from datetime import timedelta
 import pytest
 
 from engine.plan_cases import Case, Life, case, instant, make_job
-from foliot.engine.plan_command import MOST_BACKFILLED, Backfill, RunNow
+from foliot.engine.plan_command import MOST_BACKFILLED, Backfill, Pause, RunNow
 from foliot.errors import CommandRefusedError
 from foliot.model.policy import Retry
 from foliot.model.presets import API, CODE, DECLARATIVE, ROLLCRON
@@ -325,3 +325,14 @@ def test_a_request_names_its_run() -> None:
     life.declare(make_job(HOURLY), instant("09:59:30"))
     life.command(RunNow("ticket-7"), instant("09:59:40"))
     assert life.open[0].run_key == "tests/job!ticket-7"
+
+
+def test_a_second_pause_with_the_same_end_keeps_its_new_reason() -> None:
+    life, end = Life(), instant("12:00")
+    life.declare(make_job(HOURLY), instant("09:59:30"))
+    life.command(Pause("the disk is full", end), instant("09:59:40"))
+    for reason, kept, told in (("a new disk comes", "a new disk comes", 1), ("", "a new disk comes", 0)):
+        life.command(Pause(reason, end), instant("09:59:50"))
+        state = life.there.state
+        assert (state.paused_reason, state.paused_at) == (kept, instant("09:59:40"))
+        assert len(life.steps[-1].decision.events) == told

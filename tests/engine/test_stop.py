@@ -185,7 +185,7 @@ def test_what_cannot_be_told_is_said_in_the_log(drain: timedelta, caplog: pytest
 
     with caplog.at_level(logging.ERROR, "foliot"):
         life()
-    assert [r.getMessage() for r in caplog.records] == ["ends_untold runs=3"]
+    assert [r.getMessage() for r in caplog.records] == ["ends_not_stored runs=3"]
 
 
 @staged

@@ -1,4 +1,4 @@
-"""What carries occurrences out: a pure planner, and a thin engine around it.
+"""Runs the jobs of a store: a pure planner decides, and a thin engine carries it out.
 
-Read `planner` first (what happens to a job), then `engine` (the loop that lets it happen).
+Read `planner` first (what happens to a job), then `engine` (the loop that carries it out).
 """

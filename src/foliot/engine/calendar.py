@@ -1,6 +1,6 @@
-"""Occurrences as the planner needs them: in UTC, up to the job's end, and as windows of what is due.
+"""Occurrences for the planner: in UTC, up to the job's end, and as windows of what is due.
 
-Everything stored is in UTC: there two equal times are the same instant, whatever the clocks did.
+All stored times are UTC, where two equal times are always the same instant.
 """
 
 from __future__ import annotations
@@ -39,7 +39,10 @@ def last_occurrence(job: Job, until: datetime) -> datetime | None:
 
 
 def due_window(job: Job, first: datetime, now: datetime) -> Window:
-    """What is due, if the first is. However long the time, it takes two questions, never a loop."""
+    """The window of due occurrences that begins with `first`.
+
+    It takes two searches, never a loop, however many occurrences are due.
+    """
     following = next_occurrence(job, first)
     if following is None or following > now:
         return Window(first, first, following)
@@ -48,7 +51,7 @@ def due_window(job: Job, first: datetime, now: datetime) -> Window:
 
 
 def without(job: Job, window: Window, ran: Collection[datetime]) -> Window | None:
-    """A window without what has run at its beginning and at its end; None: all of it has."""
+    """The window without occurrences at its ends that have run; None if all have run."""
     first, last = window.first, window.last
     while first in ran:
         following = next_occurrence(job, first)
@@ -61,7 +64,7 @@ def without(job: Job, window: Window, ran: Collection[datetime]) -> Window | Non
 
 
 def latest_of(job: Job, window: Window, limit: int) -> list[datetime]:
-    """The latest occurrences of a window, at most so many, in order."""
+    """The latest occurrences of a window, at most `limit`, in order."""
     found = [window.last]
     while len(found) < limit:
         earlier = last_occurrence(job, found[-1] - _TICK)

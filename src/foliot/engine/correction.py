@@ -1,9 +1,9 @@
-"""Finds the jobs that are ahead of a clock that was set back by hours, and has them go on from now.
+"""After the store's clock was set back by hours, finds the jobs that are ahead of it, and corrects them.
 
-Nobody looks at a job before its time, and its time is far away. So when a node notices that the store's clock
-was set back, it goes through all jobs once, a page at a time, beside its work. A node that starts cannot have
-noticed; but then the newest run of the store is one of a time to come. What is to be done about a job is the
-planner's to say (`plan_set_back`), so it does no harm that several nodes do this at once, or twice.
+Such a job waits for a time that is hours away, so no claim looks at it. When a node notices that the clock
+was set back, it reads all jobs once, a page at a time, beside its work. A node that has just started cannot
+notice the jump; it sees that the newest run of the store is in the future. The planner decides about each job
+(`plan_set_back`). Several nodes may do this at once, or twice, without harm.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _AT_ONCE = timedelta(0)
 
 
 class Correction:
-    """One of the services of a node. `tell` is told what was corrected, and `woken` is set."""
+    """One of the services of a node. It calls `tell` with the corrections, and sets `woken`."""
 
     def __init__(
         self, store: Store, store_clock: StoreClock, pause: timedelta, tell: Tell, woken: asyncio.Event
@@ -38,10 +38,10 @@ class Correction:
         self._tell = tell
         self._woken = woken
         self._is_new = True
-        self._after: str | None = None  # the key of the job to go on after; None: there is nothing to do
+        self._after: str | None = None  # the last key that was read; None: there is nothing to do
 
     async def turn(self) -> timedelta:
-        """Look at a page of jobs, if the clock was set back; how long to wait for the next turn."""
+        """Read a page of jobs, if the clock was set back. Returns how long to wait for the next turn."""
         if self._is_new and await self._has_run_ahead():
             self._after = ""
         self._is_new = False

@@ -1,4 +1,4 @@
-"""When attempts must have ended: one heap, and one service that looks at it, however many attempts run."""
+"""Timeouts of all running attempts: one heap, and one service that watches it."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from foliot.protocols import Clock
 Key = tuple[str, int]
 _AT_ONCE = timedelta(0)
 _TICK = 1e-6  # seconds: no wait is shorter
-_SPARE = 1024  # keys of attempts that have ended, and are not worth building the heap anew
+_SPARE = 1024  # up to so many keys of ended attempts, rebuilding the heap costs more than it saves
 
 
 class Deadlines:
-    """Keys of attempts by the time at which they must have ended.
+    """Keys of attempts, ordered by the time at which they must have ended.
 
-    Most attempts end in time. Their keys stay until their deadline has come, or until most keys are such.
+    Most attempts end in time. Their keys stay in the heap until the deadline, or until most keys are useless.
     """
 
     def __init__(
@@ -39,7 +39,7 @@ class Deadlines:
         self._changed = asyncio.Event()
 
     def add(self, timeout: timedelta, keys: list[Key]) -> None:
-        """Attempts start now, and may take so long."""
+        """Attempts start now, and may take that long."""
         entry = (self._clock.monotonic() + timeout.total_seconds(), next(self._order), keys)
         heappush(self._heap, entry)
         self._size += len(keys)
@@ -55,7 +55,7 @@ class Deadlines:
         self._size = sum(len(keys) for _, _, keys in self._heap)
 
     async def turn(self) -> timedelta:
-        """End what has taken too long, and wait for the next deadline."""
+        """End the attempts that have taken too long. Returns the time to the next deadline."""
         self._changed.clear()
         now = self._clock.monotonic()
         while self._heap and self._heap[0][0] < now + _TICK:
@@ -70,5 +70,5 @@ class Deadlines:
         return _AT_ONCE
 
     def wake(self) -> None:
-        """Let the turn end: there may not be another one."""
+        """Let the turn end, because the node stops."""
         self._changed.set()

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from foliot.engine.calendar import Window, before, next_occurrence
+from foliot.engine.calendar import Window, before, due_window, next_occurrence
+from foliot.engine.chaining import follow_up
 from foliot.engine.watching import Watching
 from foliot.model.alert import AlertKind
 from foliot.model.attempt import Attempt, AttemptState, Outcome, Trigger, check_transition
@@ -17,14 +18,14 @@ from foliot.model.state import Problem, Record, Skip
 _AGAIN = (Trigger.RETRY, Trigger.LOST)
 _FAILURES = (Problem.FAILED, Problem.TIMED_OUT)
 _QUEUED = (Trigger.SCHEDULE, Trigger.CATCH_UP)
-_TELLS_NONE = Notify(())  # of a job that has a ping, and no channels beside
+_TELLS_NONE = Notify(())  # for a job with a ping but no channels
 
 # Names an attempt within its job, as its key does in the whole store, and costs no text.
 Name = tuple[datetime, str | None, int]
 
 
 class Draft:
-    """Starts as the record is; each step changes it; `decide` says what is to be written."""
+    """A decision in progress. It starts from a record; steps change it; `decide` returns what to write."""
 
     def __init__(self, record: Record, now: datetime) -> None:
         self.job, self.before, self.attempts_before = record
@@ -33,15 +34,15 @@ class Draft:
         self.policy = record.job.policy
         self.now = now
         self.offset = offset_of(record.job)
-        self.come_until = now - self.offset if self.offset else now  # an occurrence up to here has come
+        self.come_until = now - self.offset if self.offset else now  # occurrences up to here have come
         self.open = {_name(attempt): attempt for attempt in attempts if attempt.is_open}
-        # Occurrences that have their run; the state has forgotten it if the clock was set back by hours.
+        # Occurrences that have a run. After a clock was set back by hours, the state no longer shows it.
         self.ran = {attempt.scheduled_for for attempt in attempts if attempt.request is None}
         self.changed: dict[Name, Attempt] = {}
         self.skips: list[Skip] = []
         self.events: list[Event] = []
-        self.skipped: list[tuple[AlertKind, Skip]] = []  # what a channel may be told of
-        self.wrote: set[tuple[str, int]] = set()  # keys of attempts that have ended, and wrote something
+        self.skipped: list[tuple[AlertKind, Skip]] = []  # what may cause an alert
+        self.wrote: set[tuple[str, int]] = set()  # keys of ended attempts with output
         self.alerts: tuple[ChannelAlert, ...] = ()
         self._started: set[tuple[str, int]] = set()
 
@@ -49,13 +50,16 @@ class Draft:
 
     @property
     def is_live(self) -> bool:
-        """Whether its occurrences count: it is declared, enabled, and not paused."""
+        """Whether its occurrences run: it is declared, enabled, and not paused."""
         state = self.state
         return self.job.enabled and state.removed_at is None and state.paused_at is None
 
     @property
     def was_asleep(self) -> bool:
-        """Whether no node was to look for a run: if one is due all the same, a claim found the job busy."""
+        """Whether the job has no time to wake.
+
+        If an occurrence is due nevertheless, a claim has seen it and found the job busy.
+        """
         watch = self.before.watch
         return (self.before if watch is None else watch).wake_at is None
 
@@ -67,13 +71,13 @@ class Draft:
 
     @property
     def places(self) -> int | None:
-        """How many more attempts may run; None: no bound."""
+        """How many more attempts may run; None means no limit."""
         most = self.policy.overlap.most
         return None if most is None else most - sum(attempt.is_running for attempt in self.open.values())
 
     @property
     def is_busy(self) -> bool:
-        """Whether as many runs are open as may be; one that waits for its retry is open too."""
+        """Whether no further run may open. A run that waits for its retry is open, too."""
         most = self.policy.overlap.most
         if most is None:
             return False
@@ -87,20 +91,20 @@ class Draft:
 
     @property
     def queued(self) -> list[Attempt]:
-        """Occurrences whose run is pending, whether it must wait or not."""
+        """Occurrences with a pending run."""
         pending = (a for a in self.open.values() if a.state is AttemptState.PENDING)
         return [attempt for attempt in pending if attempt.trigger in _QUEUED]
 
     # -- steps -------------------------------------------------------------------------------------
 
     def open_attempt(self, attempt: Attempt, what: Happening) -> None:
-        """Add an attempt; `reason` of it says why."""
+        """Add an attempt; its `reason` says why it exists."""
         name = _name(attempt)
         self.open[name] = self.changed[name] = attempt
         self.tell(what, attempt.reason, attempt)
 
     def change(self, attempt: Attempt, **fields: object) -> Attempt:
-        """Change an attempt, by the table of transitions; one that ends is open no more."""
+        """Change an attempt, as the table of transitions allows. An attempt that ends is no longer open."""
         changed = attempt._replace(**fields)  # type: ignore[arg-type]  # names are checked by _replace
         if changed.state is not attempt.state:
             check_transition(attempt.state, changed.state)
@@ -113,7 +117,7 @@ class Draft:
         return changed
 
     def drop(self, attempt: Attempt, reason: str) -> None:
-        """End an attempt that was pending, so that it never starts."""
+        """End a pending attempt, so that it never starts."""
         ended = self.change(
             attempt,
             state=AttemptState.ENDED,
@@ -123,11 +127,11 @@ class Draft:
             reason=reason,
         )
         self.tell(Happening.ENDED, reason, ended)
-        if attempt.trigger in _AGAIN:  # the run is over, and what went before counts
+        if attempt.trigger in _AGAIN:  # the run ends here, with the result of its earlier attempts
             self.note_problem(attempt, Problem.FAILED if attempt.trigger is Trigger.RETRY else Problem.LOST)
 
     def note_problem(self, attempt: Attempt, problem: Problem) -> None:
-        """A run is over without success, unless another attempt at it is open."""
+        """Note that a run has ended without success, unless another attempt of it is open."""
         run = attempt.scheduled_for, attempt.request
         if any((a.scheduled_for, a.request) == run for a in self.open.values()):
             return
@@ -135,7 +139,7 @@ class Draft:
         self.state = self.state._replace(failures_in_row=failures, last_problem=problem.value)
 
     def start(self, attempt: Attempt, node: str) -> None:
-        """Hand a pending attempt to a node."""
+        """Give a pending attempt to a node."""
         timeout = self.policy.timeout
         started = self.change(
             attempt,
@@ -157,7 +161,7 @@ class Draft:
         self.tell(Happening.STARTED, started.reason, started)
 
     def release(self) -> list[Attempt]:
-        """Let what waited for the job to be free start; which ones."""
+        """Let waiting attempts start, because the job is free. Returns them."""
         waited = self.waiting if self.is_free and not self.is_busy else []
         for attempt in waited:
             self.change(attempt, wake_at=self.now)
@@ -179,15 +183,33 @@ class Draft:
             self.skip(window.first, before(self.job, first_kept) or window.first, reason, told_as)
 
     def serve(self, until: datetime, following: datetime | None) -> None:
-        """Move the high-water mark. It never falls, and what lies before it is never next.
+        """Move the high-water mark of served occurrences.
 
-        Who decides may have read the clock before another has served an occurrence, or it was set back.
+        The caller's time may be older than the mark: another node has served meanwhile, or the clock was set
+        back.
         """
         mark = self.state.served_until
         served = until if mark is None else max(mark, until)
         if following is not None and following <= served:
             following = next_occurrence(self.job, served)
         self.state = self.state._replace(served_until=served, next_at=following)
+
+    def end_pause(self, passed: datetime, reason: str) -> None:
+        """Let occurrences count again, but for those up to an instant, which have passed."""
+        first = self.state.next_at
+        self.state = self.state._replace(paused_at=None, paused_reason=None, paused_until=None)
+        if self.job.enabled:
+            if first is not None and first <= passed:
+                window = due_window(self.job, first, passed)
+                self.skip(window.first, window.last, "the job was paused")
+            self.serve(passed, next_occurrence(self.job, passed))
+        self.tell(Happening.RESUMED, reason)
+
+    def end_pause_in_time(self) -> None:
+        """End a pause whose time has come; an occurrence at that very time is not one of those it skips."""
+        until = self.state.paused_until
+        if until is not None and until <= self.now and self.state.removed_at is None:
+            self.end_pause(until - self.offset - until.resolution, "its pause has ended")
 
     def tell(self, what: Happening, reason: str, attempt: Attempt | None = None) -> None:
         """Note an event."""
@@ -200,12 +222,14 @@ class Draft:
     # -- the end -----------------------------------------------------------------------------------
 
     def decide(self, *, looks_at_once: bool = False) -> Decision:
-        """What is to be written. `looks_at_once`: occurrences that are due are to be met by a claim."""
+        """What to write. `looks_at_once`: a claim shall look at due occurrences at once."""
         alert_at = self._watch()
+        if self.policy.then:
+            self.alerts += follow_up(self, self.policy.then)
         has_served = self.state.fired_count > 0 or bool(self.skips)
         is_over = self.state.next_at is None and not self.open and has_served
         if self.job.auto_remove and is_over and self.is_live:
-            # A tombstone: while its source goes on declaring it, it must not begin anew.
+            # A tombstone: its source may still declare it, and then it must not start from the beginning.
             self.tell(Happening.FINISHED, "no occurrence is left, and the job removes itself")
             self.state = self.state._replace(removed_at=self.now, watch=None)
             alert_at = None
@@ -219,7 +243,7 @@ class Draft:
         return self._decision(remove=False)
 
     def _watch(self) -> datetime | None:
-        """See what is to be told, and when there may be more; of a job that was removed, nothing."""
+        """Decide which alerts to send, and when to check again. A removed job sends none."""
         if not self.policy.is_watched or self.state.removed_at is not None:
             if (watch := self.state.watch) is not None:
                 self.state = self.state._replace(watch=watch.left(self.now))
@@ -231,7 +255,8 @@ class Draft:
         return watching.watch.alert_at
 
     def _decision(self, *, remove: bool) -> Decision:
-        # Whoever changes an attempt changes the token too, so that no two writers miss each other.
+        # A write that changes an attempt also changes the token, so that two writers always notice each
+        # other.
         if self.changed or self.state != self.before:
             self.state = self.state._replace(token=self.before.token + max(1, len(self._started)))
         else:
@@ -241,18 +266,21 @@ class Draft:
         return Decision(self.state, changed, skips, events, remove, alerts=self.alerts)
 
     def _has_not_waited(self, event: Event) -> bool:
-        """What starts in the decision that opened it has not waited."""
+        """An attempt that starts in the decision that opened it has not waited."""
         return event.what is Happening.WAITS and (event.run_key, event.number) in self._started
 
     def _wake_at(self, *, looks_at_once: bool) -> datetime | None:
-        """When somebody must look: at the next occurrence, or when a pending attempt may start."""
+        """When a claim must look at the job: at its next occurrence, or when a pending attempt may start."""
         times = []
         if self.is_free:
             times += [a.wake_at for a in self.open.values() if a.wake_at is not None]
+        if self.state.paused_until is not None and self.state.removed_at is None:
+            times.append(self.state.paused_until)
         next_at = self.state.next_at
         if self.is_live and next_at is not None:
             keeps_one = self.policy.overlap.mode is OverlapMode.WAIT and bool(self.waiting)
-            # What is due and was not met now finds the job busy: the end of the run sees to it.
+            # An occurrence that is due but has no run waits for the busy job: the end of the run decides
+            # about it.
             if looks_at_once or (next_at > self.come_until and not keeps_one):
                 times.append(next_at + self.offset)
         return min(times, default=None)

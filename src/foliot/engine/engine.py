@@ -1,11 +1,11 @@
-"""The engine: one node's life. It joins, claims what is due, runs it, reports, and leaves in order.
+"""The engine of one node: it joins the store, claims due jobs, runs them, reports results, and leaves.
 
     wake ──▶ claim (the store decides, with the planner) ──▶ start ──▶ wait
                                                                … ends ──▶ finish (beside it, so neither waits)
                                                                            heartbeat · recover · prune, too
 
-All time is the store's (see `store_clock`). A node that is not sure of its lease starts nothing; one that was
-buried ends what it runs and joins anew.
+All time is the store's time (see `store_clock`). A node that is not sure of its lease starts nothing. A node
+that was declared dead ("buried") ends its runs and joins again under a new id.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ _BETWEEN_HINTS = timedelta(milliseconds=50)
 
 
 class Engine:
-    """Carries out the occurrences of a store's jobs, together with any number of others."""
+    """Runs the jobs of a store, together with any number of other engines."""
 
     def __init__(  # noqa: PLR0913 - everything that is not the engine's own is injected here
         self,
@@ -73,11 +73,11 @@ class Engine:
         self._kinds = tuple(sorted(executors))
         self._listeners = Listeners(listeners, monitors)
         self._fitness = Fitness(executors)
-        self._passed: frozenset[str] = frozenset()  # kinds of jobs that the last claim passed over
+        self._passed: frozenset[str] = frozenset()  # kinds of the jobs that the last claim passed over
         self._failpoint = failpoint
         self._stopping, self._over = asyncio.Event(), asyncio.Event()
         self._woken, self._ended, self._hinted = asyncio.Event(), asyncio.Event(), asyncio.Event()
-        # Where a death can be proved, a node that begins need not wait to find what its program ran before.
+        # If the store can prove deaths, a new node need not wait before it recovers runs of its program.
         is_steady = store.traits.proves_deaths
         self._store_clock = time = StoreClock(clock, settings.longest_gap, is_steady_at_first=is_steady)
         self.now = time.now
@@ -86,54 +86,55 @@ class Engine:
             store, clock, settings, time, self._listeners, self.handle_events, self._woken
         )
         self._runner = Runner(executors, clock, self.now, self._on_ended)
+        self.open_runs = self._runner.open_runs  # the keys of what runs here; on any thread
         self.node = ""
         calls = {"finish": self._finish, "leave": lambda: store.leave(self.node)}
         self._shutdown = Shutdown(self._runner, clock, settings, self._listeners, calls)
         self._is_claiming = False
         self._is_full = False
         self._has_learned = False
-        self._in_vain = 0  # claims in a row that brought nothing, though something was due
+        self._in_vain = 0  # claims in a row that returned nothing although jobs were due
         self._rising = asyncio.Lock()
 
     # -- a node's life -----------------------------------------------------------------------------
 
     async def run(self) -> None:
-        """Live until stopped. What goes wrong here, other than a store that is away, is raised."""
+        """Run until stopped. Raises every error except that the store does not answer."""
         if not await self._join():
             return
-        self._store_clock.take_jump()  # there was nothing yet to jump from
+        self._store_clock.take_jump()  # the first answer is no jump
         beside = [self._report, self._beat, self._upkeep.recover, self._upkeep.prune, self._correction.turn]
         beside += [self._runner.deadlines.turn]
-        beside += [self._heed_hint] if self._hints is not None else []
+        beside += [self._handle_hint] if self._hints is not None else []
         services = [self._turn(turn, self._over) for turn in beside]
         try:
             await run_beside(self._work_and_drain(), services, self._clock, self._settings.last_call)
             await self._shutdown.leave()
-        except Exception:  # it will never work again, and others start anew what runs here
+        except Exception:  # this node cannot continue, and other nodes will start its runs again
             self.stop()
             await self._shutdown.give_up()
             raise
 
     def stop(self) -> None:
-        """Ask the node to claim no more, to let what runs end, and to leave."""
+        """Ask the node to claim nothing more, to let its runs end, and to leave."""
         self._shutdown.begin()
         self._stopping.set()
         self._woken.set()
 
     def end_now(self) -> None:
-        """Ask what runs to end at once, as if the time to drain were over."""
+        """Ask running attempts to end now, as if the drain time were over."""
         self.stop()
         self._shutdown.end_now()
 
     def learn(self) -> None:
-        """There are more executors than before: have the store know that this node can do more."""
+        """New executors were added: tell the store that this node can run more kinds."""
         self._kinds = tuple(sorted(self._executors))
         self._fitness.learn(self._executors)
         self._has_learned = True
         self._woken.set()
 
     def wake(self) -> None:
-        """Hint that something may be due earlier than was known."""
+        """Wake the loop: a job may be due earlier than the loop knows."""
         self._woken.set()
 
     def _turn(
@@ -144,17 +145,17 @@ class Engine:
     # -- the loop ----------------------------------------------------------------------------------
 
     async def _work(self) -> timedelta:
-        """Claim what is due, start it, and wait for more."""
+        """Claim due jobs, start them, and wait for more."""
         self._woken.clear()
         if self._has_learned:
             await self._join_again()
         if self._is_full:
-            await self._clock.wait(_GATHER)  # others end, too: one claim then fills all their places
+            await self._clock.wait(_GATHER)  # more runs may end soon; then one claim fills all free slots
         began, looked_at = self._clock.monotonic(), self.now()
         claimed = await self._claim()
         for runs in self._runner.portions(claimed.runs):
             self._failpoint("before_start")
-            if not self._store_clock.is_sure:  # who stood still meanwhile may be buried: the rest is lost
+            if not self._store_clock.is_sure:  # it was frozen: others may have its runs
                 break
             self._runner.start(runs)
         self._passed = self._fitness.tell()
@@ -181,11 +182,11 @@ class Engine:
             self._is_claiming = False
         self._failpoint("claimed")
         self.handle_events(claimed.events)
-        # What was claimed in a lease that has run out meanwhile is lost to others; it must not start.
+        # If the lease has expired since the claim, other nodes may restart these attempts: do not start them.
         return claimed if node == self.node and self._store_clock.is_sure else Claimed()
 
     async def _ask_until_answered(self, node: str, room: Mapping[str, int], claim_id: str) -> Claimed:
-        """A claim whose answer was lost is asked again: what it started must not be forgotten."""
+        """Repeat a claim until the store answers: the lost answer may contain attempts for this node."""
         while self._store_clock.is_sure:
             try:
                 return await self._store.claim(
@@ -196,23 +197,25 @@ class Engine:
                 await self._clock.wait(self._settings.pause, self._stopping)
             if (
                 self._stopping.is_set()
-            ):  # what it may have started is ended as a stranger, or lost by the leave
+            ):  # its attempts are ended later as unknown attempts, or are lost when this node leaves
                 break
         return Claimed()
 
     def _room(self) -> dict[str, int]:
-        """The free slots of each queue that has some."""
+        """The queues with free slots, and how many."""
         most = self._settings.claim
         free = {queue: slots - self._runner.busy(queue) for queue, slots in self._settings.slots.items()}
         return {queue: min(count, most) for queue, count in free.items() if count > 0}
 
     async def _time_to_next(self, after: datetime | None = None) -> timedelta:
-        """What is due and was passed over is asked for after a pause; what others have, less and less.
+        """The time to the next claim. Jobs that were passed over are claimed after a pause.
 
-        `after`: what was due by then waits for its group, and must not hide what comes next.
+        If other nodes take the due jobs, this node asks less and less often.
+
+        `after`: jobs that were due by then wait for their group, and must not hide later ones.
         """
         if not self._store_clock.is_sure:
-            return self._settings.poll  # the next lease wakes it
+            return self._settings.poll  # the next heartbeat wakes the loop
         room, kinds = self._room(), tuple(kind for kind in self._kinds if kind not in self._passed)
         longest = self._settings.pause if self._passed or after else self._settings.poll
         next_at = (await self._store.wakes(room, kinds, after=after)).first if room and kinds else None
@@ -225,7 +228,7 @@ class Engine:
         return min(_GATHER * (1 << min(self._in_vain, 8)), self._settings.pause)
 
     async def _report(self) -> timedelta:
-        """Tell the store what has ended, all at once, and wait for more."""
+        """Report all ended attempts in one call, and wait for more."""
         self._ended.clear()
         await self._finish()
         if not self._ended.is_set():
@@ -233,7 +236,7 @@ class Engine:
         return _AT_ONCE
 
     async def _finish(self) -> None:
-        """What the store does not take now is kept for the next time."""
+        """Store results. Results that the store does not accept now are kept for the next call."""
         node, report = self.node, self._runner.take_report()
         if not report.endings:
             return
@@ -254,12 +257,12 @@ class Engine:
         self._failpoint("finished")
         self.handle_events(finished.events)
         self._tell_turn("report", began)
-        self._woken.set()  # what was released may be due at once
+        self._woken.set()  # a run that waited for these may be due now
 
     # -- beside the loop ---------------------------------------------------------------------------
 
     async def _join(self) -> bool:
-        """Begin a life: a fresh id, and a lease. Who is to stop does not wait for a store that is away."""
+        """Join the store with a new id and a lease. A node that is stopping does not wait for the store."""
         while True:
             self.node = self._upkeep.node = self._new_id()
             try:
@@ -276,7 +279,7 @@ class Engine:
                 return False
 
     async def _join_again(self) -> None:
-        """The same life, with more that it can do, or to tell."""
+        """Join again under the same id, to announce new kinds or a new state."""
         node, asked_at = self.node, self._clock.monotonic()
         self._has_learned = False
         try:
@@ -295,21 +298,21 @@ class Engine:
         counts = (tuple(sorted(counts.items())) for counts in (self._settings.groups, self._settings.slots))
         return Node(self.node, self._name, queues, self._kinds, self._version, skew, *place, *counts)
 
-    async def _heed_hint(self) -> timedelta:
-        """Something may have changed in the store: look now, for work and for what is to be cancelled."""
+    async def _handle_hint(self) -> timedelta:
+        """The store may have changed: look now for work and for cancel requests."""
         assert self._hints is not None  # noqa: S101 - else this does not run
         await unless(self._over, self._hints.changed())
         self._woken.set()
         self._hinted.set()
-        return _BETWEEN_HINTS  # however many come
+        return _BETWEEN_HINTS  # one check for any number of hints
 
     async def _beat(self) -> timedelta:
-        """Renew the lease; end what is to be cancelled, and what the store knows but this node does not."""
+        """Renew the lease. End attempts with a cancel request, and attempts that only the store knows."""
         self._hinted.clear()
         asked_at = self._clock.monotonic()
         node, is_quiet = self.node, not self._is_claiming
         try:
-            is_draining = self._stopping.is_set()  # who drains says so, and joining again is a renewal
+            is_draining = self._stopping.is_set()  # joining again renews, and announces it
             lease = await (self._store.join(self._introduce()) if is_draining else self._store.renew(node))
             if node == self.node:
                 self._take(lease, asked_at)
@@ -324,14 +327,14 @@ class Engine:
         began = self._clock.monotonic()
         await self._clock.wait(
             min(self._settings.pause, self._settings.beat), self._over
-        )  # however many hints come
-        if self._store_clock.is_sure:  # else the host was suspended, and the next heartbeat is due
+        )  # one check for any number of hints
+        if self._store_clock.is_sure:  # otherwise the host was suspended, and the next heartbeat is due
             waited = timedelta(seconds=self._clock.monotonic() - began)
             await self._clock.wait(self._settings.beat - waited, self._hinted)
         return _AT_ONCE
 
     async def _end_unknown_attempts(self, node: str) -> None:
-        """Attempts that are this node's by the store, and that it does not know, will never run here."""
+        """End attempts of this node that only the store knows: they will never run."""
         held = await self._store.held(node)
         if self._is_claiming or node != self.node:
             return
@@ -341,7 +344,7 @@ class Engine:
             self._woken.set()
 
     async def _rejoin(self, dead: str) -> None:
-        """This node was buried: what it runs is no longer its own. End it, and begin a new life."""
+        """This node was declared dead, so its runs belong to other nodes. End them, and join again."""
         async with self._rising:
             if dead == self.node:
                 self._listeners.tell_lease_lost(dead)
@@ -349,9 +352,9 @@ class Engine:
                 await self._join()
 
     async def _work_and_drain(self) -> None:
-        """Work until stopped; then drain. Only then is all over.
+        """Work until stopped; then drain.
 
-        Until then the lease is renewed and endings are reported: what is being drained is not yet lost.
+        During the drain the lease is renewed and results are reported, so draining runs are not lost.
         """
         work = self._turn(self._work, self._stopping)
         await soon_after(self._stopping, work, self._clock, self._settings.last_turn)
@@ -366,13 +369,13 @@ class Engine:
     def _take(self, lease: Lease, asked_at: float) -> None:
         was_sure = self._store_clock.is_sure
         if self._store_clock.take(lease, asked_at) or not was_sure:
-            self._woken.set()  # who waits for the next occurrence has reckoned by the time before
+            self._woken.set()  # the loop computed its wait with the old time
         if self._store_clock.notes_skew():
             self._has_learned = True
-            self._woken.set()  # so that others see it
+            self._woken.set()  # other nodes see the skew in the node list
 
     def handle_events(self, events: Sequence[Event]) -> None:
-        """Tell the listeners, and act on cancels of this node's own attempts at once."""
+        """Pass events to the listeners, and end this node's own attempts at once if they are cancelled."""
         for event in chain.from_iterable(part for part in parts_of(events) if not isinstance(part, HERDS)):
             if event.what is Happening.CANCEL_ASKED and event.run_key is not None:
                 self._runner.end((event.run_key, event.number), Outcome.CANCELLED)

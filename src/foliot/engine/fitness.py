@@ -1,9 +1,9 @@
-"""What a node passes over: jobs that are due, and that it cannot start now though their kind is its own.
+"""Which due jobs a node passes over: jobs of its own kinds that it cannot start now.
 
-A repository may be followed by many nodes, and one of them pulls a new revision first. Until the others have
-pulled it too, the jobs of that revision are not for them. That is asked where the job is claimed, in the same
-step and of the very definition that would run: no path leads around it, be it a retry, a restart or a
-person's wish. A job that is passed over stays as it is, and due.
+Example: many nodes follow a repository, and one of them pulls a new revision first. Until the others have
+pulled it, they cannot run jobs of that revision. The claim checks this in the same transaction, with the
+definition that would run, so the check also covers retries, restarts and manual runs. A job that is passed
+over does not change, and stays due.
 """
 
 from __future__ import annotations
@@ -44,14 +44,17 @@ class _IfFit:
         return Decision(record.state)
 
     def alike(self, job: Job, first: datetime) -> Alike | None:
-        """Jobs of which each must be asked whether it fits are not alike."""
+        """Jobs that must be checked one by one do not form a herd."""
         if self._selective.find(job.action.kind) is not None or not isinstance(self._decide, DecidesAlike):
             return None
         return self._decide.alike(job, first)
 
 
 class Fitness:
-    """Stands before the planner in a claim. What it has turned away is told when the claim is over."""
+    """Filters the jobs of a claim before the planner.
+
+    After the claim it reports the jobs that it passed over.
+    """
 
     def __init__(self, executors: Mapping[str, Executor]) -> None:
         self._selective = ByKind[Selective | None]()
@@ -60,7 +63,7 @@ class Fitness:
         self.learn(executors)
 
     def learn(self, executors: Mapping[str, Executor]) -> None:
-        """These are all executors that there are now."""
+        """Take over the present executors."""
         self._selective = ByKind(
             (kind, executor if isinstance(executor, Selective) else None)
             for kind, executor in executors.items()
@@ -68,13 +71,13 @@ class Fitness:
         self._is_needed = any(executor is not None for executor in self._selective.values())
 
     def guard(self, decide: DecideDue) -> DecideDue:
-        """The same decisions about one claim's jobs, but for those that do not fit."""
-        # An answer that was given up on may still be in the making, on another thread: it has its own.
+        """The planner of one claim, without the jobs that do not fit."""
+        # A claim that timed out may still run on another thread, so each claim has its own object.
         self._passed = passed = dict[str, Job]()
         return _IfFit(decide, self._selective, passed, self._fits) if self._is_needed else decide
 
     def tell(self) -> frozenset[str]:
-        """Tell the executors what of theirs the last claim has passed over; of which kinds that was."""
+        """Tell the executors which of their jobs the last claim passed over. Returns the kinds."""
         passed, self._passed = self._passed, {}
         if not passed:
             return frozenset()

@@ -1,10 +1,9 @@
-"""The decisions of a run that goes well, made once for all jobs that are alike.
+"""One decision for many equal jobs (a herd), for runs without any problem.
 
-Nearly all that a scheduler ever decides is this: one occurrence has come, in time, with nothing in its way;
-and later its run has succeeded, with nothing else to see to. What is decided then depends on the definition
-and the occurrence only. So it is decided once for a herd (`plan_alike`), and a store applies it to as many
-records as it likes. A law of the planner's tests says that each member of a herd gets the same decision as
-the planner makes for it at length.
+Nearly all decisions of a scheduler are the same: an occurrence comes in time and nothing is in its way; later
+its run succeeds and nothing else waits. Such a decision depends on the definition and the occurrence only. So
+`plan_alike` decides once, and a store applies the decision to all records of the herd. A test proves that
+each member gets the decision that the planner would make for it alone.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ _MICROSECOND = timedelta(microseconds=1)
 
 
 def is_plain(record: Record) -> bool:
-    """Whether a record has nothing to it but its next occurrence."""
+    """Whether a record has nothing special: no open run, no pause, only its next occurrence."""
     job, state, attempts = record
     return (
         not attempts
@@ -37,10 +36,12 @@ def is_plain(record: Record) -> bool:
 
 
 def plan_alike(job: Job, first: datetime) -> Alike | None:
-    """What happens to the plain records of jobs like this one when an occurrence has come in time."""
-    if not job.enabled or job.policy.is_watched or job.policy.splay is not None or job.group is not None:
-        return None  # members of a herd start at one time, end in peace, and wait for nothing
-    policy, following = job.policy, next_occurrence(job, first)
+    """The decision for all plain records of jobs like this one, for an occurrence that comes in time."""
+    policy = job.policy
+    is_of_its_own = policy.is_watched or policy.then or policy.splay is not None or job.group is not None
+    if not job.enabled or is_of_its_own:
+        return None  # members of a herd start together, and nothing else happens at their end
+    following = next_occurrence(job, first)
     until = first + min(policy.misfire.grace, _LAST - first)
     if following is not None:
         until = min(until, following - _MICROSECOND)
@@ -66,10 +67,9 @@ def started(attempt: Attempt, now: datetime) -> Event:
 
 
 def end_in_peace(record: Record, ending: Ending, now: datetime) -> Decision | None:
-    """The only open run has succeeded, and no claim need look before the next occurrence.
+    """The decision after a success, if it was the only open run and nothing else waits; otherwise None.
 
-    The state stays as it is, the same object, so that nothing but the attempt is written. None: the planner
-    decides at length.
+    The state object stays the same, so only the attempt is written. After None the planner decides.
     """
     job, state, attempts = record
     if (
@@ -82,6 +82,7 @@ def end_in_peace(record: Record, ending: Ending, now: datetime) -> Decision | No
         or job.auto_remove
         or state.watch is not None
         or job.policy.is_watched
+        or job.policy.then
     ):
         return None
     (held,) = attempts

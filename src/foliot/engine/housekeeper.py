@@ -1,4 +1,4 @@
-"""What a node does beside its runs: it finds dead nodes, recovers what they held, and forgets old history."""
+"""Maintenance of a node: declare dead nodes dead, recover their attempts, and delete old history."""
 
 from __future__ import annotations
 
@@ -19,7 +19,10 @@ _BETWEEN_PRUNES = timedelta(milliseconds=50)
 
 
 class Housekeeper:
-    """Each turn says how long to wait for the next one. `wakes` is set when something may be due at once."""
+    """Each method returns how long to wait for its next turn.
+
+    `wakes` is set when a job may be due at once.
+    """
 
     def __init__(  # noqa: PLR0913, PLR0917 - what it works with, all of it the engine's
         self,
@@ -41,7 +44,7 @@ class Housekeeper:
         self.node = ""  # the engine's
 
     async def recover(self) -> timedelta:
-        """Bury the dead, and recover what they held.
+        """Declare silent nodes dead, and recover their attempts.
 
         After a gap in the store's answers, wait first: other nodes may only now be able to renew.
         """
@@ -57,13 +60,16 @@ class Housekeeper:
         return _AT_ONCE if recovered.more else self._settings.recover
 
     async def prune(self) -> timedelta:
-        """Forget old history, in batches; after each, rest twice as long as it took: others write, too."""
+        """Delete old history in batches.
+
+        After each batch pause for twice its time, because other nodes write, too.
+        """
         began = self._clock.monotonic()
         try:
             pruned = await self._store.prune(self._store_clock.now(), self._settings.forget_at_once)
         except StoreUnavailableError:
             raise
-        except StoreError as error:  # one damaged row of the past is no reason to run no jobs
+        except StoreError as error:  # a damaged row of the history must not stop the engine
             self._listeners.tell_trouble(error)
             return self._settings.prune
         if not pruned.more:

@@ -1,4 +1,4 @@
-"""Who is told what happens to jobs, and how the node fares. A fault of theirs must not stop the engine."""
+"""Calls listeners (events of jobs) and monitors (health of the node). Their errors never stop the engine."""
 
 from __future__ import annotations
 
@@ -27,16 +27,16 @@ class Listeners:
 
     @property
     def wants_pulse(self) -> bool:
-        """Whether anybody wants to know how the node fares: finding out costs questions to the store."""
+        """Whether a monitor wants the node's health. Measuring it needs queries to the store."""
         return bool(self._monitors)
 
     def tell_events(self, events: Sequence[Event]) -> None:
-        """What was decided."""
+        """Pass on the events of decisions."""
         for listener in self._listeners:
             safely(listener.on_events, events)
 
     def tell_trouble(self, error: StoreError) -> None:
-        """The store did not do what it was asked."""
+        """A call of the store failed."""
         for listener in self._listeners:
             safely(listener.on_trouble, error)
 
@@ -51,22 +51,22 @@ class Listeners:
             safely(monitor.on_pulse, pulse)
 
     def tell_store(self, health: StoreHealth) -> None:
-        """How the store fares by itself."""
+        """The store has measured its own health."""
         for monitor in self._monitors:
             if isinstance(monitor, StoreWatcher):
                 safely(monitor.on_store, health)
 
     def tell_lease_lost(self, node: str) -> None:
-        """The node was buried."""
+        """This node was declared dead."""
         for monitor in self._monitors:
             safely(monitor.on_lease_lost, node)
 
     def tell_untold(self, runs: int) -> None:
-        """So many runs have ended, and this node could not report it: for others they are lost."""
-        _log.error("ends_untold runs=%d", runs)
+        """Log how many results could not be stored. For other nodes these runs are lost."""
+        _log.error("ends_not_stored runs=%d", runs)
 
     def tell_burials(self, node: str, buried: Sequence[NodeView]) -> None:
-        """The node has buried others."""
+        """This node has declared others dead."""
         for monitor in self._monitors:
             for dead in buried:
                 safely(monitor.on_burial, node, dead)
@@ -86,7 +86,7 @@ def is_meant_as_monitor(listener: object) -> bool:
 
 
 def safely(tell: Callable[..., None], *facts: object) -> None:
-    """Tell somebody who may fail.
+    """Call a listener, and log its exception.
 
     A `sys.exit` in a listener would end the engine's loop. A cancellation of the engine's own task is raised
     where the task waits, never in a plain call: a CancelledError in here is the listener's own.
@@ -98,13 +98,13 @@ def safely(tell: Callable[..., None], *facts: object) -> None:
 
 
 class Complaints:
-    """Tells the log of executors that break their contract, once for each kind: it may happen in each run."""
+    """Logs executors that break their contract, once for each kind, because each run may repeat it."""
 
     def __init__(self) -> None:
         self._told: set[str] = set()
 
     def add(self, kind: str, error: BaseException) -> None:
-        """An executor of this kind has raised where nothing is to be raised."""
+        """An executor of this kind has raised where its contract forbids it."""
         if kind not in self._told:
             self._told.add(kind)
             _log.error("executor_failed kind=%s", kind, exc_info=error)

@@ -13,7 +13,7 @@ from foliot.schedules.duration import format_duration
 
 T = TypeVar("T")
 _FIRST_PAUSE = timedelta(milliseconds=100)
-# Whoever waits longer is still waiting when the store is back: then nobody is buried, nothing is claimed.
+# With a longer pause a node would still wait when the store is back: no claim, no recovery.
 _LONGEST_PAUSE = timedelta(seconds=1)
 
 
@@ -23,9 +23,9 @@ async def run_until_stopped(
     clock: Clock,
     on_trouble: Callable[[StoreUnavailableError], None],
 ) -> None:
-    """Take turns until stopped. A turn says how long to wait for the next one.
+    """Call `turn` until stopped. A turn returns how long to wait for the next one.
 
-    A store that does not answer ends a turn, not the loop: the next one comes after a pause that grows.
+    A store that does not answer ends the turn, not the loop: the next turn comes after a growing pause.
     """
     pause = _FIRST_PAUSE
     while not stopping.is_set():
@@ -44,9 +44,9 @@ async def run_beside(
     clock: Clock,
     patience: timedelta,
 ) -> None:
-    """Run services beside something, until that has ended; if one of them all fails, the others end too.
+    """Run services beside a main coroutine until it ends. If one of them fails, all end.
 
-    When it has ended, services end what they have begun; one that hangs for longer than that is cancelled.
+    At the end, services may finish their present turn; one that takes longer than `patience` is cancelled.
     """
     tasks = [asyncio.ensure_future(work) for work in (main, *services)]
     running = set(tasks)
@@ -62,7 +62,7 @@ async def run_beside(
 
 def _check(ended: Iterable[asyncio.Task[None]]) -> None:
     for task in ended:
-        if task.cancelled():  # by its own work: as a cancellation it would look like an order to this node
+        if task.cancelled():  # by its own work: raised as it is, it would cancel this node
             raise RuntimeError("a service of the engine was cancelled by what it called")
         task.result()
 
@@ -70,7 +70,7 @@ def _check(ended: Iterable[asyncio.Task[None]]) -> None:
 async def soon_after(
     event: asyncio.Event, work: Coroutine[Any, Any, T], clock: Clock, patience: timedelta
 ) -> T | None:
-    """Wait for something that is to end soon after an event; if it hangs for longer, it is cancelled."""
+    """Wait for a coroutine that ends soon after an event; cancel it if it takes longer."""
     task, asked = asyncio.ensure_future(work), asyncio.ensure_future(event.wait())
     try:
         await asyncio.wait((task, asked), return_when=asyncio.FIRST_COMPLETED)
@@ -82,7 +82,7 @@ async def soon_after(
 
 
 async def answered(verb: str, call: Coroutine[Any, Any, T], clock: Clock, patience: timedelta) -> T:
-    """The answer to a call; one that hangs for longer than that counts as not answered."""
+    """The answer to a call. A call that takes longer counts as not answered."""
     task = asyncio.ensure_future(call)
     try:
         await _wait_for((task,), clock, patience)
@@ -94,21 +94,21 @@ async def answered(verb: str, call: Coroutine[Any, Any, T], clock: Clock, patien
 
 
 async def _wait_for(tasks: Sequence[asyncio.Task[Any]], clock: Clock, patience: timedelta) -> None:
-    """Wait until all have ended, but no longer than that."""
+    """Wait until all have ended, for that time at most."""
     ended = asyncio.Event()
     asyncio.gather(*tasks, return_exceptions=True).add_done_callback(lambda _: ended.set())
     await clock.wait(patience, ended)
 
 
 async def _cancel(tasks: Sequence[asyncio.Task[Any]]) -> None:
-    """In order, unlike a TaskGroup's set."""
+    """Cancel in order, unlike a TaskGroup, which has a set."""
     for task in tasks:
         task.cancel()
     await asyncio.gather(*tasks, return_exceptions=True)
 
 
 async def unless(event: asyncio.Event, work: Coroutine[Any, Any, None]) -> None:
-    """Wait for something, unless an event makes it pointless."""
+    """Wait for a coroutine, or stop waiting when an event is set."""
     tasks: list[asyncio.Task[Any]] = [asyncio.ensure_future(work), asyncio.ensure_future(event.wait())]
     try:
         await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)

@@ -1,4 +1,4 @@
-"""The planner's answers to people: run it now, pause, resume, cancel, fill in what was missed."""
+"""The planner's answers to commands of people: run now, pause, resume, cancel, backfill."""
 
 from __future__ import annotations
 
@@ -6,24 +6,27 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from foliot.engine.calendar import due_window, next_occurrence
+from foliot.engine.calendar import next_occurrence
 from foliot.engine.draft import Draft
+from foliot.engine.planner import CROWDED
 from foliot.errors import CommandRefusedError
-from foliot.model.attempt import Attempt, AttemptState, Trigger
+from foliot.model.alert import AlertKind
+from foliot.model.attempt import Attempt, AttemptState, Trigger, format_instant
 from foliot.model.decision import Decision, Happening
 from foliot.model.job import EARLIEST, Job
 from foliot.model.policy import MOST_OPEN
 from foliot.model.state import Record
+from foliot.model.watch import Watch
 
 MOST_BACKFILLED = 1000
-ASKED = "asked for by a person"
+ASKED = "triggered manually"
 
 
 @dataclass(frozen=True, slots=True)
 class RunNow:
-    """Run it once, now, whatever its schedule says. The same request counts once.
+    """Run the job once, now, beside its schedule. The same request counts once.
 
-    `payload`: the text of a JSON object, for the run to work with.
+    `payload`: the text of a JSON object, for this run.
     """
 
     request: str
@@ -32,30 +35,48 @@ class RunNow:
 
 
 @dataclass(frozen=True, slots=True)
+class Follow:
+    """Run it once because of an event: a boot, or the end of another job's run.
+
+    The same request counts once, even if history has forgotten its run. A job that is paused or switched off
+    records a skip instead.
+    """
+
+    request: str
+    trigger: Trigger
+    reason: str
+    payload: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Pause:
-    """Let occurrences pass without a run, until resumed. Requests still run. The state keeps the reason."""
+    """Let occurrences pass without a run, until then or until resumed. Requests still run.
+
+    The state keeps the reason. A job that is paused gets the new end, and the new reason if there is one.
+    """
 
     reason: str = ""
+    until: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Resume:
-    """Let occurrences count again, from now on."""
+    """Run occurrences again, from now on."""
 
 
 @dataclass(frozen=True, slots=True)
 class Cancel:
-    """End a run: one that is pending never starts, one that is running is asked to stop."""
+    """End a run: a pending one never starts, a running one is asked to end."""
 
     run_key: str
 
 
 @dataclass(frozen=True, slots=True)
 class Backfill:
-    """Run occurrences of the past. `ran` names those that have run, with their last attempt's number.
+    """Run occurrences of the past. `ran` has those that have run, with the number of their last attempt.
 
-    One that has run needs `rerun`: it is then tried again under its own key. `only`: run just these of them,
-    whether they have run or not, and leave alone what is open.
+    With `rerun`, occurrences that have run are run again under their own keys. `only`: run just these,
+    whether they have run or not, and do not touch open runs.
     """
 
     first: datetime
@@ -67,7 +88,7 @@ class Backfill:
 
 @dataclass(frozen=True, slots=True)
 class Mute:
-    """Tell no channel about the job until then. What still goes on then is told."""
+    """Send no alert about the job until then. Trouble that still goes on is sent after that."""
 
     until: datetime
     reason: str = ""
@@ -75,25 +96,27 @@ class Mute:
 
 @dataclass(frozen=True, slots=True)
 class Unmute:
-    """Tell channels again, at once what goes on."""
+    """Send alerts again, and at once about trouble that goes on."""
 
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """See whether there is something to tell: for a job that no node serves, so that no claim looks at it."""
+    """Check for alerts. Used for a job that no node serves, because no claim looks at it."""
 
 
-Command = RunNow | Pause | Resume | Cancel | Backfill | Mute | Unmute | Look
+Command = RunNow | Follow | Pause | Resume | Cancel | Backfill | Mute | Unmute | Look
 
 
 def plan_command(record: Record, command: Command, now: datetime) -> Decision:
-    """A person asks for something."""
+    """The decision about a person's command."""
     if record.state.removed_at is not None:
         raise CommandRefusedError(record.job.key, "the job was removed")
     draft = Draft(record, now)
     match command:
         case RunNow():
             _request(draft, command)
+        case Follow():
+            _follow(draft, command)
         case Pause():
             _pause(draft, command)
         case Resume():
@@ -106,7 +129,7 @@ def plan_command(record: Record, command: Command, now: datetime) -> Decision:
             _mute(draft, command)
     is_about_alerts = isinstance(command, Mute | Unmute | Look)
     if not draft.events and not is_about_alerts:
-        return Decision(record.state)  # it is so already
+        return Decision(record.state)  # nothing to change
     return draft.decide(looks_at_once=not draft.was_asleep or not draft.is_busy)
 
 
@@ -123,25 +146,45 @@ def _request(draft: Draft, command: RunNow) -> None:
         draft.open_attempt(attempt, Happening.REQUESTED)
 
 
+def _follow(draft: Draft, command: Follow) -> None:
+    draft.end_pause_in_time()
+    watch = draft.state.watch or Watch()
+    if command.request in (watch.asked or ()):
+        return
+    draft.state = draft.state._replace(watch=watch.with_asked(command.request))
+    if draft.state.paused_at is not None or not draft.job.enabled:
+        why = "paused" if draft.state.paused_at is not None else "switched off"
+        draft.skip(draft.now, draft.now, f"the job was {why}: {command.reason}")
+    elif len(draft.open) >= MOST_OPEN:
+        draft.skip(draft.now, draft.now, CROWDED, AlertKind.SKIPPED)
+    else:
+        attempt = Attempt(
+            draft.job.key, 1, command.trigger, AttemptState.PENDING, draft.now,
+            request=command.request, wake_at=draft.now, reason=command.reason, payload=command.payload,
+        )  # fmt: skip
+        draft.open_attempt(attempt, Happening.REQUESTED)
+
+
 def _pause(draft: Draft, command: Pause) -> None:
-    if draft.state.paused_at is None:
-        draft.state = draft.state._replace(paused_at=draft.now, paused_reason=command.reason or None)
-        why = f": {command.reason}" if command.reason else ""
-        draft.tell(Happening.PAUSED, f"paused by a person{why}")
+    state, until = draft.state, command.until
+    if until is not None and until <= draft.now:
+        raise CommandRefusedError(draft.job.key, f"{format_instant(until)} is past", hint="name a later time")
+    says_nothing_new = state.paused_until == until and command.reason in ("", state.paused_reason)
+    if state.paused_at is not None and says_nothing_new:
+        return
+    draft.state = state._replace(
+        paused_at=state.paused_at or draft.now,
+        paused_reason=command.reason or state.paused_reason,
+        paused_until=until,
+    )
+    end = f" until {format_instant(until)}" if until is not None else ""
+    why = f": {command.reason}" if command.reason else ""
+    draft.tell(Happening.PAUSED, f"paused by a person{end}{why}")
 
 
 def _resume(draft: Draft) -> None:
-    if draft.state.paused_at is None:
-        return
-    first = draft.state.next_at
-    draft.state = draft.state._replace(paused_at=None, paused_reason=None)
-    if draft.job.enabled:
-        come = draft.come_until
-        if first is not None and first <= come:
-            window = due_window(draft.job, first, come)
-            draft.skip(window.first, window.last, "the job was paused")
-        draft.serve(come, next_occurrence(draft.job, come))
-    draft.tell(Happening.RESUMED, "resumed by a person")
+    if draft.state.paused_at is not None:
+        draft.end_pause(draft.come_until, "resumed by a person")
 
 
 def _mute(draft: Draft, command: Mute | Unmute) -> None:
@@ -182,7 +225,7 @@ def _backfill(draft: Draft, command: Backfill) -> None:
             )
         attempt = Attempt(
             draft.job.key, number, Trigger.BACKFILL, AttemptState.PENDING, occurrence,
-            wake_at=draft.now, reason="asked for by a person, to fill in the past",
+            wake_at=draft.now, reason="triggered manually, to fill in the past",
         )  # fmt: skip
         if occurrence in still_open:
             raise CommandRefusedError(draft.job.key, f"{attempt.run_key} is still open")
@@ -209,7 +252,7 @@ def _occurrences(draft: Draft, command: Backfill) -> list[datetime]:
 
 
 def occurrences_between(job: Job, first: datetime, last: datetime, most: int) -> list[datetime]:
-    """The occurrences of a time, both ends included, at most so many."""
+    """The occurrences of a period, both ends included, at most `most`."""
     found: list[datetime] = []
     at = next_occurrence(job, max(first, EARLIEST) - first.resolution)
     while at is not None and at <= last and len(found) < most:

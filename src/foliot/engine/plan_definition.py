@@ -25,10 +25,10 @@ _SWITCHED_OFF = "the job was switched off"
 
 
 class PlanDeclared:
-    """A source declares jobs at an instant: one, or all that are new and alike.
+    """A source declares jobs: one, or all new jobs that are alike.
 
-    `known` are names of jobs that this process has declared before, and that the store has forgotten: they
-    are not seen for the first time, so none of them runs at once.
+    `known`: names of jobs that this process has declared before and that the store has lost. They are not
+    new, so none of them runs at once.
     """
 
     def __init__(self, now: datetime, known: Collection[str] = ()) -> None:
@@ -42,7 +42,7 @@ class PlanDeclared:
         return plan_declared(job, record, self._now)
 
     def new(self, job: Job) -> AlikeNew | None:
-        """What happens to every job like this one that is not there yet; a splay gives each another start."""
+        """The decision for all new jobs like this one; None if each needs its own, as with a splay."""
         is_each_its_own = job.policy.splay is not None or self._known
         return None if is_each_its_own else plan_new(job, self._now)
 
@@ -53,7 +53,7 @@ def plan_declared(job: Job, record: Record | None, now: datetime) -> Decision:
         return plan_new(job, now).decision(job.key)
     if not record.job.extra or job.extra:
         return _plan_again(job, record, now)
-    # What a newer node wrote is not lost when an older one declares the job.
+    # An older node that declares the job keeps the fields of a newer one.
     whole = replace(job, extra=record.job.extra)
     return _plan_again(whole, record, now)._replace(job=whole)
 
@@ -67,10 +67,10 @@ def _plan_again(job: Job, record: Record, now: datetime) -> Decision:
 
 
 def plan_new(job: Job, now: datetime, *, is_known: bool = False) -> AlikeNew:
-    """Occurrences count from now on; the policy may owe the latest one as well.
+    """Occurrences count from now on; the policy may also owe the latest one.
 
-    Neither the data of its action matters nor, without a splay, the name of the job. `is_known`: it was there
-    before, and only the store has forgotten it.
+    The result depends neither on the data of the action nor, without a splay, on the job's name. `is_known`:
+    the job is not new; the store has lost it.
     """
     served, reason = now, "declared; waits for its next occurrence"
     first_seen = FirstSeen.WAIT if is_known else job.policy.first_seen
@@ -89,16 +89,16 @@ def plan_new(job: Job, now: datetime, *, is_known: bool = False) -> AlikeNew:
 
 
 def _watched(job: Job, state: State, now: datetime) -> State:
-    """The state of a new job that tells a channel: the same, with when there may be something to tell."""
+    """The state of a new job with alerts: it also has the time of the first check."""
     return Draft(Record(job, state), now).decide(looks_at_once=True).state._replace(token=state.token)
 
 
 def _plan_back(job: Job, record: Record, now: datetime) -> Decision:
-    """What it served stays served; what came while it was removed is not owed."""
+    """A removed job is declared again. Occurrences during its absence are not owed."""
     since = _counted_from(job, record.state, now)
     next_at = next_occurrence(job, since) if job.enabled else None
     if job.auto_remove and job.enabled and next_at is None and not record.attempts:
-        return Decision(record.state)  # it has removed itself, or would at once
+        return Decision(record.state)  # it removed itself, or would do so at once
     draft = Draft(record._replace(job=job), now)
     draft.state = draft.state._replace(removed_at=None)
     draft.serve(since, next_at)
@@ -123,12 +123,12 @@ def _plan_changed(job: Job, record: Record, now: datetime) -> Decision:
 
 
 def _count_version(decision: Decision, before: State, now: datetime) -> Decision:
-    """The job has another definition from now on. That alone does not change the token."""
+    """Count a new version of the definition. That alone does not change the token."""
     return decision._replace(state=decision.state._replace(version=before.version + 1, defined_at=now))
 
 
 def _count_anew(draft: Draft, old: Job) -> None:
-    """Occurrences count by the new rule: from now on, or from the last attempt on."""
+    """Count occurrences by the new rule: from now, or from the last attempt."""
     job, state, now = draft.job, draft.before, draft.now
     since = _counted_from(job, state, now)
     if job.policy.on_change is OnChange.LAST:
@@ -140,7 +140,7 @@ def _count_anew(draft: Draft, old: Job) -> None:
             _owe_the_present(draft)
         draft.serve(now, first)
         return
-    # What the new rule owes stands for what the old one had in that time; the rest is settled.
+    # Occurrences of the new rule replace those of the old rule in that time; the rest is skipped.
     owed = due_window(job, first, now)
     _settle(draft, old, _OUTDATED, until=owed.first - _TICK)
     _settle(draft, old, _OUTDATED, since=owed.last)
@@ -148,9 +148,9 @@ def _count_anew(draft: Draft, old: Job) -> None:
 
 
 def _keep_debt(draft: Draft, old: Job) -> bool:
-    """Whether one run is still owed: of a job that has failed, and whose occurrence took the retry's place.
+    """Whether a failed job still owes one run, because an occurrence replaced its retry.
 
-    The rule that had the occurrence is gone, but the failure is not made good.
+    The rule of that occurrence is gone, but the failed work is still not done.
     """
     state, now, first = draft.before, draft.now, draft.before.next_at
     has_failed = state.failures_in_row > 0 and draft.policy.retry.is_preempted
@@ -176,7 +176,7 @@ def _keep_debt(draft: Draft, old: Job) -> bool:
 
 
 def _last_looked_at(job: Job, state: State, now: datetime) -> datetime:
-    """The last attempt; a job that never ran owes the present minute, as if it were new, and no other."""
+    """The time of the last attempt. A job that never ran owes only the present minute, like a new job."""
     if state.last_attempt_at is not None:
         return max(state.last_attempt_at, state.served_until or state.last_attempt_at)
     present = _present(job, state, now)
@@ -185,13 +185,13 @@ def _last_looked_at(job: Job, state: State, now: datetime) -> datetime:
 
 
 def _present(job: Job, state: State, now: datetime) -> datetime | None:
-    """The occurrence that this minute is, for a job that never ran and is to run at once if it matches."""
+    """The occurrence of this minute, for a job that never ran and whose policy is `if_matching`."""
     is_wanted = job.policy.first_seen is FirstSeen.IF_MATCHING and state.last_attempt_at is None
     return last_occurrence(job, now) if is_wanted and job.schedule.matches(now) else None
 
 
 def _owe_the_present(draft: Draft) -> None:
-    """The present minute may lie behind the high-water mark, which never falls: then it is owed a run."""
+    """Open a run for the present minute, if the policy owes it and nothing is open."""
     job, state, now = draft.job, draft.before, draft.now
     present = _present(job, state, now) if job.policy.on_change is OnChange.LAST else None
     if present is None or draft.open or not draft.is_live:
@@ -206,7 +206,7 @@ def _owe_the_present(draft: Draft) -> None:
 
 
 def _counted_from(job: Job, state: State, now: datetime) -> datetime:
-    """From now on; but a one-time job that is wanted at once may have been declared a moment too late."""
+    """From now on. A one-time job may have been declared slightly too late; then from its own time."""
     if job.policy.first_seen is FirstSeen.NOW and isinstance(job.schedule, Once):
         at = job.schedule.at - _TICK
         return min(now, max(at, state.served_until or at))
@@ -216,7 +216,7 @@ def _counted_from(job: Job, state: State, now: datetime) -> datetime:
 def _settle(
     draft: Draft, old: Job, reason: str, *, since: datetime | None = None, until: datetime | None = None
 ) -> None:
-    """Leave a trace of the occurrences up to now that will not run, by the rule of the time."""
+    """Record skips for occurrences of the old rule, up to now, that will not run."""
     state, until = draft.before, until or draft.now
     if state.paused_at is not None:
         reason = "the job was paused"
@@ -230,7 +230,7 @@ def _settle(
 
 
 def _drop_scheduled(draft: Draft, reason: str) -> None:
-    """End what waits to start for the schedule's sake; what a person asked for stays."""
+    """Drop pending scheduled runs; manual requests stay."""
     for attempt in list(draft.open.values()):
         is_asked_for = attempt.trigger in (Trigger.MANUAL, Trigger.BACKFILL)
         if attempt.state is AttemptState.PENDING and not is_asked_for:
@@ -238,7 +238,7 @@ def _drop_scheduled(draft: Draft, reason: str) -> None:
 
 
 def plan_removed(record: Record, now: datetime) -> Decision:
-    """A source no longer declares the job. It becomes a tombstone; what runs may end."""
+    """A source no longer declares the job. It becomes a tombstone; running attempts may end."""
     draft = Draft(record, now)
     reason = "the job was removed"
     if record.state.removed_at is not None:

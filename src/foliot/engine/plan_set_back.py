@@ -1,9 +1,11 @@
-"""The planner's answer to a clock that was set back by hours: a job goes on from now.
+"""The planner's answer to a clock that was set back by hours: a job continues from now.
 
-Occurrences are never served before their time. So a job that has served a time to come has lived by a clock
-that has been set back since. By less than `CORRECTION` that clock tells times a second time: what was served
-is not served again, and the job waits. By more it was wrong before, and the job goes on by the new time. That
-is how Vixie's cron has it. What has run under a key does not run again: the claim sees to it.
+Occurrences are never served early. So if a job has served one of the future, the clock was set back.
+
+    by less than `CORRECTION`    the same times come again: the job waits, and nothing is served twice
+    by more                      the clock was wrong before: the job continues by the new time
+
+Vixie cron does the same. A run that is in the history does not run again under its key: the claim checks it.
 """
 
 from __future__ import annotations
@@ -18,12 +20,12 @@ from foliot.model.state import CORRECTION, Record
 
 
 def is_ahead(record: Record, now: datetime) -> bool:
-    """Whether a job has served, or opened, what is to come in hours."""
+    """Whether a job has served or opened an occurrence that is hours in the future."""
     return _reached(record) > now + CORRECTION
 
 
 def plan_set_back(record: Record, now: datetime) -> Decision:
-    """The clock was set back; nothing changes about a job that is not ahead of it."""
+    """Correct a job after the clock was set back. A job that is not ahead does not change."""
     if not is_ahead(record, now):
         return Decision(record.state)
     draft, state = Draft(record, now), record.state
@@ -49,7 +51,7 @@ def plan_set_back(record: Record, now: datetime) -> Decision:
 
 
 def _reached(record: Record) -> datetime:
-    """The latest time that a job has come to."""
+    """The latest occurrence that a job has served or opened."""
     served = record.state.served_until or record.state.created_at
     return max((served, *(attempt.scheduled_for for attempt in record.attempts)))
 

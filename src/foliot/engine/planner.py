@@ -1,15 +1,15 @@
 """The planner: what happens to a job, as a pure function of its record, an event, and the time.
 
-    due      a claim finds that somebody must look          ─┐
+    due      a claim finds the job's time to wake           ─┐
     ended    a node reports how an attempt ended             ├─▶  Decision: new state, attempts opened
-    lost     the node of an attempt was buried               │    or changed, skips, events with reasons
+    lost     the node of an attempt was declared dead        │    or changed, skips, events with reasons
     declared, removed, commands: see `plan_definition`,      │
                                  `plan_command`             ─┘
 
-It reads no clock, keeps nothing, and does no I/O: the same record, event and time give the same
-decision, so a store may ask again when a write collides. One decision meets all that has happened to the
-job: it starts as many attempts as there is room for, or ends as many as were reported. The decisions of a
-run that goes well are made in `herd`, once for all jobs that are alike.
+It reads no clock, has no state, and does no I/O: the same record, event and time give the same
+decision, so a store may ask again when a write collides. One decision covers everything that has happened to
+the job: it starts as many attempts as there are free slots, or ends as many as were reported. Decisions about
+runs without problems are in `herd`, made once for all jobs that are alike.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from foliot.model.state import OVERLAP, Problem, Record
 _SHOWN = 200
 _AGAIN = (Trigger.RETRY, Trigger.LOST)
 _KEEP_ONE = (OverlapMode.WAIT, OverlapMode.REPLACE)
-_ASKED_FOR = (Trigger.MANUAL, Trigger.BACKFILL)
+_ASKED_FOR = (Trigger.MANUAL, Trigger.BACKFILL, Trigger.AFTER, Trigger.REBOOT)
 _FAILURES = (Outcome.FAILED, Outcome.TIMED_OUT)
 CROWDED = f"{MOST_OPEN:,} runs of the job were open, and more may not be"
 _TOO_LATE = "missed by more than its grace"
@@ -43,10 +43,10 @@ _AFTER = {outcome: f"the attempt before it {outcome}" for outcome in _FAILURES}
 
 
 class PlanDue:
-    """A claim looks at jobs whose time to wake has come: at one, or at all that are alike."""
+    """The planner of a claim: decides about due jobs, one by one, or all that are alike."""
 
     def __call__(self, record: Record, now: datetime, node: str, most: int = 1) -> Decision:
-        """What happens to one job; so many attempts may start, and none if its group is full."""
+        """The decision about one job; at most `most` attempts start, none if its group is full."""
         first = record.state.next_at
         if first is not None and first <= now and most > 0 and is_plain(record):
             alike = plan_alike(record.job, first)
@@ -55,7 +55,7 @@ class PlanDue:
         return plan_any_due(record, now, node, most)
 
     def alike(self, job: Job, first: datetime) -> Alike | None:
-        """What happens to every plain record of jobs like this one whose next occurrence is `first`."""
+        """The decision for all plain records of jobs like this one whose next occurrence is `first`."""
         return plan_alike(job, first)
 
 
@@ -63,10 +63,11 @@ plan_due = PlanDue()
 
 
 def plan_any_due(record: Record, now: datetime, node: str, most: int = 1) -> Decision:
-    """The same, whatever the record: what has come is met, and what may start is started."""
+    """The decision for any record: handle due occurrences, and start what may start."""
     draft = Draft(record, now)
+    draft.end_pause_in_time()
     first = draft.state.next_at
-    # What waits for its group alone stays due: it is met when it may start, as one occurrence or as many.
+    # A job that only waits for its group stays due, and is handled when the group has a free place.
     if most <= 0 and not draft.is_busy:
         return draft.decide(looks_at_once=True)
     if draft.is_live and first is not None and first <= draft.come_until:
@@ -74,7 +75,7 @@ def plan_any_due(record: Record, now: datetime, node: str, most: int = 1) -> Dec
         if (window := without(draft.job, due, draft.ran)) is not None:
             _meet_occurrences(draft, window)
         else:
-            draft.serve(due.last, due.following)  # they have their runs, of before the clock was set back
+            draft.serve(due.last, due.following)  # they ran before the clock was set back
     _start_ready(draft, node, most)
     return draft.decide()
 
@@ -95,7 +96,7 @@ def _meet_occurrences(draft: Draft, window: Window) -> None:
                 draft.drop(attempt, "a newer occurrence took its place")
         _open_due(draft, window)
     elif overlap not in _KEEP_ONE or (overlap is OverlapMode.WAIT and draft.queued):
-        return  # the end of the open run sees to it
+        return  # the end of the open run handles it
     elif misfire.mode is MisfireMode.SKIP and draft.come_until - window.last > misfire.grace:
         draft.skip(window.first, window.last, _TOO_LATE, AlertKind.MISSED)
         draft.serve(window.last, window.following)
@@ -106,10 +107,10 @@ def _meet_occurrences(draft: Draft, window: Window) -> None:
 
 
 def _open_due(draft: Draft, window: Window) -> None:
-    """Nothing is in the way: a run for what has come, or for what was missed."""
+    """Nothing is in the way: open a run for the due occurrence, or for missed ones."""
     misfire = draft.policy.misfire
     is_late = draft.come_until - window.last > misfire.grace
-    owes_first = window.first <= draft.state.created_at  # it was to run when it was first seen
+    owes_first = window.first <= draft.state.created_at  # its policy is to run when it is first seen
     draft.serve(window.last, window.following)
     if is_late and not owes_first and draft.state.fired_count == 0 and not draft.policy.before_first_run:
         reason = "missed, and the job had never run before"
@@ -140,7 +141,7 @@ def _open_all(draft: Draft, window: Window) -> None:
 
 
 def _wait_for_open(draft: Draft, window: Window) -> None:
-    """One occurrence waits for the open run to end: the first, or, if what is late is skipped, the last."""
+    """Let one occurrence wait for the open run: the first, or the last if late ones are skipped."""
     misfire, occurrence = draft.policy.misfire, window.first
     if misfire.mode is MisfireMode.SKIP and draft.come_until - occurrence > misfire.grace:
         occurrence = window.last
@@ -150,7 +151,7 @@ def _wait_for_open(draft: Draft, window: Window) -> None:
 
 
 def _replace_open(draft: Draft, window: Window) -> None:
-    """The open runs are asked to end; when they have, the latest occurrence starts."""
+    """Ask the open runs to end; after that the latest occurrence starts."""
     for attempt in list(draft.open.values()):
         if attempt.state is AttemptState.RUNNING:
             reason = "the next occurrence replaces it"
@@ -185,7 +186,7 @@ def _open_pending(  # noqa: PLR0913 - the facts of an attempt
 
 
 def _start_ready(draft: Draft, node: str, most: int) -> None:
-    """The pending attempts whose time came first, as many as may run and the node has room for."""
+    """Start the earliest pending attempts, as many as the job and the node allow."""
     ready = [a for a in draft.open.values() if a.wake_at is not None and a.wake_at <= draft.now]
     room = most if draft.places is None else min(most, draft.places)
     if ready and room > 0:
@@ -195,13 +196,13 @@ def _start_ready(draft: Draft, node: str, most: int) -> None:
 
 
 def plan_ended(record: Record, endings: Sequence[Ending], now: datetime) -> Decision:
-    """A node reports the end of attempts that it held. A success in peace leaves the state alone."""
+    """A node reports ended attempts. After a plain success the state does not change."""
     peaceful = end_in_peace(record, endings[0], now) if len(endings) == 1 else None
     return peaceful or plan_any_ended(record, endings, now)
 
 
 def plan_any_ended(record: Record, endings: Sequence[Ending], now: datetime) -> Decision:
-    """The same, whatever the record: the ends are noted, followed up, and the job is released."""
+    """The decision for any record: note the ends, plan retries, and start what waited."""
     draft = Draft(record, now)
     held = {attempt.key: attempt for attempt in record.attempts}
     for ending in endings:
@@ -237,7 +238,7 @@ def _end(draft: Draft, attempt: Attempt, ending: Ending) -> None:
 
 
 def _follow(draft: Draft, attempt: Attempt, ending: Ending) -> None:
-    """Another attempt at the same run, if its policy says so and nobody asked it to end."""
+    """Plan another attempt of the same run, if the policy says so and no one asked it to end."""
     if attempt.state is AttemptState.CANCELLING or draft.state.removed_at is not None:
         return
     if ending.outcome is Outcome.INTERRUPTED:
@@ -270,9 +271,9 @@ def _again(attempt: Attempt, trigger: Trigger, wake_at: datetime, reason: str) -
 
 
 def _release(draft: Draft) -> bool:
-    """The job is free again: what waited may start, and what came meanwhile is settled, if a claim saw it.
+    """The job is free again: start what waited, and handle occurrences that a claim saw meanwhile.
 
-    The job is asleep exactly if a claim has seen an occurrence come and found the job busy.
+    The job has no time to wake exactly if a claim has seen an occurrence and found the job busy.
     """
     if not draft.is_free:
         return True
@@ -291,7 +292,7 @@ def _release(draft: Draft) -> bool:
 
 
 def plan_lost(record: Record, lost: Sequence[tuple[str, int]], now: datetime) -> Decision:
-    """The nodes of these attempts were buried: what became of them is unknown, and stays so."""
+    """The nodes of these attempts were declared dead: the results are unknown, and stay unknown."""
     draft = Draft(record, now)
     held = {attempt.key: attempt for attempt in record.attempts}
     for key in lost:
@@ -316,5 +317,5 @@ def _lose(draft: Draft, attempt: Attempt) -> None:
 
 
 def _first_line(error: str | None) -> str:
-    """What fits into an event; the attempt has all of it."""
+    """The first line of an error, for events; the attempt has the whole text."""
     return (error or "").partition("\n")[0][:_SHOWN]

@@ -1,4 +1,4 @@
-"""How a node fares, found out after a heartbeat: it costs questions to the store."""
+"""Measures a node's health after a heartbeat. This needs queries to the store."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ async def take_pulse(  # noqa: PLR0913, PLR0917 - all that it is found out from
     store_clock: StoreClock,
     clock: Clock,
 ) -> Pulse:
-    """The pulse of a node that serves these queues and kinds; nothing is counted if nothing waits."""
+    """The health of a node with these queues and kinds. Jobs are counted only if one waits."""
     next_at = (await store.wakes(queues, kinds)).first
     now, jump = store_clock.now(), store_clock.take_jump()
     overdue = max(_NONE, now - (next_at or now))

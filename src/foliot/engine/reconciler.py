@@ -1,4 +1,4 @@
-"""Makes the store agree with what a source declares."""
+"""Makes the store equal to what a source declares."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _PAGE = 1000
 
 
 class _SharedStore(Store, NodeStore, Protocol):
-    """A store that tells which nodes live."""
+    """A store that lists its running nodes."""
 
 
 async def reconcile(
@@ -33,8 +33,8 @@ async def reconcile(
 ) -> Sequence[Event]:
     """Declare all jobs of a snapshot, and remove those that it no longer has: all or nothing.
 
-    `base` is the revision that the snapshot is known to be newer than; without one, what the store has now.
-    StaleRevisionError if another node was quicker; then the source is to be read again.
+    `base`: the snapshot is newer than this revision; by default, the store's present one. Raises
+    StaleRevisionError if another node was faster; then read the source again.
     """
     if base is ...:
         base = await store.revision(source)
@@ -46,10 +46,10 @@ async def reconcile(
 
 
 class Declarer:
-    """Keeps a source in agreement with what this node declares, beside nodes of other revisions.
+    """Keeps the store equal to what this node declares, beside nodes of other revisions.
 
-    `declared` tells what that is now. `read` tells what a stored job says; None: that cannot be known, and
-    the job is declared anew. `is_writing`: the last step was not to read, but to write.
+    `declared` returns the present declarations. `read` returns what a stored job says; None if unknown, and
+    then the job is declared again. `is_writing`: the last step was a write, not a read.
     """
 
     def __init__(
@@ -58,20 +58,20 @@ class Declarer:
         self._store = store
         self._declared = declared
         self._read = read
-        self._agreed: tuple[frozenset[str], str | None] | None = None  # who else lived, and the revision
+        self._agreed: tuple[frozenset[str], str | None] | None = None  # other marks, and the revision
         self._known: Collection[str] = ()  # names that this node has declared
         self.is_writing = False
 
     async def declare(self) -> Sequence[Event]:
-        """Declare all, as a node does that starts. What only other living revisions declare stays."""
+        """Declare all jobs at the start of a node. Jobs that only other running revisions declare stay."""
         while True:
             try:
                 return await self._settle(is_start=True)
             except StaleRevisionError:
-                continue  # another node was quicker; this is the later word
+                continue  # another node was faster; but this node started later, so it declares again
 
     async def look_again(self) -> Sequence[Event]:
-        """Do what is to be done when nodes of other revisions have come, gone, or declared something."""
+        """React to nodes of other revisions that came, left, or declared something."""
         try:
             return await self._settle(is_start=False)
         except StaleRevisionError:
@@ -80,7 +80,7 @@ class Declarer:
     async def _settle(self, *, is_start: bool) -> Sequence[Event]:
         self.is_writing = False
         declared, store = self._declared(), self._store
-        base = await store.revision(declared.source)  # first: a later write of another node makes it stale
+        base = await store.revision(declared.source)  # first: a later write makes it stale
         others = other_marks(declared.mark, await store.nodes())
         if not is_start and self._agreed == (others, base):
             return ()
@@ -98,7 +98,7 @@ class Declarer:
     async def _compare(
         self, declared: Declared, others: frozenset[str], base: str | None, *, is_start: bool
     ) -> tuple[Changes, list[str], bool]:
-        """What is to be written; the names that are kept for other nodes; whether known jobs are missing."""
+        """The jobs to write, the names to keep for other nodes, and whether known jobs are missing."""
         changed: list[Job] = []
         removed: list[str] = []
         kept: list[str] = []
@@ -113,7 +113,7 @@ class Declarer:
                 changed.append(job)
         is_new = is_start and base != declared.revision
         for name, mine in declared.jobs.items():
-            # A job that has removed itself is not missing; the planner tells, once for each revision.
+            # A job that removed itself is not missing. The planner decides about it, once for each revision.
             if name not in seen and (is_new or not mine.auto_remove):
                 changed.append(wanted(declared, others, name, None, is_start=is_start) or mine)
         has_missing = any(name not in seen for name in self._known)

@@ -8,28 +8,28 @@ from hashlib import blake2b
 from foliot.model.attempt import Attempt
 from foliot.model.policy import Retry
 
-# A run that was lost so often in a row is taken to be the reason why: it would take down every node there is.
+# A run that was lost this often in a row probably kills its node, and would kill every node.
 MOST_LOSSES = 10
 _SHORTEST = timedelta(seconds=1)
 _MOST_DOUBLINGS = 64
 
 
 def may_retry(policy: Retry, attempt: Attempt) -> bool:
-    """Whether another attempt may follow one that failed. Restarts after a loss do not count."""
+    """Whether a failed attempt may be retried. Restarts after a loss do not count as retries."""
     return policy.max is None or attempt.retries < policy.max
 
 
 def may_restart(policy: Retry, attempt: Attempt) -> bool:
-    """Whether another attempt may follow one that is lost; of what is retried for ever, always."""
+    """Whether a lost attempt may be restarted. Always, if the job is retried for ever."""
     return policy.max is None or attempt.losses + 1 < MOST_LOSSES
 
 
 def retry_at(
     policy: Retry, attempt: Attempt, finished_at: datetime, wished: timedelta | None = None
 ) -> datetime:
-    """When: counted from the end of the attempt, and never at once, so that no failure spins.
+    """When the retry starts, counted from the end of the attempt. Never at once, to avoid a busy loop.
 
-    `wished`: how long to wait at least, as far as the policy's longest delay allows.
+    `wished`: the least time to wait, limited by the policy's longest delay.
     """
     exponent = min(attempt.retries, _MOST_DOUBLINGS)
     try:
@@ -41,6 +41,6 @@ def retry_at(
 
 
 def _fraction(attempt: Attempt) -> float:
-    """A number in [0, 1) that every node computes alike."""
+    """A number in [0, 1) that is the same on every node."""
     digest = blake2b(f"{attempt.run_key}#{attempt.number}".encode(), digest_size=8).digest()
     return int.from_bytes(digest) / 2**64

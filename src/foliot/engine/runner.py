@@ -1,8 +1,8 @@
-"""The life of attempts on their node: start, watch, end, report.
+"""The attempts that run on this node: start, watch, end, report.
 
-A herd starts and ends in portions. So an executor may be given many runs at once (`StartsMany`), and may tell
-many ends at once. Whatever an executor does wrong costs a run at most: an end that is told twice, or by an
-executor that never got the run, is not heard.
+An executor may get many runs at once (`StartsMany`), and may report many ends at once. A faulty executor
+costs its own run at most: an end that is reported twice, or by an executor that never got the run, is
+ignored.
 """
 
 from __future__ import annotations
@@ -21,23 +21,23 @@ from foliot.model.attempt import Attempt, Ending, Outcome
 from foliot.protocols import AskToEnd, Clock, Executor, LetsGo, Output, Result, Run, StartsMany
 from foliot.schedules.duration import format_duration
 
-# A run, when it started, and its place among those that started with it, which are asked to end so.
+# A run, when it started, and its index in its portion, which is needed to ask it to end.
 _Held = tuple[Run, datetime, int, list[AskToEnd]]
-_PORTION = 100  # runs that are handed over at once; before each portion the lease is looked at
+_PORTION = 100  # runs that start together; the lease is checked before each portion
 _SHARED = 0.005  # seconds
-_OF_THE_NODE = frozenset({Outcome.INTERRUPTED, Outcome.LOST})  # ends that say nothing against the run
+_OF_THE_NODE = frozenset({Outcome.INTERRUPTED, Outcome.LOST})  # outcomes that are no failure of the run
 _EARLIEST = datetime.min.replace(tzinfo=UTC)
 
 
 class Report(NamedTuple):
-    """How attempts ended, and what they wrote."""
+    """The results of ended attempts, and their output."""
 
     endings: list[Ending]
     outputs: list[Output]
 
 
 class Runner:
-    """Holds the attempts that run on this node, and collects how they ended."""
+    """Holds the running attempts of this node, and collects their results."""
 
     def __init__(
         self,
@@ -48,11 +48,11 @@ class Runner:
     ) -> None:
         self._executors = executors
         self._clock = clock
-        self._now = now  # the store's time: what is stored must not depend on this host's clock
+        self._now = now  # the store's time: stored times must not depend on this host's clock
         self._on_ended = on_ended
         self._lives: dict[Key, _Held] = {}
-        self._verdicts: dict[Key, Outcome] = {}  # of this node; they count more than the executor's
-        self._abandoned: set[Key] = set()  # attempts that are no longer this node's own, and have not ended
+        self._verdicts: dict[Key, Outcome] = {}  # decided by this node; they override the executor's
+        self._abandoned: set[Key] = set()  # attempts that belong to other nodes now, and have not ended here
         self.deadlines = Deadlines(
             clock,
             lambda: len(self._lives),
@@ -63,8 +63,8 @@ class Runner:
         self._endings: list[Ending] = []
         self._outputs: list[Output] = []
         self._complaints = Complaints()
-        self._under_way: Sequence[Ending] = ()  # reported, and not yet answered
-        self._told: datetime | None = None  # the time that was last told, and when that was
+        self._under_way: Sequence[Ending] = ()  # reported; the store has not answered yet
+        self._told: datetime | None = None  # the last store time, and when it was read
         self._told_at = 0.0
         self.idle = asyncio.Event()  # set while nothing runs
         self.idle.set()
@@ -83,8 +83,12 @@ class Runner:
         """How many attempts of a queue run."""
         return self._busy[queue]
 
+    def open_runs(self) -> list[str]:
+        """The keys of what runs here; may be asked on any thread."""
+        return sorted({run_key for run_key, _ in list(self._lives)})
+
     def endings_of_unknown(self, held: Sequence[Attempt]) -> list[Ending]:
-        """Attempts that are this node's by the store, and that are not held here, have never started."""
+        """Endings for attempts of this node that only the store knows: they have never started."""
         now = self._now()
         known = {(ending.run_key, ending.number) for ending in (*self._endings, *self._under_way)}
         known.update(self._lives)
@@ -95,7 +99,7 @@ class Runner:
         ]
 
     def _shared_now(self, not_before: datetime) -> datetime:
-        """The store's time, to 5 ms: what starts or ends within that may share one."""
+        """The store's time, to 5 ms: attempts that start or end within 5 ms share one value."""
         at, told = self._clock.monotonic(), self._told
         if told is None or told < not_before or not 0 <= at - self._told_at < _SHARED:
             told = self._told = self._now()
@@ -105,7 +109,7 @@ class Runner:
     # -- begin and end -----------------------------------------------------------------------------
 
     def portions(self, runs: Sequence[Run]) -> Iterator[Sequence[Run]]:
-        """Runs as they are started: several at once where one executor takes several, else one by one."""
+        """Split runs into portions: many for an executor that takes many, otherwise one each."""
         for executor, some in groupby(runs, self._executor_of):
             alike = list(some)
             size = _PORTION if _takes_many(executor) else 1
@@ -113,7 +117,7 @@ class Runner:
                 yield alike[first : first + size]
 
     def start(self, runs: Sequence[Run]) -> None:
-        """Let a portion of runs begin that the store has given to this node."""
+        """Start a portion of claimed runs."""
         at = self._shared_now(runs[0].claimed_at or _EARLIEST)
         asks: list[AskToEnd] = []
         self._lives.update({run.key: (run, at, place, asks) for place, run in enumerate(runs)})
@@ -131,7 +135,7 @@ class Runner:
     def _executor_of(self, run: Run) -> Executor | None:
         try:
             return self._executors[run.kind]
-        except KeyError:  # this node has claimed what it cannot carry out: the run fails
+        except KeyError:  # this node has no executor for it: the run fails
             return None
 
     def _hand_over(self, runs: Sequence[Run]) -> Sequence[AskToEnd]:
@@ -144,7 +148,7 @@ class Runner:
         return [executor.start(run, partial(self._note_only, run)) for run in runs]
 
     def end(self, key: Key, verdict: Outcome) -> None:
-        """Ask an attempt to end; that it was asked is its outcome. It is held until it has ended."""
+        """Ask an attempt to end, and set its outcome. It is held until it has ended."""
         held = self._lives.get(key)
         if held is None or key in self._verdicts:
             return
@@ -162,9 +166,9 @@ class Runner:
             self.end(key, verdict)
 
     async def abandon(self, grace: timedelta) -> None:
-        """End everything and report nothing: this node's attempts are no longer its own.
+        """End all attempts and report nothing: they belong to other nodes now.
 
-        What does not end within the grace goes on without us, and keeps its slot until it does.
+        An attempt that does not end within the grace continues, and keeps its slot until it ends.
         """
         self.end_all(Outcome.LOST)
         await self._clock.wait(grace, self.idle)
@@ -175,12 +179,12 @@ class Runner:
         self._endings, self._outputs, self._under_way = [], [], ()
 
     def _note_only(self, run: Run, told: Run, result: Result) -> None:
-        """The callback of one run: it knows whose end it tells, whatever its executor says."""
+        """The callback of one run. It knows its own run, whatever the executor passes."""
         del told
         self._note_ends([(run, result)])
 
     def _note_ends(self, ends: Iterable[tuple[Run, Result]]) -> None:
-        """Attempts have ended; they are part of the next report."""
+        """Note ended attempts for the next report."""
         at = _EARLIEST
         for number, (run, result) in enumerate(ends):
             if number % _PORTION == 0:
@@ -217,18 +221,18 @@ class Runner:
     # -- report ------------------------------------------------------------------------------------
 
     def take_report(self) -> Report:
-        """What is to be reported now. It counts as held until it is settled, or given back."""
+        """The results to report now. They count as held until `settle` or `give_back`."""
         report = Report(self._endings, self._outputs)
         self._under_way = self._endings
         self._endings, self._outputs = [], []
         return report
 
     def settle(self) -> None:
-        """The report that was taken has arrived."""
+        """The store has accepted the report."""
         self._under_way = ()
 
     def give_back(self, report: Report) -> None:
-        """The report that was taken did not arrive; it is part of the next one."""
+        """The store did not accept the report; it becomes part of the next one."""
         self._endings[:0] = report.endings
         self._outputs[:0] = report.outputs
         self._under_way = ()

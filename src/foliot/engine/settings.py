@@ -7,45 +7,45 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 
 _LONGEST_CALL = timedelta(seconds=5)
-RECOVER = timedelta(seconds=4)  # who died is found within 5 s of the end of its lease
+RECOVER = timedelta(seconds=4)  # a dead node is found within 5 s after its lease expired
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
     """How often a node does what. `beat` is a third of the lease or less.
 
-    A node that is asked to stop lets what runs end within `drain`. What has not ended by then is asked to end
-    within `grace`. While the store is away, the node reports again what has ended, with a `pause` between:
-    until that time is over, and for `last_report` at most. A claim that hangs holds up the end for no longer
-    than `last_turn`, any other call for no longer than `last_call`.
+    A node that is asked to stop lets its runs end within `drain`. Then it asks the rest to end, within
+    `grace`. While the store is down, the node repeats its report, with a `pause` between, until that time is
+    over, for `last_report` at most. A hanging claim delays the end by `last_turn` at most, any other call by
+    `last_call`.
     """
 
     slots: Mapping[str, int]
-    groups: Mapping[str, int] = field(default_factory=dict)  # how many of each may run, over all nodes
+    groups: Mapping[str, int] = field(default_factory=dict)  # limits of groups, over all nodes
     beat: timedelta = timedelta(seconds=10)
     poll: timedelta = timedelta(seconds=30)
     recover: timedelta = RECOVER
     prune: timedelta = timedelta(minutes=1)
     drain: timedelta = timedelta(seconds=30)
-    grace: timedelta = timedelta(seconds=10)  # for what was asked to end and does not; then it is left behind
-    pause: timedelta = timedelta(seconds=1)  # before a call that was not answered is made again
-    claim: int = 500  # at most so many at once; while they start, the store is asked for the next
+    grace: timedelta = timedelta(seconds=10)  # for attempts to end; then the node leaves
+    pause: timedelta = timedelta(seconds=1)  # before an unanswered call is repeated
+    claim: int = 500  # runs per claim; while they start, the next claim is made
     recover_at_once: int = 1000
-    forget_at_once: int = 2000  # attempts of neighbours share pages: the more at once, the fewer pages each
+    forget_at_once: int = 2000  # deleting more rows at once touches fewer pages for each row
 
     @property
     def last_call(self) -> timedelta:
-        """For how long a node that is to stop waits for the answer to a call: stores give up sooner."""
+        """How long a stopping node waits for the answer to a call. Stores give up earlier."""
         return _LONGEST_CALL
 
     @property
     def last_turn(self) -> timedelta:
-        """For how long a claim that is under way at the stop is waited for: what it has started is to run."""
+        """How long a stopping node waits for its last claim, so that claimed attempts run."""
         return max(self.last_call, min(self.drain, self.last_report))
 
     @property
     def last_report(self) -> timedelta:
-        """For how long a node reports before it leaves a store that is away: then others have buried it."""
+        """How long a stopping node tries to report to a store that is down."""
         return 3 * self.beat
 
     @property
@@ -55,5 +55,5 @@ class Settings:
 
     @property
     def patience(self) -> timedelta:
-        """How long living nodes may need to renew when the store is back: a call that hangs, and a pause."""
+        """How long running nodes may need to renew when the store is back: a hanging call, and a pause."""
         return min(_LONGEST_CALL, self.beat) + self.pause

@@ -1,9 +1,9 @@
-"""How a node ends: it lets what runs end, reports it, and leaves the store. All of that in bounded time.
+"""How a node stops: it lets its runs end, reports results, and leaves the store, all in limited time.
 
-    stop ── drain ──▶ ask what runs to end ── grace ──▶ report, again while the store is away ──▶ leave
+    stop ── drain ──▶ ask runs to end ── grace ──▶ report, again while the store is down ──▶ leave
 
-What has ended and cannot be reported counts as lost for others, and may start again there. So the last report
-is worth some waiting, but not for ever: a person who stops a node wants it to end.
+A result that cannot be reported is lost for other nodes, and the run may start again there. So the node tries
+to report for a while, but not for ever: a person who stops a node wants it to end.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _Call = Callable[[], Coroutine[Any, Any, None]]
 
 
 class Shutdown:
-    """The end of a node. Of its calls, `finish` reports what has ended, and `leave` ends its life."""
+    """The shutdown of a node. `finish` reports results, `leave` leaves the store."""
 
     def __init__(
         self,
@@ -44,11 +44,11 @@ class Shutdown:
         self._until = inf
 
     def begin(self) -> None:
-        """The time to drain counts from now; if it does already, nothing changes."""
+        """Start the drain time; calling it again changes nothing."""
         self._until = min(self._until, self._clock.monotonic() + self._settings.drain.total_seconds())
 
     def end_now(self) -> None:
-        """The time to drain is over."""
+        """End the drain time now."""
         self._until = min(self._until, self._clock.monotonic())
         self._runner.end_all(Outcome.INTERRUPTED)
 
@@ -57,7 +57,7 @@ class Shutdown:
         return timedelta(seconds=max(0.0, self._until - self._clock.monotonic()))
 
     async def drain(self) -> None:
-        """Let what runs end, for a while; then ask it to."""
+        """Let runs end for the drain time; then ask the rest to end."""
         await self._clock.wait(self._time_left, self._runner.idle)
         if not self._runner.idle.is_set():
             self._runner.end_all(Outcome.INTERRUPTED)
@@ -65,7 +65,7 @@ class Shutdown:
             await self._clock.wait(self._settings.grace, self._runner.idle)
 
     async def leave(self) -> None:
-        """Report what is left to report, and end this life."""
+        """Report the remaining results, and leave the store."""
         last_at = self._clock.monotonic() + self._settings.last_report.total_seconds()
         while not await self._try_to_leave():
             if self._clock.monotonic() >= min(self._until, last_at):
@@ -74,7 +74,7 @@ class Shutdown:
             await self._clock.wait(min(self._settings.pause, self._time_left))
 
     async def _try_to_leave(self) -> bool:
-        """Whether there is nothing left to report, or nobody would take it."""
+        """Try once. True if there is nothing left to report, or the store would reject it."""
         try:
             await self._answered("finish")
             await self._answered("leave")
@@ -84,8 +84,8 @@ class Shutdown:
         return True
 
     async def give_up(self) -> None:
-        """A defect shows: nothing may run on that no node holds, and others need not wait for the lease."""
-        with suppress(Exception):  # the first defect is the one to tell
+        """After a defect: end all runs, and leave at once, so that others need not wait for the lease."""
+        with suppress(Exception):  # the first error is the one to raise
             await self._answered("finish")
         await self._runner.abandon(self._settings.grace)
         with suppress(Exception):

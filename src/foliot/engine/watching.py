@@ -1,4 +1,4 @@
-"""What is told of a job: the last step of every decision about a job that has a `Notify`.
+"""Which alerts a job sends: the last step of every decision about a job with a `Notify`.
 
     the decision: what started, ended, was skipped ─┐
     the job's watch: which episodes go on           ├─▶  the new watch, alerts, and when to look again
@@ -6,7 +6,7 @@
 
 | kind | an episode begins | and is over |
 |---|---|---|
-| failure | so many runs in a row are over without success | at a success |
+| failure | `after` runs in a row have ended without success | at a success |
 | missed | occurrences are skipped because they were not taken in time | when a run starts |
 | late | an occurrence has not started in the time that is expected | when nothing is late |
 | slow | a run has not ended in the time that is expected | when nothing is slow |
@@ -37,7 +37,7 @@ from foliot.schedules.duration import format_duration
 if TYPE_CHECKING:
     from foliot.engine.draft import Draft
 
-_FIRST_TRIES = (Trigger.SCHEDULE, Trigger.CATCH_UP, Trigger.MANUAL)
+_FIRST_TRIES = (Trigger.SCHEDULE, Trigger.CATCH_UP, Trigger.MANUAL, Trigger.AFTER, Trigger.REBOOT)
 _SEEN, _CHANGES, _STEADY = 10, 4, 5
 _NO_EXPECTATION = Expect()
 _SHOWN = 200
@@ -45,12 +45,12 @@ _WELL = "a run has succeeded"
 
 
 def alert_id(job: str, kind: AlertKind, episode: str, reminder: int) -> str:
-    """The same for the same alert, however often it is decided."""
+    """An id that is the same whenever the same alert is decided."""
     return sha256(f"{job}\n{kind}\n{episode}\n{reminder}".encode()).hexdigest()[:32]
 
 
 class Watching:
-    """One decision as it is watched. `watch` and `alerts` are the answer."""
+    """The alerts of one decision. The results are `watch` and `alerts`."""
 
     def __init__(self, draft: Draft, notify: Notify) -> None:
         self._draft = draft
@@ -64,7 +64,7 @@ class Watching:
         self.alerts: list[ChannelAlert] = []
 
     def look(self) -> None:
-        """See what has happened, and what has not."""
+        """Check what has happened, and what is overdue."""
         changed = list(self._draft.changed.items())
         started = [a for name, a in changed if a.is_running and not self._was_running(name)]
         ended = [(self._known.get(name), a) for name, a in changed if not a.is_open]
@@ -118,7 +118,7 @@ class Watching:
         self._wakes += [at + within for at in waiting if at + within > self._now][:1]
 
     def _waiting_starts(self) -> Iterable[tuple[datetime, str]]:
-        """When each run that has not started was to start, and its key."""
+        """The runs that have not started: when each should have started, and its key."""
         for attempt in self._draft.open.values():
             is_first = attempt.number == 1 and attempt.trigger in _FIRST_TRIES
             if is_first and attempt.state is AttemptState.PENDING:
@@ -133,7 +133,7 @@ class Watching:
         return self._not_before_it_was_known(at if attempt.request else at + self._draft.offset)
 
     def _not_before_it_was_known(self, at: datetime) -> datetime:
-        """A definition may ask for a run of a time before it was declared."""
+        """A definition may ask for a run for a time before it was declared; it is not late for that."""
         return max(at, self._state.defined_at or self._state.created_at)
 
     def _why_not(self) -> str:
@@ -258,7 +258,7 @@ class Watching:
         self._episodes[kind] = episode
 
     def _end_if(self, kind: AlertKind, *, is_over: bool) -> None:
-        """An episode of which nothing was told leaves no trace."""
+        """End an episode. One without an alert leaves no trace."""
         episode = self._episodes.get(kind)
         if not is_over or episode is None:
             return
@@ -275,7 +275,7 @@ class Watching:
         return self._is_muted or (kind is AlertKind.FAILURE and AlertKind.FLAPPING in self._episodes)
 
     def _tell_what_goes_on(self) -> None:
-        """What was held back and may now be told; and what was told a while ago."""
+        """Send alerts that were held back, and reminders."""
         if self.watch.muted_until is not None and not self._is_muted:
             self.watch = self.watch._replace(muted_until=None, muted_reason=None)
         for kind, episode in list(self._episodes.items()):
@@ -297,7 +297,7 @@ class Watching:
 
     @property
     def _may_recover(self) -> bool:
-        """A job that will not run again is not told of for ever."""
+        """Whether a recovery is still possible: a job that will not run again sends no reminders for ever."""
         return self._state.next_at is not None or bool(self._draft.open)
 
     def _again(self, episode: Episode, why: str) -> None:
@@ -333,7 +333,7 @@ class Watching:
         self.alerts += [ChannelAlert(channel, alert) for channel in self._notify.to]
 
     def _ping(self, ended: list[tuple[Attempt | None, Attempt]]) -> None:
-        """Tell the job's ping how attempts that ran have ended. Outside, a mute would look like a death."""
+        """Ping the ends of attempts. A mute does not stop pings: outside it would look like a dead job."""
         ping = self._draft.policy.ping
         for before, attempt in ended:
             if ping is None or before is None or not before.is_running:
@@ -348,12 +348,12 @@ class Watching:
 
 
 def _name(attempt: Attempt) -> str:
-    """What no two attempts share; a run that is run again later may fail again."""
+    """A name that no two attempts share; a run that is repeated later may fail again."""
     return f"{attempt.run_key}#{attempt.number}"
 
 
 def _ends_with_success(episode: Episode) -> bool:
-    """One success does not mean that what is late has started, or that what is slow has ended."""
+    """Whether a success ends the episode. It does not end `late` and `slow`: other runs may be open."""
     goes_on = episode.kind in (AlertKind.LATE, AlertKind.SLOW) and not episode.is_over
     return episode.kind is not AlertKind.FLAPPING and not goes_on
 

@@ -1,0 +1,27 @@
+"""How much a plan may cost: steps, which all its jobs share. A step is one occurrence that is looked at.
+
+Steps are counted, not timed, so that a plan of the same facts is always the same. 250,000 take about half a
+second of a processor.
+"""
+
+from __future__ import annotations
+
+MOST_EFFORT = 10_000_000
+SERVED_EFFORT = 250_000  # of a plan that a server makes while others wait for their answers
+LOOK, WALK, COUNT, LINT, PROJECT = 20, 20, 30, 100, 30  # what single looks at a job or a rule cost, in steps
+
+
+class Effort:
+    """The steps that are left."""
+
+    def __init__(self, most: int = MOST_EFFORT) -> None:
+        self.left = most
+
+    @property
+    def is_spent(self) -> bool:
+        """Whether nothing more may be looked at."""
+        return self.left <= 0
+
+    def take(self, steps: int) -> None:
+        """Note what was done."""
+        self.left -= steps
