@@ -13,6 +13,11 @@ from real_postgres import do_without
 @pytest.fixture(scope="session")
 def mongodb_url() -> str:
     """The standalone server that all tests share; a test makes a database of its own there."""
+    return shared_mongodb_url()
+
+
+def shared_mongodb_url() -> str:
+    """The same, for those that need no fixture."""
     try:
         return shared_mongodb().url
     except MissingServerError as error:

@@ -53,9 +53,9 @@ from foliot.model.run import Result as Result
 from foliot.model.run import Run as Run
 from foliot.model.state import Lease, Node
 from foliot.model.version import Changes as Changes
-from foliot.model.version import Revision, Version
-from foliot.model.view import NodeView, Outage, Overview, Pulse, SourceView
+from foliot.model.view import NodeView, Outage, Overview, Pulse
 from foliot.model.view import Traits as Traits
+from foliot.protocols_source import SourceStore as SourceStore
 
 
 class Store(Protocol):
@@ -228,33 +228,6 @@ class NodeStore(Protocol):
 
     async def outages(self) -> tuple[Outage, ...]:
         """The times in which no node lived, the newest first; 1,000 are kept."""
-        ...
-
-
-class SourceStore(Protocol):
-    """Tells which sources declare jobs, and keeps how they fare. Every store of ours is one."""
-
-    async def sources(self) -> tuple[SourceView, ...]:
-        """The sources that were reconciled, or whose status was written, in the order of their names."""
-        ...
-
-    async def revisions(self, source: str, limit: int = 100) -> tuple[Revision, ...]:
-        """The last revisions of a source, the newest first; 100 are kept, if `keeps_revisions(source)`."""
-        ...
-
-    async def versions(self, job: str) -> tuple[Version, ...]:
-        """The definitions that a job has had, the newest first: the present one, and those that are kept.
-
-        A definition that `reconcile` changes or removes is kept; 20 of each job are.
-        """
-        ...
-
-    async def write_source_status(self, source: str, status: str) -> None:
-        """Keep how a source fares, in the place of what was kept before."""
-        ...
-
-    async def forget_source(self, source: str, revision: str | None) -> bool:
-        """Forget a source, but none of its jobs, if it is at that revision still; whether it was."""
         ...
 
 

@@ -1,4 +1,4 @@
-"""The seams by which a store tells how it fares by itself. They stand beside those of `protocols`."""
+"""The seams by which a store tells how it fares by itself, and is brought up to date: see `protocols`."""
 
 from __future__ import annotations
 
@@ -22,4 +22,13 @@ class StoreWatcher(Protocol):
 
     def on_store(self, health: StoreHealth) -> None:
         """The store was asked, after a heartbeat."""
+        ...
+
+
+@runtime_checkable
+class Migrates(Protocol):
+    """A store that takes the steps of its schema while nodes work, and not when it is opened."""
+
+    async def migrate(self) -> None:
+        """Take all steps that are still to be taken."""
         ...

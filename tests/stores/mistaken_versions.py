@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from foliot.model.decision import Decision
 from foliot.model.job import Job
-from foliot.model.version import Version
+from foliot.model.version import Revision, Version
 from foliot.stores.memory import MemoryStore
 
 
@@ -43,3 +45,18 @@ class ForgetsReasons(MemoryStore):
 
     def _write(self, job: Job, decision: Decision) -> None:
         super()._write(job, decision._replace(state=decision.state._replace(paused_reason=None)))
+
+
+class PausesForGood(MemoryStore):
+    """Keeps that a job is paused, and not until when."""
+
+    def _write(self, job: Job, decision: Decision) -> None:
+        super()._write(job, decision._replace(state=decision.state._replace(paused_until=None)))
+
+
+class KeepsItsOwnTime(MemoryStore):
+    """A copied source has the time of its copy."""
+
+    async def restore_source(self, source: str, reconciled_at: object, revisions: Iterable[Revision]) -> None:
+        del reconciled_at
+        await super().restore_source(source, self._clock.now(), revisions)

@@ -23,6 +23,7 @@ from foliot.testing.contract import (
     AuditContract,
     NodeContract,
     PipelineContract,
+    SourceContract,
     StoreContract,
 )
 from foliot.testing.contract.crowd import Crowd
@@ -80,6 +81,11 @@ CASES: list[tuple[type[MemoryStore | FileStore], str]] = [
     (mistaken_versions.StartsWithoutVersion, "test_an_attempt_knows_the_version_that_started_it"),
     (mistaken_versions.DropsPayloads, "test_a_run_has_its_payload_in_all_its_attempts"),
     (mistaken_versions.ForgetsReasons, "test_a_pause_keeps_its_reason_until_the_job_is_resumed"),
+    (mistaken_versions.PausesForGood, "test_a_pause_with_an_end_is_over_by_itself"),
+    (
+        mistaken_versions.KeepsItsOwnTime,
+        "test_a_copied_source_has_the_past_of_the_original",
+    ),
     (
         mistaken.CountsTheWholeQueue,
         "test_the_backlog_is_what_is_due_in_the_queues_and_of_the_kinds_asked_for",
@@ -189,7 +195,15 @@ EXTRAS: dict[str, dict[str, object]] = {
 }
 
 
-class _Contract(StoreContract, AlertContract, NodeContract, AccessContract, AuditContract, PipelineContract):
+class _Contract(
+    StoreContract,
+    AlertContract,
+    NodeContract,
+    SourceContract,
+    AccessContract,
+    AuditContract,
+    PipelineContract,
+):
     """What a store promises, with its outbox, its nodes, and what the API keeps."""
 
 

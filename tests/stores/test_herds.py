@@ -92,6 +92,19 @@ class TestHerds:
         assert (await stage.store.finish("a", endings, stage.now, plan_ended)).refused == ()
 
     @scenario
+    async def test_a_run_tells_of_its_job_and_its_attempt_without_making_them(self, stage: Stage) -> None:
+        await stage.join("a")
+        await stage.plan(*(a_job(f"a/n{n}") for n in range(3)))
+        await stage.advance(timedelta(hours=1))
+        runs = (await stage.claim_whole("a", decide=plan_due)).runs
+        assert len(runs) == 3
+        for run in runs:
+            told = (run.name, run.schedule, run.scheduled_for, run.is_requested, run.queue, run.timeout)
+            job, attempt = run.job, run.attempt
+            made = (job.name, job.schedule, attempt.scheduled_for, attempt.request is not None)
+            assert told == (*made, job.queue, job.policy.timeout)
+
+    @scenario
     async def test_a_function_gets_data_of_its_own(self, stage: Stage) -> None:
         await stage.join("a")
         data: list[dict[str, Any]] = [{"n": 1}, {"n": [1, {"m": 2}]}]

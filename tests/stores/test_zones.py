@@ -42,10 +42,10 @@ def open_store(request: pytest.FixtureRequest, tmp_path: Path) -> Open:
 async def with_old_zones(open_store: Open, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Store]:
     """A store as it is opened on a host that does not know the zone."""
 
-    def cron(expression: str, *, timezone: str, dialect: Any) -> Cron:
+    def cron(expression: str, *, timezone: str, **more: Any) -> Cron:
         if timezone == NEW_ZONE:
             raise InvalidTimezoneError(timezone, "there is no such time zone")
-        return Cron(expression, timezone=timezone, dialect=dialect)
+        return Cron(expression, timezone=timezone, **more)
 
     with monkeypatch.context() as patch:
         patch.setattr(schedule_codec, "Cron", cron)

@@ -41,12 +41,15 @@ def plant_future(kind: str, number: int) -> None:
 def plant_future_of_redis(number: int) -> None:
     """A schema that this version does not know; data that is migrated gets another birth."""
     regression: Any = import_module("foliot.stores.redis.regression")
-    regression.SCHEMA, real = number, regression.begin
+    real, is_major = regression.begin, number // 1000 > regression.SCHEMA
+    regression.SCHEMA = number if is_major else regression.SCHEMA
 
     def begin(wire: Any, shared: Any, *facts: Any, **more: Any) -> Any:
         meta = f"{shared.prefix}:meta"
         found = wire.ask("HGET", meta, "schema")
-        if found is not None and int(found) < number:
+        if not is_major:
+            wire.ask("HSET", meta, "step", number % 1000)
+        elif found is not None and int(found) < number:
             wire.ask("HSET", meta, "schema", number, "birth", f"of schema {number}".replace(" ", "-"))
         return real(wire, shared, *facts, **more)
 

@@ -1,9 +1,12 @@
-"""Threads that do what event loops ask for. Whatever ends such a thread, everybody who waits is answered.
+"""Threads that carry out calls of event loops. Every caller gets an answer, even if the thread dies.
 
-The loop that asks gets a future, and the thread settles it. Whoever waits for a future that is never settled
-waits without end. So a fault in a call ends the call, not the thread; a thread that ends all the same answers
-those who wait; and nobody can ask a thread that is not there: that of a store which is not open, one that has
-ended, one that a fork has left behind in the parent, or any while the interpreter ends.
+The caller gets a future, and the thread settles it. A future that is never settled would wait for ever. So:
+
+- an error in a call ends the call, not the thread;
+- a thread that ends anyway answers all waiting callers;
+- a call to a missing thread is refused: the store is not open, the thread has ended, the process was forked,
+or
+  the interpreter is shutting down.
 """
 
 from __future__ import annotations
@@ -22,7 +25,7 @@ from foliot.errors import StoreError, StoreUnavailableError
 
 
 class Call:
-    """Something to be done, and who waits for it."""
+    """Work, and the future of its caller."""
 
     __slots__ = ("future", "loop", "verb", "work")
 
@@ -34,7 +37,7 @@ class Call:
 
     def settle(self, answer: Any, error: BaseException | None = None) -> None:
         """Answer, from any thread. The first answer counts."""
-        with suppress(RuntimeError):  # its loop is closed: nobody waits any more
+        with suppress(RuntimeError):  # the loop is closed, so no caller waits any more
             self.loop.call_soon_threadsafe(self._settle, answer, error)
 
     def _settle(self, answer: Any, error: BaseException | None) -> None:
@@ -52,7 +55,7 @@ SomeCall = TypeVar("SomeCall", bound=Call)
 
 
 class CallThread(ABC, threading.Thread, Generic[SomeCall]):
-    """A thread that is asked from event loops."""
+    """A thread that event loops call."""
 
     def __init__(self, name: str) -> None:
         super().__init__(name=name, daemon=True)
@@ -61,15 +64,15 @@ class CallThread(ABC, threading.Thread, Generic[SomeCall]):
         self._process = 0
         self._is_closed = False
         self._is_over = False
-        self._cause: BaseException | None = None  # of an end that nobody has asked for
+        self._cause: BaseException | None = None  # why the thread ended unexpectedly
 
     @abstractmethod
     def _work(self) -> None:
-        """Do the calls, until there is None among them. Those that are `_under_way` are told of a bad end."""
+        """Carry out calls until None comes. If the thread dies, the calls in `_under_way` get an error."""
 
     @abstractmethod
     def _let_go(self) -> None:
-        """Give up what the thread has opened."""
+        """Close what the thread has opened."""
 
     # -- on the event loop -------------------------------------------------------------------------
 
@@ -82,7 +85,7 @@ class CallThread(ABC, threading.Thread, Generic[SomeCall]):
             raise StoreUnavailableError("open", str(error)) from error
 
     def check(self, verb: str) -> None:
-        """StoreError if nobody would answer."""
+        """Raise StoreError if no thread would answer."""
         if self._is_over and self._cause is not None:
             raise self._refusal(verb)
         if self._is_closed:
@@ -97,13 +100,13 @@ class CallThread(ABC, threading.Thread, Generic[SomeCall]):
             raise StoreError(f"{verb}: the interpreter ends", hint="close the store before")
 
     def put(self, call: SomeCall) -> None:
-        """Have something done."""
+        """Add a call."""
         self._calls.put(call)
-        if self._is_over:  # since it was checked: the thread may not have seen this call
+        if self._is_over:  # the thread ended after the check, and may not have seen this call
             self._refuse_waiting()
 
     def close(self) -> None:
-        """No more calls; those that wait are still done."""
+        """Accept no more calls; waiting ones are still carried out."""
         self._is_closed = True
         self._calls.put(None)
 
@@ -143,7 +146,7 @@ class CallThread(ABC, threading.Thread, Generic[SomeCall]):
 
 
 def unwritable(verb: str, error: UnicodeEncodeError) -> StoreError:
-    """A text that no store can keep."""
+    """The error for a text that no store can keep."""
     character = ascii(error.object[error.start : error.start + 1])
     return StoreError(
         f"{verb}: a text holds {character}, which is no character",

@@ -1,14 +1,17 @@
-"""Where to look on: what a claim leaves behind need not be walked over by the next one.
+"""Where the next claim begins to search, so that it need not read again what the last claim has read.
 
-- A herd is claimed in many claims, and on PostgreSQL each leaves its rows behind as litter in the index.
-  The server clears the litter away, unless somebody reads with an old snapshot, such as a backup: then every
-  claim would walk over all that was claimed since.
-- Jobs that a node passes over stay where they are, in front of those that it could start.
+Two things slow a search from the front down:
 
-So a claim that was full, or passed over many, lets the next one begin where it ended; one that comes to the
-end begins at the front again. After a herd that holds for a moment only: whatever has come in front since is
-to have its turn. Where many are passed over, it holds until the end: however many they are, what is behind
-them is reached.
+- A herd takes many claims, and on PostgreSQL each leaves dead rows in the index. The server removes them,
+unless
+  a client reads with an old snapshot, such as a backup. Then every claim would read all rows claimed since.
+- Jobs that a node passes over stay due, in front of those that it could start.
+
+So after a full claim, or one that passed over many jobs, the next claim begins where the last one ended; at
+the end it begins at the front again.
+
+    after a herd                 the position is valid for a short time, because earlier jobs may come
+    after many passed-over jobs  it is valid until the end, so that all jobs behind them are reached
 """
 
 from __future__ import annotations
@@ -18,13 +21,13 @@ from typing import Any
 
 from foliot.protocols import Clock
 
-_HERD = 100  # fewer than that are soon walked over
+_HERD = 100  # fewer than that are read quickly
 _MOMENT = 1.0  # seconds
-_LONGER_MOMENT = 10.0  # for the next claim to come, and to move on
+_LONGER_MOMENT = 10.0  # time for the next claim
 
 
 class ClaimCursor:
-    """How far the claims of a kind have come. `has_litter`: what was claimed is still in the way."""
+    """How far the claims of a kind have come. `has_litter`: claimed rows still slow a search down."""
 
     def __init__(self, clock: Clock, *, has_litter: bool) -> None:
         self._clock = clock
@@ -32,7 +35,7 @@ class ClaimCursor:
         self._places: dict[Hashable, tuple[Any, float]] = {}
 
     def start(self, claims: Hashable) -> Any | None:
-        """The place after which to begin; None: at the front."""
+        """The position after which to begin; None means the front."""
         place, until = self._places.get(claims, (None, 0.0))
         if self._clock.monotonic() < until:
             return place
@@ -40,7 +43,7 @@ class ClaimCursor:
         return None
 
     def end(self, claims: Hashable, place: Any, looked: int, passed: int = 0) -> None:
-        """A claim has come so far, and looked at so many on the way, of which it passed over so many."""
+        """A claim has ended at a position; it looked at some jobs, and passed over some of them."""
         now = self._clock.monotonic()
         if passed >= _HERD:
             self._places[claims] = place, now + _LONGER_MOMENT

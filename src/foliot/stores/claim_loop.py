@@ -1,19 +1,19 @@
-"""The loop of a claim, the same for every store: which jobs are looked at, in which order, and when it ends.
+"""The loop of a claim, the same for every store: which jobs it looks at, in which order, and when it ends.
 
     store: due jobs, page by page ──▶ loop: a look at each, the planner decides ──▶ store: writes the page
                  ▲                                                                        │
-                 └────────────── what another writer was quicker with, again ◀────────────┘
+                 └────────────── jobs that another writer has changed, again ◀────────────┘
 
-- Queues take turns at being first, and each gives as many runs as there is room for.
-- One job gets half of the room at first, so that jobs behind it get some; in the end it gets the rest.
-- A job whose group is full may start nothing; the planner is asked all the same (`most` is 0), since it may
-  have something else to write, such as a skip.
-- A job about which nothing is to be written is passed over. The next claim begins behind many of those
+- Queues take turns at being first, and each starts as many runs as it has free slots.
+- One job gets half of the slots at first, so that other jobs get some; in the end it gets the rest.
+- A job of a full group starts nothing. The planner is still asked (with `most` = 0), because it may write
+  something else, such as a skip.
+- A job without anything to write is passed over. After many of those the next claim begins behind them
   (`claim_cursor`).
-- A claim ends after so many looks, starts or milliseconds; `more` says that the rest is for the next one.
+- A claim ends after a number of looks, starts or milliseconds; `more` says that work is left.
 
-A store that locks what it reads refuses nothing. One that compares before it writes says which jobs were
-changed by another writer: what was decided about them does not count, and they are looked at again.
+A store that locks its jobs writes every decision. A store that compares before it writes reports the jobs
+that another writer has changed: those decisions are dropped, and the jobs are looked at again.
 """
 
 from __future__ import annotations
@@ -38,13 +38,13 @@ from foliot.stores.matching import decide_once, started_by
 
 MOST_LOOKS = 2000
 MOST_STARTS = 4000
-LONGEST = 0.25  # seconds: other calls wait for a claim, and what takes too long is given up, and undone
-_AT_ONCE = 500  # where many are passed over
+LONGEST = 0.25  # seconds: other calls wait for a claim, and one that takes too long is rolled back
+_AT_ONCE = 500  # if many jobs are passed over
 _MOST_TOLD = 1000
 
 
 class DueJob(Protocol):
-    """A job that is due, within one claim. `record` is None if it cannot be read, or is gone."""
+    """A due job within one claim. `record` is None if it cannot be read or is gone."""
 
     @property
     def key(self) -> str: ...
@@ -65,7 +65,7 @@ J = TypeVar("J", bound=DueJob)
 
 
 class Page(Generic[J]):
-    """Jobs that are due, in their order. A store that starts herds has pages of its own."""
+    """Due jobs in order. A store that starts herds has its own class of pages."""
 
     def __init__(self, jobs: Sequence[J]) -> None:
         self._jobs = jobs
@@ -74,32 +74,32 @@ class Page(Generic[J]):
         return len(self._jobs)
 
     def key(self, number: int) -> str:
-        """The key of one of them."""
+        """The key of a job of the page."""
         return self._jobs[number].key
 
     def job(self, number: int) -> J:
-        """One of them, to be looked at."""
+        """A job of the page, to look at."""
         return self._jobs[number]
 
     def place(self, number: int) -> Any:
-        """Where one of them stood in the order of what is due, when it was found."""
+        """The position of a job in the order of due jobs, when it was found."""
         return self._jobs[number].place
 
     def start_alike(self, first: int, most: int) -> Sequence[Run]:  # noqa: ARG002 - see above
-        """Start jobs from one on without a look at each, for as long as each is one of a herd."""
+        """Start the next jobs without a look at each, as long as they belong to herds."""
         return ()
 
 
 class DueJobs(ABC, Generic[J]):
-    """What a store brings to a claim. What a store need not bring has a plain answer here."""
+    """What a store provides for a claim. Optional methods have a default here."""
 
     @abstractmethod
     def due(self, queue: str, count: int, after: Any | None) -> Page[J]:
-        """The jobs of a queue that have been due for longest, of the node's kinds, after a place."""
+        """The jobs of a queue and of the node's kinds that have been due for longest, after a position."""
 
     @abstractmethod
     def sign(self, queue: str) -> Hashable:
-        """What claims must have in common for one to go on where another ended."""
+        """Claims with the same sign may continue where the last one ended."""
 
     @abstractmethod
     def has_run(self, job: J, attempt: Attempt) -> bool:
@@ -107,30 +107,33 @@ class DueJobs(ABC, Generic[J]):
 
     @abstractmethod
     def decide(self, job: J, ask: Callable[[Record], Decision]) -> Decision | None:
-        """Ask about a record, and take the answer to be written. None: the job is set aside."""
+        """Ask the planner about a record, and note the decision. None: the job was set aside."""
 
     def write(self) -> Collection[str]:
-        """Write what was decided since the last call; the keys of jobs that another has changed meanwhile."""
+        """Write the decisions since the last call.
+
+        Returns the keys of jobs that another writer has changed.
+        """
         return ()
 
     def may_have_run(self, job: J) -> bool:  # noqa: ARG002 - see above
-        """Whether an attempt that starts now may be there already, as when the clock was set back."""
+        """Whether an attempt that starts now may exist already, for example after the clock was set back."""
         return True
 
     def alike_events(self) -> Sequence[Sequence[Event]]:
-        """The events of what pages have started by herds."""
+        """The events of runs that were started as herds."""
         return ()
 
     def wait_for_others(self) -> bool:
-        """Whether other claims have something at hand that is due; if so, they were given a moment."""
+        """Whether other claims hold due jobs. If so, this waits for a short time."""
         return False
 
 
 @dataclass
 class _Looked(Generic[J]):
-    """How many jobs of a page were looked at, or started with their herds, and how many passed over.
+    """Counts of a page: jobs that were looked at or started as herds, and jobs that were passed over.
 
-    `jobs` are those that were looked at one by one. `is_whole`: all that was decided is written.
+    `jobs` were looked at one by one. `is_whole`: all decisions are written.
     """
 
     count: int = 0
@@ -140,7 +143,7 @@ class _Looked(Generic[J]):
 
 
 class ClaimLoop(Generic[J]):
-    """One claim under way. `told`: keys of jobs that this and other claims have passed over, and told of."""
+    """One claim. `told`: keys of passed-over jobs that claims have already reported."""
 
     def __init__(  # noqa: PLR0913 - what it works with
         self,
@@ -165,24 +168,24 @@ class ClaimLoop(Generic[J]):
         self._passed: set[str] = set()
         self._looks = 0
         self._is_late = False
-        self._share = 2  # one job gets so small a part of the room
+        self._share = 2  # the part of the slots that one job gets at first
 
     def claim(self, room: Mapping[str, int], turn: int) -> Claimed:
-        """Start what is due in each queue, as far as there is room."""
+        """Start due jobs of each queue, as far as there are free slots."""
         queues = [queue for queue, free in room.items() if free > 0]
         first = turn % len(queues) if queues else 0
-        # Each claim begins with another queue: one that takes all the time must not starve the others.
+        # Each claim begins with another queue, so that a slow one does not starve the others.
         asked = {queue: room[queue] for queue in queues[first:] + queues[:first]}
         self._claim_from_all(asked)
         is_idle = bool(asked) and not self._looks and not self._passed
-        if is_idle and self._jobs.wait_for_others():  # others may leave some of what they have
+        if is_idle and self._jobs.wait_for_others():  # others may leave some of their jobs
             self._claim_from_all(asked)
         events = joined(self._events, *self._jobs.alike_events())
         return Claimed(tuple(self._started), events, self._is_enough, self._groups.has_refused)
 
     @property
     def _is_enough(self) -> bool:
-        """Whether the rest is for the next claim."""
+        """Whether to leave the rest to the next claim."""
         return self._is_late or self._looks >= MOST_LOOKS or len(self._started) >= MOST_STARTS
 
     def _claim_from_all(self, room: Mapping[str, int]) -> None:
@@ -190,7 +193,7 @@ class ClaimLoop(Generic[J]):
             self._claim_from(queue, min(len(self._started) + free, MOST_STARTS))
 
     def _claim_from(self, queue: str, most: int) -> None:
-        """Look at what has been due for longest, until there is no room or nothing due."""
+        """Look at the longest due jobs, until there is no free slot or no due job."""
         claims, passed, self._share = self._jobs.sign(queue), 0, 2
         begun = after = self._cursor.start(claims)
         while (room := most - len(self._started)) > 0 and passed < MOST_LOOKS and not self._is_enough:
@@ -200,7 +203,7 @@ class ClaimLoop(Generic[J]):
             if not looked.count:
                 return
             if not looked.is_whole:
-                continue  # some have changed: they are found again, as they are now
+                continue  # some have changed: read them again
             passed += looked.passed
             if len(page) == count:
                 place = page.place(looked.count - 1)
@@ -208,14 +211,14 @@ class ClaimLoop(Generic[J]):
                 after = place if looked.passed else after
             elif begun is not None:
                 self._cursor.forget(claims)
-                begun = after = None  # what is in front has its turn
+                begun = after = None  # begin at the front
             elif any(map(self._is_due_again, looked.jobs)):
-                after, self._share = None, 1  # every other job that is due has had its turn
+                after, self._share = None, 1  # every other due job was looked at
             else:
-                return  # that was all: the node need not ask once more
+                return  # that was all: no further claim is needed
 
     def _look_at_page(self, page: Page[J], most: int) -> _Looked[J]:
-        """Look at jobs until there is no more room, and write what was decided."""
+        """Look at jobs until there is no free slot, and write the decisions."""
         runs, events = len(self._started), len(self._events)
         looked = self._look_at(page, most)
         refused = self._jobs.write()
@@ -263,7 +266,7 @@ class ClaimLoop(Generic[J]):
         self._started += (Run(record.job, attempt) for attempt in started)
 
     def _most(self, record: Record | None, room: int) -> int:
-        """How many attempts of a job may start: its part of the room, and of its group."""
+        """How many attempts of a job may start: its part of the slots, limited by its group."""
         most, group = max(1, room // self._share), None if record is None else record.job.group
         return most if group is None else min(most, self._groups.free(group))
 
@@ -274,13 +277,13 @@ class ClaimLoop(Generic[J]):
         return decide_once(self._decide, has_run, self._now, self._node, most, record)
 
     def _pass_over(self, job: J) -> None:
-        """This node does not understand the definition. That is told once."""
+        """This node does not understand the definition. Report that once."""
         self._passed.add(job.key)
         if job.key not in self._told and len(self._told) < _MOST_TOLD:
             self._told.add(job.key)
             self._events.append(Event(Happening.PASSED_OVER, job.key, self._now, str(job.damage)))
 
     def _is_due_again(self, job: J) -> bool:
-        """Whether a job that was decided about is to be looked at once more."""
+        """Whether to look at a job again after a decision."""
         wake_at = job.record.state.wake_at if job.record is not None and job.damage is None else None
         return wake_at is not None and wake_at <= self._now and job.key not in self._passed

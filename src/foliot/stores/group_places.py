@@ -4,8 +4,8 @@
     what runs of "db", over all nodes ├─▶ free("db"): 2, 1 or 0
     what this claim has started      ─┘
 
-A group is counted when the claim meets the first job of it that is due, and is held until the claim has
-committed. So two claims never fill the same place. A job of a full group is passed over: it stays due.
+A claim counts a group when it meets the group's first due job, and holds the group until it has committed. So
+two claims never use the same place. A job of a full group is passed over: it stays due.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ Hold = Callable[[str], int | None]  # how many attempts of a group run; None: an
 
 
 class GroupPlaces:
-    """The free places of each group, for one claim. A group without a limit has none on this node."""
+    """The free places of each group, for one claim. A group without a limit on this node has no places."""
 
     def __init__(self, limits: Mapping[str, int], hold: Hold) -> None:
         self._limits = limits
@@ -34,10 +34,10 @@ class GroupPlaces:
         return self._free[group]
 
     def forget(self) -> None:
-        """Count anew: another claim was quicker, and what this one has decided was not written."""
+        """Count again: another claim was faster, and the decisions of this one were not written."""
         self._free.clear()
 
     def take(self, group: str | None, count: int) -> None:
-        """So many attempts of a group were started. A place that is refused later is for the next claim."""
+        """Attempts of a group were started. If a write is refused later, the next claim gets the place."""
         if group is not None:
             self._free[group] -= count

@@ -1,7 +1,7 @@
-"""Hints between nodes: somebody should look sooner than they meant to.
+"""Hints between nodes: another node should look at the store earlier than planned.
 
-A hint is sent when a command or a revision lets a job wake earlier, or asks an attempt to end; never by
-claims and finishes. A hint may be lost: a node that waits for one also looks from time to time.
+A command or a revision sends a hint if a job wakes earlier, or if an attempt shall end. Claims and finishes
+send none. A hint may be lost, so a node also looks from time to time.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ from contextlib import suppress
 
 from foliot.errors import StoreError, StoreUnavailableError
 
-TURN = 1.0  # seconds after which the thread sees that it is to end
+TURN = 1.0  # seconds until the thread notices that it shall end
 
 
 class HintListener(ABC, threading.Thread):
-    """Has a connection of its own that hears hints, for any number who wait on their loops.
+    """Receives hints on its own connection, for any number of waiting callers.
 
-    No fault ends it: a server that cannot be used now is tried again. When it is to end, who waits is told.
+    No error ends it: it tries again to connect. When it ends, all callers get an error.
     """
 
     pause = 5.0  # seconds between two tries to connect
@@ -62,13 +62,13 @@ class HintListener(ABC, threading.Thread):
     def run(self) -> None:
         """Listen until the end, over any number of connections."""
         while not self._ends.is_set():
-            with suppress(Exception):  # hints are no promise; what is wrong with the server, all calls say
+            with suppress(Exception):  # hints are optional; calls of the store report errors
                 self._listen()
             self._ends.wait(self.pause)
 
     @abstractmethod
     def _listen(self) -> None:
-        """Connect, `_tell` because what came before is not known, and `_tell` of each hint, until `_ends`."""
+        """Connect, and call `_tell` once, because hints may be lost, and for each hint, until `_ends`."""
 
     def _tell(self) -> None:
         for loop, event in list(self._waiting.items()):

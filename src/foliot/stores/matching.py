@@ -1,4 +1,4 @@
-"""Small questions that stores ask: does an ending fit, is a job meant."""
+"""Small functions that stores share: does an ending belong to an open attempt, which attempts start."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ def decide_once(  # noqa: PLR0913, PLR0917 - what is asked of the planner, and w
     most: int,
     record: Record,
 ) -> Decision:
-    """What is to be done about a job that is due, as a command about it.
+    """The decision about a due job; an occurrence that has run does not run again.
 
-    An occurrence that has run comes again if the clock was set back. It is not run again: the planner is
-    shown the attempt that it would repeat, as one that has ended, and is asked anew.
+    After the clock was set back, an occurrence that has run comes again. Then the planner is asked again,
+    with the ended attempt in the record, and does not repeat it.
     """
     decision, shown = decide(record, now, node, most), {attempt.key for attempt in record.attempts}
     while ran := [a for a in decision.attempts if _is_first(a) and a.key not in shown and has_run(a)]:
@@ -45,17 +45,17 @@ def decide_once(  # noqa: PLR0913, PLR0917 - what is asked of the planner, and w
 
 
 def _is_first(attempt: Attempt) -> bool:
-    """Whether it begins the run of an occurrence."""
+    """Whether it is the first attempt of an occurrence."""
     return attempt.number == 1 and attempt.request is None
 
 
 def swap_end(decide: DecideEnded, endings: Sequence[Ending], now: datetime, record: Record) -> Decision:
-    """What is to be done about some endings, as a command about their job."""
+    """The decision about endings of a job."""
     return decide(record, endings, now)
 
 
 def swap_loss(decide: DecideLost, lost: Sequence[Key], now: datetime, record: Record) -> Decision:
-    """What is to be done about some losses, as a command about their job."""
+    """The decision about lost attempts of a job."""
     return decide(record, lost, now)
 
 
@@ -70,7 +70,7 @@ def by_job(endings: Iterable[Ending]) -> dict[str, list[Ending]]:
 def part_held(
     record: Record | None, endings: Sequence[Ending], node: str
 ) -> tuple[Sequence[Ending], list[Refused]]:
-    """The endings of attempts that the node holds, under their tokens; and the others, which are refused."""
+    """The endings of attempts that the node holds under their tokens; and the rejected ones."""
     if record is not None and len(endings) == 1 and is_held(record.attempts, endings[0], node):
         return endings, []  # nearly always
     attempts = () if record is None else record.attempts
@@ -87,7 +87,7 @@ def part_held(
 
 
 def in_order(refused: list[Refused], endings: Sequence[Ending]) -> tuple[Refused, ...]:
-    """What was refused, in the order in which it was reported."""
+    """The rejected endings, in the order of the report."""
     if len(refused) > 1:
         places = {id(ending): place for place, ending in enumerate(endings)}
         refused.sort(key=lambda one: places[id(one.ending)])
@@ -95,8 +95,8 @@ def in_order(refused: list[Refused], endings: Sequence[Ending]) -> tuple[Refused
 
 
 def is_held(attempts: Iterable[Attempt], ending: Ending, node: str) -> bool:
-    """Whether an ending is about one of these attempts, which the node holds, under its token."""
-    for attempt in attempts:  # a loop, because a finish asks this of every ending
+    """Whether an ending belongs to one of these attempts, by node and token."""
+    for attempt in attempts:  # a plain loop: a finish calls this for every ending
         if (
             attempt.number == ending.number
             and attempt.token == ending.token
@@ -109,5 +109,5 @@ def is_held(attempts: Iterable[Attempt], ending: Ending, node: str) -> bool:
 
 
 def lease_end(until: datetime, now: datetime, lease: timedelta) -> datetime:
-    """Until when a lease lasts. One that ends hours too far ahead began before the clock was set back."""
+    """The end of a lease. A lease that ends hours too late is from before the clock was set back."""
     return now + lease if until > now + lease + CORRECTION else until

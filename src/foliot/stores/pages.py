@@ -1,7 +1,7 @@
-"""Pages of what a store has at hand: all of it is filtered, sorted and cut.
+"""Pages of lists that are in memory: filter, sort, and cut.
 
-A store that walks an index asks for each entry whether it is meant. A place in a list is the number of
-microseconds and the texts by which the list is sorted.
+A store that walks an index uses only the filters. A position in a list is the microseconds and the texts by
+which the list is sorted.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What a job's policy does not keep of its history: the same for every store."""
+"""Which part of a history a policy does not keep: the same for every store."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ from typing import TypeVar
 from foliot.model.policy import Keep
 
 NEVER = 2**62
-SLACK = 30  # what is kept for so many days may stay for one more
-_AT_LEAST = 100  # attempts between two looks at a history that has no bound
+SLACK = 30  # an attempt may stay one day longer than its policy says
+_AT_LEAST = 100  # attempts between two looks at an unlimited history
 _Instant = TypeVar("_Instant", int, datetime)
 
 
 def superfluous(
     history: Iterable[tuple[int, _Instant | None, bool]], newest: int, keep: Keep, since: _Instant | None
 ) -> set[int]:
-    """Of attempts that have ended, the orders of those that are not kept.
+    """The orders of ended attempts that are not kept.
 
-    `newest` is the order of the newest attempt: that stays, and so does the newest success. What ended before
-    `since` is too old.
+    `newest` is the order of the newest attempt. It stays, and so does the newest success. Attempts that ended
+    before `since` are too old. Given part of a history, it never selects more than it would from all of it.
     """
     known = list(history)
     best = max((order for order, _, is_success in known if is_success), default=None)
@@ -46,7 +46,7 @@ def first_look(keep: Keep) -> int:
 def next_look(keep: Keep, kept: int = 0) -> int:
     """After how many more attempts and skips a history is worth looking at again.
 
-    A look may read all of it. When it has more than doubled, what is forgotten is worth the reading.
+    A look may read the whole history. After it has doubled, the deletion is worth the reading.
     """
     if keep.last is not None:
         return keep.last + early(keep)
@@ -54,14 +54,14 @@ def next_look(keep: Keep, kept: int = 0) -> int:
 
 
 def early(keep: Keep) -> int:
-    """So many attempts earlier a look is worth it, too, if a neighbour is looked at anyway."""
+    """How many attempts earlier a look is worth it, if a neighbour is looked at anyway."""
     return (keep.last or 0) // 4
 
 
 def superfluous_skips(ends: Sequence[_Instant], keep: Keep, since: _Instant | None) -> list[int]:
-    """Of skips in their order, each by its end, the places of those that are not kept.
+    """The indexes of skips that are not kept. `ends` are the ends of the skips, in order.
 
-    They are as old, or as many, as the attempts that are not kept.
+    The limits are those of attempts.
     """
     more = 0 if keep.last is None else max(0, len(ends) - keep.last)
     return [place for place, end in enumerate(ends) if place < more or (since is not None and end < since)]

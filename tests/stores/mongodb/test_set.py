@@ -4,13 +4,9 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterator
-from contextlib import suppress
 from functools import partial
-from typing import Any
 
 import pytest
-from pymongo import MongoClient
-from pymongo.errors import PyMongoError
 
 from foliot.errors import StoreUnavailableError
 from foliot.model.attempt import Outcome
@@ -20,8 +16,8 @@ from foliot.stores.mongodb import MongoStore
 from foliot.testing.clock import ManualClock
 from foliot.testing.contract import Damage, Sharing
 from foliot.testing.contract.sample import end, ending_of, start_due
-from foliot.testing.servers import MissingServerError, MongoSet, mongodb_set
-from real_postgres import do_without
+from foliot.testing.servers import MongoSet
+from real_mongodb_set import a_set, frozen, others_of, step_down
 from stores.mongodb.opening import fresh, open_mongodb
 from stores.mongodb.playing import again, declare, inside, play, start
 from stores.mongodb.test_contract import TestMongoStore as OnStandalone
@@ -33,21 +29,15 @@ pytestmark = pytest.mark.prove
 @pytest.fixture(scope="module")
 def set_url() -> Iterator[str]:
     """A replica set of one, for all cases of this file that stop nothing."""
-    try:
-        with mongodb_set(1) as found:
-            yield found.url
-    except MissingServerError as error:
-        do_without(error)
+    with a_set(1) as found:
+        yield found.url
 
 
 @pytest.fixture(scope="module")
 def three() -> Iterator[MongoSet]:
     """A replica set of three; a test leaves its members at work."""
-    try:
-        with mongodb_set(3) as found:
-            yield found
-    except MissingServerError as error:
-        do_without(error)
+    with a_set(3) as found:
+        yield found
 
 
 class TestOnSetOfOne(OnStandalone):
@@ -86,28 +76,12 @@ def test_work_goes_on_while_primaries_step_down(three: MongoSet) -> None:
     play(fresh(three.url), act)
 
 
-def step_down(three: MongoSet) -> None:
-    """The primary becomes a secondary; the connection may be cut by that."""
-    client: MongoClient[dict[str, Any]] = MongoClient(three.primary().url)
-    with client, suppress(PyMongoError):
-        client.admin.command("replSetStepDown", 5, force=True)
-    three.primary()
-
-
 def test_a_write_that_no_majority_confirms_starts_nothing_until_it_does(three: MongoSet) -> None:
     async def act(store: MongoStore, clock: ManualClock) -> None:
         await again(lambda: store.join(Node("a")))
         await again(lambda: declare(store, clock))
-        primary = three.primary()
-        others = [one for one in three.members if one is not primary]
-        for other in others:
-            other.pause()
-        try:
-            with pytest.raises(StoreUnavailableError):
-                await start(store, clock, "the same")
-        finally:
-            for other in others:
-                other.resume()
+        with frozen(*others_of(three, three.primary())), pytest.raises(StoreUnavailableError):
+            await start(store, clock, "the same")
         runs = await again(lambda: start(store, clock, "the same"))
         held = await again(lambda: store.held("a"))
         assert {run.attempt for run in runs} <= set(held)

@@ -17,6 +17,7 @@ from foliot.stores.mongodb.connection import translated
 from foliot.testing.clock import ManualClock
 from foliot.testing.contract.sample import end, lose, start_due
 from foliot.testing.servers import MongoServer, shared_mongodb
+from foliot.wiring import flaws_of
 from stores.mongodb.playing import again, declare, inside, play, start
 
 
@@ -130,3 +131,58 @@ def test_a_store_of_a_newer_program_is_refused(url: str) -> None:
     play(url, act)
     with pytest.raises(StoreError, match="the store has schema 99"):
         play(url, act)
+
+
+def test_what_another_program_keeps_in_a_job_stays(url: str) -> None:
+    async def act(store: MongoStore, clock: ManualClock) -> None:
+        await store.join(Node("a"))
+        await declare(store, clock, 2)
+        with inside(url) as jobs:
+            jobs.update_many({}, {"$set": {"of_a_newer_version": {"deep": [1, 2]}}})
+        runs = await start(store, clock)
+        endings = [run.ending(Outcome.SUCCEEDED, clock.now(), clock.now()) for run in runs]
+        await store.finish("a", endings, clock.now(), end)
+        await declare(store, clock, 2, "r2", queue="other")
+        with inside(url) as jobs:
+            found = [one.get("of_a_newer_version") for one in jobs.find()]
+        assert found == [{"deep": [1, 2]}] * 2
+
+    play(url, act)
+
+
+def test_rights_that_are_withdrawn_are_a_trouble_that_passes(url: str) -> None:
+    with inside(url) as jobs:
+        database, address = jobs.database, shared_mongodb().address
+        roles = [{"role": "readWrite", "db": database.name}]
+        database.command("createUser", "node", pwd="hush", roles=roles)  # noqa: S106 - of this test
+
+        async def act(store: MongoStore, clock: ManualClock) -> None:
+            await store.join(Node("a"))
+            await declare(store, clock)
+            database.command("revokeRolesFromUser", "node", roles=roles)
+            with pytest.raises(StoreUnavailableError) as refused:
+                await start(store, clock)
+            assert "readWrite" in str(refused.value.hint)
+            database.command("grantRolesToUser", "node", roles=roles)
+            assert len(await again(lambda: start(store, clock))) == 5
+
+        play(f"mongodb://node:hush@{address}/{database.name}?directConnection=true", act)
+        database.command("dropUser", "node")
+
+
+def test_an_index_that_somebody_dropped_is_told_and_made_again(url: str) -> None:
+    async def act(store: MongoStore, clock: ManualClock) -> None:
+        await store.join(Node("a"))
+        await declare(store, clock)
+        with inside(url) as jobs:
+            jobs.drop_indexes()
+        assert any("q_w__id" in flaw for flaw in flaws_of(url))
+        assert len(await start(store, clock)) == 5, "it is slower, and as right as before"
+
+    play(url, act)
+
+    async def nothing(_: MongoStore, __: ManualClock) -> None:
+        pass
+
+    play(url, nothing)
+    assert flaws_of(url) == ()

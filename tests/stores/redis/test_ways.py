@@ -5,8 +5,9 @@ from __future__ import annotations
 import asyncio
 import subprocess
 from collections.abc import Callable, Iterator
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from pathlib import Path
+from socket import SHUT_WR, socketpair
 
 import pytest
 from redis import exceptions
@@ -22,7 +23,8 @@ from foliot.stores.redis.wire import translated
 from foliot.testing.clock import ManualClock
 from foliot.testing.contract.sample import end
 from foliot.testing.servers import RedisCluster, RedisServer, redis_cluster, redis_sentinel, redis_server
-from foliot.testing.servers.process import free_port
+from foliot.testing.servers.process import MissingServerError, free_port
+from foliot.testing.servers.redis import log_in
 from stores.redis.playing import again, declare, play, start
 
 pytestmark = pytest.mark.usefixtures("url")  # who has no Redis skips
@@ -121,6 +123,21 @@ async def until(is_so: Callable[[], bool]) -> None:
     async with asyncio.timeout(90):
         while not await asyncio.to_thread(is_so_now):
             pass
+
+
+@pytest.mark.parametrize(
+    ("answers", "error"),
+    [([], ConnectionResetError), ([b"-WRONG", b"PASS\r\n"], MissingServerError), ([b"+O", b"K\r\n"], None)],
+    ids=["cut", "refused", "in two parts"],
+)
+def test_a_connection_that_is_cut_is_no_refusal(answers: list[bytes], error: type[Exception] | None) -> None:
+    ours, theirs = socketpair()
+    with ours, theirs:
+        for answer in answers:
+            theirs.sendall(answer)
+        theirs.shutdown(SHUT_WR)
+        with pytest.raises(error) if error else nullcontext():
+            log_in(ours, "secret")
 
 
 def test_what_sentinels_do_not_know_is_told() -> None:

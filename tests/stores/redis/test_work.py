@@ -107,14 +107,14 @@ def lives(url: str, count: int, monkeypatch: pytest.MonkeyPatch) -> dict[str, in
 
 def test_a_script_has_no_more_to_do_for_thousands_of_jobs(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     took = lives(url, 2000, monkeypatch)
-    assert took["claim"] == 4 + 8, "four looks of 250, and eight scripts of 125 that write"
-    assert took["finish"] == 8, "what this node has claimed it need not read"
+    assert took["claim"] == 4 + 4, "four looks of 250, and four scripts that start so many"
+    assert took["finish"] == 4, "what this node has claimed it need not read"
     assert took["questions"] < 1200
 
 
 @pytest.mark.prove
 def test_nor_for_a_hundred_thousand(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     took = lives(url, 100_000, monkeypatch)
-    assert (took["claim"], took["finish"]) == (12, 8)
+    assert (took["claim"], took["finish"]) == (8, 4)
     assert took["questions"] < 1200
     assert took["new"] < 3 * 100_000 // 125 + 10

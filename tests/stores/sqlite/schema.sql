@@ -219,7 +219,7 @@ CREATE TABLE states (
     last_attempt_at INTEGER,
     last_failure_at INTEGER,
     last_run TEXT
-, opened INTEGER NOT NULL DEFAULT 0, skipped INTEGER NOT NULL DEFAULT 0, trim_at INTEGER NOT NULL DEFAULT 200, look_at INTEGER DEFAULT 0, cut_at INTEGER, version INTEGER NOT NULL DEFAULT 1, defined_at INTEGER, paused_reason TEXT, last_problem TEXT, watch TEXT);
+, opened INTEGER NOT NULL DEFAULT 0, skipped INTEGER NOT NULL DEFAULT 0, trim_at INTEGER NOT NULL DEFAULT 200, look_at INTEGER DEFAULT 0, cut_at INTEGER, version INTEGER NOT NULL DEFAULT 1, defined_at INTEGER, paused_reason TEXT, last_problem TEXT, watch TEXT, paused_until INTEGER);
 
 CREATE TABLE tokens (
     id TEXT NOT NULL PRIMARY KEY,

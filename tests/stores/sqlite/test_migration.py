@@ -58,6 +58,7 @@ LATER_STEPS = """
     ALTER TABLE states DROP COLUMN last_problem;
     DROP TABLE alerts;
     ALTER TABLE states DROP COLUMN watch;
+    ALTER TABLE states DROP COLUMN paused_until;
     DROP TABLE group_runs;
     DROP TABLE outages;
     DROP TABLE tokens;

@@ -1,9 +1,9 @@
-"""The store in memory: for tests, notebooks, and programs whose jobs need not outlive them.
+"""The store in memory: for tests, notebooks, and programs whose jobs need not survive the process.
 
 - `store`: the verbs, each behind one lock, so that each is one atomic step.
-- `claim`: what it brings to the loop that all stores share.
-- `nodes`: who lives, and what each node holds. `due`: who is to be looked at first.
-- `past`: what ended and was skipped, and when it is forgotten. `overview`: the store at a glance.
+- `claim`: its part of the claim loop that all stores share.
+- `nodes`: nodes, leases, and held attempts. `due`: the index of due jobs.
+- `past`: ended attempts and skips, and when they are deleted. `overview`: a summary of the store.
 """
 
 from collections.abc import AsyncIterator
@@ -19,12 +19,12 @@ __all__ = ["MemoryStore", "check_url", "flaws_of", "open_store", "schema_of"]
 
 
 def check_url(url: str) -> None:
-    """Any URL will do."""
+    """Every URL is accepted."""
 
 
 @asynccontextmanager
 async def open_store(url: str, clock: Clock, *, lease: timedelta) -> AsyncIterator[MemoryStore]:  # noqa: ARG001 - any
-    """A store that is new and empty."""
+    """A new, empty store."""
     yield MemoryStore(clock, lease=lease)
 
 

@@ -1,4 +1,4 @@
-"""What the store in memory brings to the claim loop: due records, each written as soon as it is decided."""
+"""The memory store's part of the claim loop: due records, each written as soon as it is decided."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _Place = tuple[datetime | None, str]
 
 
 class DueRecord:
-    """A record that is due, and what became of it."""
+    """A due record, and its decision."""
 
     is_unknown_here = False
 
@@ -28,7 +28,7 @@ class DueRecord:
 
 
 class DueRecords(DueJobs[DueRecord]):
-    """The records that one claim takes out of the index; `put_back` brings those back that are still due."""
+    """The records that one claim takes out of the index; `put_back` returns those that are still due."""
 
     def __init__(  # noqa: PLR0913, PLR0917 - what it works with
         self,
@@ -62,13 +62,13 @@ class DueRecords(DueJobs[DueRecord]):
         return Page(found)
 
     def put_back(self) -> None:
-        """Let records be found again, as they are now."""
+        """Put records back into the index, with their new state."""
         taken, self._taken = self._taken, []
         for key in taken:
             self._index.push_again(key)
 
     def sign(self, queue: str) -> tuple[str, str, tuple[str, ...] | None, tuple[str, ...]]:
-        """A group that has free places again is looked at from its longest due job on."""
+        """A group with free places is searched again from its longest due job."""
         return self._node.id, queue, self._node.kinds, self._full_groups
 
     def has_run(self, job: DueRecord, attempt: Attempt) -> bool:  # noqa: ARG002 - an attempt names its job

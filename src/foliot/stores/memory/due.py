@@ -1,4 +1,4 @@
-"""Which record is to be looked at first, by queue and kind of action: the memory store's index."""
+"""The memory store's index of due records, by queue and kind of action."""
 
 from __future__ import annotations
 
@@ -12,23 +12,23 @@ from foliot.model.state import Record
 _Heap = list[tuple[datetime, str]]
 
 
-_SPARE = 64  # entries that no longer hold, and are not worth building the heaps anew
+_SPARE = 64  # up to so many outdated entries, rebuilding the heaps is not worth it
 
 
 class DueIndex:
-    """Heaps of (wake_at, key). An entry whose record has moved meanwhile is dropped when its turn comes.
+    """Heaps of (wake_at, key). An outdated entry is dropped when it comes to the top.
 
-    When most entries are of that kind, the heaps are built anew: they never hold much more than the records.
+    If most entries are outdated, the heaps are rebuilt, so they stay small.
     """
 
     def __init__(self, find: Callable[[str], Record | None]) -> None:
         self._find = find
         self._heaps: dict[str, dict[str, _Heap]] = {}
-        self._places: dict[str, tuple[str, str, datetime]] = {}  # of the entry of each key that holds
+        self._places: dict[str, tuple[str, str, datetime]] = {}  # the valid entry of each key
         self._size = 0
 
     def push(self, record: Record) -> None:
-        """Note when a record wants to be looked at."""
+        """Add a record with its time to wake."""
         job, wake_at = record.job, record.state.wake_at
         if wake_at is None:
             self._places.pop(job.key, None)
@@ -63,7 +63,7 @@ class DueIndex:
         return self._find(key)
 
     def push_again(self, key: str) -> None:
-        """Note a record that was taken out, as it is now."""
+        """Put a record back that was taken out."""
         if (record := self._find(key)) is not None:
             self.push(record)
 
@@ -81,7 +81,7 @@ class DueIndex:
         return min((at for heap in heaps for at in self._after(after, heap)), default=None)
 
     def _after(self, after: datetime, heap: _Heap) -> Iterator[datetime]:
-        """The times after an instant that may be the first of a heap; what lies below those is later."""
+        """The candidates for the first time after an instant: children of these in the heap are later."""
         places = [0]
         while places:
             place = places.pop()
@@ -105,7 +105,7 @@ class DueIndex:
         return len(due)
 
     def _current(self, queue: str, kinds: Collection[str] | None) -> Iterator[_Heap]:
-        """The heaps that have an entry, with one on top that still holds."""
+        """The heaps with a valid entry on top."""
         for kind, heap in self._heaps.get(queue, {}).items():
             if not serves(kinds, kind):
                 continue
@@ -117,12 +117,12 @@ class DueIndex:
                 yield heap
 
     def _holds(self, queue: str, kind: str, wake_at: datetime, key: str) -> bool:
-        """Otherwise the job has moved, changed its queue or its kind, or been set aside since."""
+        """Whether an entry is valid. Otherwise the job has moved, changed its lane, or was set aside."""
         return self._places.get(key) == (queue, kind, wake_at) and self._find(key) is not None
 
 
 def _up_to(now: datetime, heap: _Heap) -> Iterator[tuple[datetime, str]]:
-    """The entries up to an instant, in no order; of what comes later, no more than the edge is looked at."""
+    """The entries up to an instant, in no order. Later entries are not searched."""
     places = [0]
     while places:
         place = places.pop()

@@ -12,8 +12,8 @@ from foliot.model.view import KEPT_OUTAGES, NodeView, Outage
 from foliot.stores.matching import Key, lease_end
 
 
-class Life(NamedTuple):
-    """A node, and until when its lease lasts. The dead are remembered: none joins again."""
+class NodeLease(NamedTuple):
+    """A node and the end of its lease. Dead nodes are remembered: none may join again."""
 
     node: Node
     until: datetime
@@ -21,20 +21,20 @@ class Life(NamedTuple):
 
 
 class Nodes:
-    """Who lives, and what each holds."""
+    """All nodes, and the attempts that each holds."""
 
     def __init__(self, lease: timedelta) -> None:
         self._lease = lease
-        self.lives: dict[str, Life] = {}
+        self.lives: dict[str, NodeLease] = {}
         self.outages: tuple[Outage, ...] = ()
         self._held: dict[str, dict[Key, Attempt]] = {}
 
     def join(self, node: Node, now: datetime) -> Lease:
-        """A node begins its life, or changes what it serves."""
+        """A node joins, or changes what it serves."""
         self._note_outage(now)
         known = self.lives.get(node.id)
         if known is None or not known.is_buried:
-            self.lives[node.id] = Life(node, now + self._lease)
+            self.lives[node.id] = NodeLease(node, now + self._lease)
         return self.renew(node.id, now)
 
     def renew(self, node: str, now: datetime) -> Lease:
@@ -45,25 +45,25 @@ class Nodes:
         cancels = tuple(a.key for a in held if a.state is AttemptState.CANCELLING)
         return Lease(now, now + self._lease, len(held), cancels)
 
-    def living(self, node: str) -> Life:
-        """A node that lives; NodeBuriedError if it does not."""
+    def living(self, node: str) -> NodeLease:
+        """A node that is alive; NodeBuriedError if it is not."""
         life = self.lives.get(node)
         if life is None or life.is_buried:
             raise NodeBuriedError(node)
         return life
 
     def bury(self, node: str) -> None:
-        """A node's life is over."""
+        """Declare a node dead."""
         if life := self.lives.get(node):
             self.lives[node] = life._replace(is_buried=True)
 
     def leave(self, node: str, now: datetime) -> None:
-        """A node ends its life; its lease tells when it was last seen."""
+        """A node leaves; the end of its lease says when it was last seen."""
         if (life := self.lives.get(node)) and not life.is_buried:
             self.lives[node] = life._replace(is_buried=True, until=now + self._lease)
 
     def _note_outage(self, now: datetime) -> None:
-        """Note the time since the last sign of life, if no node lives."""
+        """Record the time since the last sign of life, if no node is alive."""
         lives = self.lives.values()
         if not lives or any(life.until >= now and not life.is_buried for life in lives):
             return
@@ -72,17 +72,17 @@ class Nodes:
             self.outages = (Outage(last_sign, now), *self.outages)[:KEPT_OUTAGES]
 
     def expired(self, store_now: datetime, now: datetime) -> tuple[NodeView, ...]:
-        """The nodes that are not buried, and whose lease is over by the store's time and by the caller's."""
+        """The nodes whose lease has expired by the store's time and by the caller's."""
         for id_, life in self.lives.items():
             self.lives[id_] = life._replace(until=lease_end(life.until, store_now, self._lease))
         over = min(store_now, now)
         return tuple(self._view(x) for x in self.lives.values() if x.until < over and not x.is_buried)
 
     def alive(self) -> tuple[NodeView, ...]:
-        """The nodes that are not buried, in the order of their ids."""
+        """The nodes that were not declared dead, ordered by id."""
         return tuple(self._view(life) for _, life in sorted(self.lives.items()) if not life.is_buried)
 
-    def _view(self, life: Life) -> NodeView:
+    def _view(self, life: NodeLease) -> NodeView:
         return NodeView(life.node, life.until, len(self._held.get(life.node.id, ())))
 
     # -- what they hold ----------------------------------------------------------------------------
@@ -96,12 +96,12 @@ class Nodes:
         return key in self._held.get(node, ())
 
     def lost(self) -> list[Attempt]:
-        """What is held by nodes that do not live: who holds and does not live is dead, known or not."""
+        """The attempts of nodes that are dead or unknown."""
         living = {id_ for id_, life in self.lives.items() if not life.is_buried}
         return [a for node, held in self._held.items() if node not in living for a in held.values()]
 
     def note(self, before: Attempt | None, after: Attempt | None) -> None:
-        """An attempt has changed: another node holds it now, or none does."""
+        """Note which node holds an attempt now."""
         if before is not None and before.is_running:
             held = self._held[str(before.node)]
             del held[before.key]

@@ -1,4 +1,4 @@
-"""The store in memory at a glance: what it shows of itself, made of all that it has."""
+"""A summary of the memory store."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from foliot.model.view import Lane, Overview
 
 
 def overview_of(records: Iterable[Record], damaged: Collection[str], nodes: Iterable[str]) -> Overview:
-    """How much there is, and when somebody must look at it; what is damaged is not looked at."""
+    """How much the store has, and when the next job wakes; damaged jobs do not wake."""
     there = [record for record in records if record.state.removed_at is None]
     wakes: dict[tuple[str, str], datetime] = {}
     for job, state, _ in (record for record in there if record.job.key not in damaged):

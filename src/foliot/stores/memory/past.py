@@ -1,4 +1,4 @@
-"""What the memory store keeps of attempts that ended and of skips, until policies do not keep it."""
+"""Ended attempts and skips of the memory store, for as long as policies keep them."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from foliot.stores.matching import Key
 from foliot.stores.retention import SLACK, first_look, next_look, superfluous, superfluous_skips
 
 _END = datetime.max.replace(tzinfo=UTC)
-_SOON = timedelta(minutes=10)  # what is open may be superfluous when it has ended
+_SOON = timedelta(minutes=10)  # an open attempt may be deleted when it has ended
 
 
-# An attempt that ended, as plain values. The garbage collector looks again and again at every object that
-# could be part of a cycle: an Attempt is such an object, a tuple of texts, numbers and times is not.
+# An ended attempt as a tuple of plain values. The garbage collector does not track such tuples, but it would
+# check every Attempt object again and again.
 Packed = tuple[str | int | datetime | None, ...]
 _TRIGGER, _STATE, _FINISHED_AT, _OUTCOME = map(
     Attempt._fields.index, ("trigger", "state", "finished_at", "outcome")
@@ -52,7 +52,7 @@ class Past:
         return at if isinstance(at, datetime) else None, packed[_OUTCOME] == _SUCCEEDED
 
     def note(self, decision: Decision) -> None:
-        """Take over what a decision has opened, ended and skipped."""
+        """Note what a decision has opened, ended and skipped."""
         for attempt in decision.attempts:
             if attempt.key not in self.orders:
                 self.opened += 1
@@ -79,11 +79,11 @@ class Past:
             self.look_at = at if self.look_at is None else min(at, self.look_at)
 
     def is_worth_a_look(self, now: datetime) -> bool:
-        """Whether so much has come, or is so old, that some of it is to be forgotten."""
+        """Whether the history is so long or so old that some of it must be deleted."""
         return self.entries >= self.trim_at or (self.look_at is not None and self.look_at <= now)
 
     def forget(self, now: datetime, room: int) -> tuple[list[Key], int]:
-        """Forget as much as there is room for; the keys of attempts, and how many skips."""
+        """Delete at most `room` rows. Returns the keys of attempts, and the number of skips."""
         keep = self.keep
         since = None if keep.days is None else now - timedelta(days=keep.days)
         by_order = {self.orders[key]: key for key in self.attempts}
@@ -141,7 +141,7 @@ class Pasts:
     def __init__(self) -> None:
         self._pasts: dict[str, Past] = {}
         self._ripe: dict[str, None] = {}
-        self._old: list[tuple[datetime, str]] = []  # a heap; entries that no longer hold are passed by
+        self._old: list[tuple[datetime, str]] = []  # a heap; outdated entries are ignored
 
     def of(self, job: str) -> Past:
         """The history of a job; an empty one, if it has none."""
@@ -170,7 +170,7 @@ class Pasts:
         return set() if past is None else set(past.orders)
 
     def prune(self, now: datetime, limit: int) -> tuple[list[Key], int, bool]:
-        """Forget so much of what is worth a look: attempts, and how many skips; whether more is."""
+        """Delete some history: returns attempts, the number of skips, and whether more is left."""
         keys: list[Key] = []
         skips = 0
         for job in list(self._due(now)):

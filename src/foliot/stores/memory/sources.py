@@ -41,6 +41,12 @@ class Sources:
         """Keep how a source fares."""
         self._views[source] = self._views.get(source, SourceView(source))._replace(status=status)
 
+    def restore(self, source: str, at: datetime | None, revisions: Iterable[Revision]) -> None:
+        """Put what a copied source had in the place of what its copy has."""
+        if source in self._views:
+            self._views[source] = self._views[source]._replace(reconciled_at=at)
+            self._revisions[source] = deque(revisions, maxlen=KEPT_REVISIONS)
+
     def forget(self, source: str, revision: str | None) -> bool:
         """Forget a source, if it is at that revision still."""
         if source not in self._views or self._views[source].revision != revision:

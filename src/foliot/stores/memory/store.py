@@ -72,7 +72,7 @@ from foliot.stores.pages import page_of_jobs, page_of_runs, page_of_skips
 class MemoryStore(AlertVerbs, OutputVerbs, AccessRows):
     """Keeps jobs for as long as the process lives."""
 
-    traits = Traits(proves_deaths=True)  # it is never away, so a lease that has run out tells of its node
+    traits = Traits(proves_deaths=True)  # it always answers, so an expired lease proves that its node is dead
 
     def __init__(self, clock: Clock, *, lease: timedelta = timedelta(seconds=30)) -> None:
         super().__init__()
@@ -126,7 +126,7 @@ class MemoryStore(AlertVerbs, OutputVerbs, AccessRows):
             if claim_id in self._claims:
                 return self._claims[claim_id][1]._replace(events=())  # they were told
             if self._clock.now() >= life.until:
-                return Claimed()  # the lease has run out: nothing is claimed until it is renewed
+                return Claimed()  # the lease has expired: claim nothing until it is renewed
             claimed = self._claim(life.node, now, room, decide, limits)
             if claimed.runs:
                 self._remember(claim_id, claimed)
@@ -213,7 +213,7 @@ class MemoryStore(AlertVerbs, OutputVerbs, AccessRows):
             return decision
 
     def _refuse_what_has_run(self, record: Record, decision: Decision) -> None:
-        """A request that has been served is not served again, and neither is an attempt."""
+        """Refuse a request or an attempt that exists already."""
         history = self._past.of(record.job.key).attempts
         known = {attempt.key for attempt in record.attempts}
         for attempt in decision.attempts:
@@ -262,6 +262,12 @@ class MemoryStore(AlertVerbs, OutputVerbs, AccessRows):
     async def write_source_status(self, source: str, status: str) -> None:
         with self._lock:
             self._sources.write_status(source, status)
+
+    async def restore_source(
+        self, source: str, reconciled_at: datetime | None, revisions: Iterable[Revision]
+    ) -> None:
+        with self._lock:
+            self._sources.restore(source, reconciled_at, revisions)
 
     async def forget_source(self, source: str, revision: str | None) -> bool:
         with self._lock:
@@ -342,14 +348,14 @@ class MemoryStore(AlertVerbs, OutputVerbs, AccessRows):
     # -- inside ------------------------------------------------------------------------------------
 
     def set_aside(self, job: str, damage: Damage) -> None:
-        """Take a job out of service; it is shown with its damage until it is declared anew."""
+        """Set a job aside: it does not run, and is shown as damaged, until it is declared again."""
         with self._lock:
             self._damage[job] = damage
 
     def _ask(
         self, record: Record, decide: DecideCommand, now: datetime, events: list[Event]
     ) -> Decision | None:
-        """A decision; a record that cannot even be decided about is set aside, and the others go on."""
+        """Ask the planner. A record that raises is set aside, and the others continue."""
         try:
             decision = decide(record)
         except Exception as error:  # noqa: BLE001 - one bad job must not stop all good ones (rule 6)
@@ -386,7 +392,7 @@ class MemoryStore(AlertVerbs, OutputVerbs, AccessRows):
             self._outputs.forget(run)
 
     def _remember(self, claim_id: str, claimed: Claimed) -> None:
-        """Answers are kept for as long as somebody may ask again; a node asks within its lease."""
+        """Keep the answer of a claim as long as its node may ask again, which is its lease."""
         now = self._clock.now()
         while self._claims and next(iter(self._claims.values()))[0] <= now:
             self._claims.popitem(last=False)

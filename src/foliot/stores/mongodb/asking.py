@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from datetime import timedelta
 from itertools import count
 from typing import Any
@@ -101,6 +101,20 @@ class Asking:
             self.definitions.forget()
             self._lanes.clear()
 
+    @contextmanager
+    def commit(self) -> Iterator[None]:
+        """A write by which a verb takes effect. Tests end the process before it, and after it."""
+        self.shared.failpoint(f"{self.verb}:before_commit")
+        yield
+        self.shared.failpoint(f"{self.verb}:after_commit")
+
+    @contextmanager
+    def step(self, name: str) -> Iterator[None]:
+        """One of the writes that a verb consists of. Tests end the process there, too."""
+        self.shared.failpoint(f"{self.verb}.{name}:before")
+        yield
+        self.shared.failpoint(f"{self.verb}.{name}:after")
+
     def __getitem__(self, name: str) -> Jobs:
         """A collection."""
         return self.shared.database.get_collection(self.shared.prefix + name)
@@ -161,9 +175,8 @@ class Asking:
         """Write jobs, guarded; the keys of those that another was quicker with, or has forgotten."""
         if not writes:
             return set()
-        self.shared.failpoint(f"{self.verb}:before_commit")
-        written, failed = self._bulk("jobs", writes)
-        self.shared.failpoint(f"{self.verb}:after_commit")
+        with self.commit():
+            written, failed = self._bulk("jobs", writes)
         refused = {keys[place] for place in failed}
         if written + len(failed) < len(writes):
             there = {one["_id"] for one in self["jobs"].find({"_id": {"$in": list(keys)}}, {"_id": 1})}

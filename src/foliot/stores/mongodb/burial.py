@@ -45,10 +45,11 @@ class Burials(Asking):
             steps: list[Document] = [{"$match": {"_id": node, **ALIVE}}, {"$set": {"now": self.time}}]
             found = next(iter(self["nodes"].aggregate(steps)), None)
         else:
-            found = self["nodes"].find_one_and_update(
-                {"_id": node, **ALIVE}, [{"$set": self._asked(claim_id, asker)}],
-                return_document=ReturnDocument.AFTER,
-            )  # fmt: skip
+            with self.step("ask"):
+                found = self["nodes"].find_one_and_update(
+                    {"_id": node, **ALIVE}, [{"$set": self._asked(claim_id, asker)}],
+                    return_document=ReturnDocument.AFTER,
+                )  # fmt: skip
         if found is None:
             return None
         askers = {one["k"]: one["a"] for one in found.get("c") or ()}
@@ -84,7 +85,8 @@ class Burials(Asking):
 
     def _bury(self, found: Document, until: int) -> bool:
         wanted = {"_id": found["_id"], "until": until, **ALIVE}
-        return self["nodes"].update_one(wanted, {"$set": {"dead": self.server_time()}}).matched_count > 0
+        with self.step("bury"):
+            return self["nodes"].update_one(wanted, {"$set": {"dead": self.server_time()}}).matched_count > 0
 
     def _lost(self, buried: tuple[NodeView, ...], limit: int) -> Losses:
         """Holders first, the living second: a node that joins in between holds nothing that is lost."""

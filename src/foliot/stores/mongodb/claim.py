@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
+import threading
+from collections.abc import Collection, Hashable, Mapping, Sequence
 from datetime import datetime
-from threading import Event
 from uuid import uuid4
 
 from foliot.errors import NodeBuriedError
+from foliot.model.decision import Event
 from foliot.model.kinds import serves
 from foliot.model.run import Run
 from foliot.protocols import Claimed, DecideDue
@@ -19,6 +20,7 @@ from foliot.stores.mongodb.burial import NodeCheck
 from foliot.stores.mongodb.codec import MongoEntry
 from foliot.stores.mongodb.connection import Document
 from foliot.stores.mongodb.due import page_of_wakes, place_of
+from foliot.stores.mongodb.herd import DuePage, MongoHerdStarts
 from foliot.stores.mongodb.session import MongoSession
 from foliot.stores.mongodb.transaction import COMMITTED
 from foliot.stores.optimistic.claim import DueEntries
@@ -61,7 +63,7 @@ def claim(  # noqa: PLR0913, PLR0917 - what a node asks for, and what is remembe
     if not found.is_in_time:
         return Claimed()
     groups = GroupPlaces(limits, session.running)
-    jobs = _Due(session, found, guard, groups, now)
+    jobs = _Due(session, found, guard, groups, MongoHerdStarts(session, guard, now, decide), now)
     claims.turn += 1
     loop = ClaimLoop(
         jobs,
@@ -95,12 +97,19 @@ def _answer_again(session: MongoSession, node: str, claim_id: str) -> Claimed:
 class _Due(DueEntries):
     """What is due on MongoDB."""
 
-    def __init__(
-        self, session: MongoSession, node: NodeCheck, guard: Guard, groups: GroupPlaces, now: datetime
+    def __init__(  # noqa: PLR0913, PLR0917 - what it works with
+        self,
+        session: MongoSession,
+        node: NodeCheck,
+        guard: Guard,
+        groups: GroupPlaces,
+        herd: MongoHerdStarts,
+        now: datetime,
     ) -> None:
         super().__init__(session, str(guard.node), guard, groups)
         self._mongo = session
         self._due_by = whole(now)
+        self._herd = herd
         self._frozen: list[MongoEntry] = []  # that a revision under way is about
         kinds = read_node(node.facts).kinds
         names = [layout.split_name(lane) for lane in sorted(session.lanes())]
@@ -111,38 +120,44 @@ class _Due(DueEntries):
         ]
 
     def due(self, queue: str, count: int, after: str | None) -> Page[Entry]:
-        found: list[Entry] = []
+        found: list[Document] = []
         lanes = self._lanes_of(queue)
         while lanes and len(found) < count and not self._mongo.is_late:
             wanted = min(count - len(found), _MOST_AT_ONCE)
             documents = page_of_wakes(self._mongo["jobs"], lanes, wanted, after, self._due_by)
-            entries = self._settled(documents)
-            if entries is None:
+            free = self._settled(documents)
+            if free is None:
                 continue
-            found += entries
+            found += free
             if len(documents) < wanted:
                 break
             after = place_of(documents[-1])
-        return Page(found)
+        self._mongo.learn(found)
+        return DuePage(self._mongo, found, self._herd)
 
-    def _settled(self, documents: list[Document]) -> list[Entry] | None:
+    def _settled(self, documents: list[Document]) -> list[Document] | None:
         """The jobs that no revision under way is about; None: look again, one that counts was applied."""
-        entries = self._mongo.read(documents)
-        places = {one["_id"]: place_of(one) for one in documents}
-        sources = {layout.source_of(one.key) for one in entries if one.staged is not None}
-        txs = {source: self._mongo.tx_of(source) for source in sources}
-        free: list[Entry] = []
-        for entry in entries:
-            tx = txs.get(layout.source_of(entry.key)) if entry.staged is not None else None
+        if not any("next" in one for one in documents):
+            return documents
+        staged = self._mongo.read([one for one in documents if "next" in one])
+        txs = {source: self._mongo.tx_of(source) for source in {layout.source_of(one.key) for one in staged}}
+        frozen: set[str] = set()
+        for entry in staged:
+            tx = txs[layout.source_of(entry.key)]
             if tx is not None and tx["state"] == COMMITTED:
                 self._mongo.apply(layout.source_of(entry.key), tx["id"])
                 return None
             if tx is not None and tx["id"] == entry.staged:
                 self._frozen.append(entry)
-                continue
-            entry.place = places[entry.key]
-            free.append(entry)
-        return free
+                frozen.add(entry.key)
+        return [one for one in documents if one["_id"] not in frozen]
+
+    def write(self) -> Collection[str]:
+        refused = self._herd.flush() if self._herd.keys else ()
+        return {*super().write(), *refused}
+
+    def alike_events(self) -> Sequence[Sequence[Event]]:
+        return self._herd.events()
 
     def _lanes_of(self, queue: str) -> list[str]:
         return [layout.lane_of(*names) for names in self._lanes if names[0] == queue]
@@ -158,6 +173,6 @@ class _Due(DueEntries):
         for _ in range(_TURNS):
             if self._mongo["sources"].find_one({"tx": {"$exists": True}}, {"_id": 1}) is None:
                 return True
-            Event().wait(_TURN)
+            threading.Event().wait(_TURN)
         self._mongo.take_back(frozen)
         return True

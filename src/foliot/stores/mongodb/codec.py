@@ -127,6 +127,11 @@ class Encoder:
             fields["x"] = None
         return fields
 
+    def next_place(self) -> int:
+        """The place of the next attempt that is started, in the order of starts."""
+        self._starts += 1
+        return self._starts
+
     def _open(self, entry: Entry, attempts: Sequence[Attempt], claim_id: str | None) -> list[Document]:
         known = entry.claims if isinstance(entry, MongoEntry) else {}
         found: list[Document] = []
@@ -138,8 +143,7 @@ class Encoder:
             if identity in known:
                 one["k"], one["p"] = known[identity]
             elif claim_id is not None and attempt.is_running:
-                self._starts += 1
-                one["k"], one["p"] = claim_id, self._starts
+                one["k"], one["p"] = claim_id, self.next_place()
             found.append(one)
         return found
 
@@ -173,6 +177,13 @@ def guarded(
     fails: no key can be made a number, because each has a slash.
     """
     raw = entry.raw if isinstance(entry, MongoEntry) else entry.mark
+    return guarded_by(entry.key, raw, mark, fields, computed)
+
+
+def guarded_by(
+    key: str, raw: Any, mark: str | None, fields: Mapping[str, Any], computed: Mapping[str, Any] | None = None
+) -> UpdateOne:
+    """The same, by the job's key and the mark that it must have."""
     is_ours: Document = {"$eq": ["$m", {"$literal": raw}]}
     kept: Any = "$m" if mark is None else {"$literal": mark}
     if raw is None:
@@ -180,7 +191,7 @@ def guarded(
         kept = "$$REMOVE" if mark is None else kept
     values = {name: "$$REMOVE" if value is None else {"$literal": value} for name, value in fields.items()}
     checked: Document = {"$cond": [is_ours, kept, {"$toInt": "$_id"}]}
-    return UpdateOne({"_id": entry.key}, [{"$set": {"m": checked, **values, **(computed or {})}}])
+    return UpdateOne({"_id": key}, [{"$set": {"m": checked, **values, **(computed or {})}}])
 
 
 def prepared(entry: Entry, mark: str, staged: Document) -> UpdateOne | InsertOne[Document]:

@@ -41,10 +41,12 @@ def _pulse(session: MongoSession, node: str, facts: Document, *, is_birth: bool 
     # The term is read before the write: see `Shared.term`.
     told |= {"at": session.time, "term": session.shared.term()}
     told["until"] = {"$add": [session.time, lease]}
+    wanted, after = {"_id": node, **ALIVE}, ReturnDocument.AFTER
     try:
-        found = session["nodes"].find_one_and_update(
-            {"_id": node, **ALIVE}, [{"$set": told}], upsert=is_birth, return_document=ReturnDocument.AFTER
-        )
+        with session.commit():
+            found = session["nodes"].find_one_and_update(
+                wanted, [{"$set": told}], upsert=is_birth, return_document=after
+            )
     except DuplicateKeyError:  # it has lived before
         found = None
     if found is None:
@@ -93,7 +95,9 @@ def _note_life(session: MongoSession, node: str, *, is_birth: bool) -> None:
 def leave(session: MongoSession, node: str) -> None:
     """A node ends its life in order."""
     change = {"$set": {"dead": session.server_time()}}
-    if not session["nodes"].update_one({"_id": node, **ALIVE}, change).matched_count:
+    with session.commit():
+        is_done = session["nodes"].update_one({"_id": node, **ALIVE}, change).matched_count > 0
+    if not is_done:
         raise NodeBuriedError(node)
     session["meta"].update_one({"_id": "seen"}, [{"$set": {"at": session.time}}], upsert=True)
 

@@ -13,6 +13,7 @@ from foliot.errors import NodeBuriedError, StoreError
 from foliot.model.attempt import Attempt
 from foliot.model.damage import Damage
 from foliot.model.state import Skip
+from foliot.stores.herd import Herds
 from foliot.stores.matching import Key
 from foliot.stores.mongodb import codec
 from foliot.stores.mongodb.asking import Shared
@@ -42,6 +43,8 @@ class MongoSession(Burials, Places, Transactions, RevisionSession):
     def __init__(self, shared: Shared) -> None:
         super().__init__(shared)
         self._encoder = Encoder(self.definitions)
+        self.next_place = self._encoder.next_place
+        self.herds = Herds(self.definitions.mould)
         self.is_late = False  # whether a claim was refused because the node's lease has run out
 
     def catch_up(self, verb: str) -> None:
@@ -78,8 +81,7 @@ class MongoSession(Burials, Places, Transactions, RevisionSession):
 
     def read(self, documents: Sequence[Document]) -> list[MongoEntry]:
         """The entries of documents. What is left of jobs that are forgotten is cleared away."""
-        texts = (text for one in documents if isinstance(text := one.get("d"), str))
-        self.definitions.learn(texts, self.frames)
+        self.learn(documents)
         entries = []
         for document in documents:
             entry = codec.read_entry(document, self.definitions)
@@ -89,6 +91,11 @@ class MongoSession(Burials, Places, Transactions, RevisionSession):
             else:
                 entries.append(entry)
         return entries
+
+    def learn(self, documents: Iterable[Document]) -> None:
+        """See to it that what the definitions of documents share is known."""
+        texts = (text for one in documents if isinstance(text := one.get("d"), str))
+        self.definitions.learn(texts, self.frames)
 
     def frames(self, digests: Sequence[str]) -> list[str | None]:
         """What definitions share, by its digests."""
@@ -124,7 +131,7 @@ class MongoSession(Burials, Places, Transactions, RevisionSession):
     # -- writing -----------------------------------------------------------------------------------
 
     def write(self, changes: Sequence[Change], guard: Guard) -> Collection[str]:
-        if not self._may_write(guard):
+        if not self.may_write(guard):
             self.is_late = True
             return {change.key for change in changes}
         refused: set[str] = set()
@@ -149,7 +156,7 @@ class MongoSession(Burials, Places, Transactions, RevisionSession):
         self._write([set_aside(one.entry, Damage(reason)) for one in large])
         return [one for one in changes if one not in large]
 
-    def _may_write(self, guard: Guard) -> bool:
+    def may_write(self, guard: Guard) -> bool:
         """Whether the node lives, has a lease where one is needed, and asks under its claim id first."""
         if guard.node is None:
             return True
@@ -164,7 +171,7 @@ class MongoSession(Burials, Places, Transactions, RevisionSession):
         """Write jobs, each if nobody else has; the keys of the others."""
         if not changes:
             return set()
-        mark = next(self.shared.marks)
+        mark = self.new_mark()
         fields = [None if one.aside is not None else self._encoder.fields(one, claim_id) for one in changes]
         self.tell_definitions(changes)
         self.settle_outboxes(outboxes_of(changes))
@@ -173,19 +180,39 @@ class MongoSession(Burials, Places, Transactions, RevisionSession):
             for one, field in zip(changes, fields, strict=True)
             if field is not None and (field.get("e") or one.after is None)
         }
-        if outboxes:
-            self.note_write(mark, list(outboxes))
-        writes: list[UpdateOne] = [
-            codec.aside(one) if field is None else codec.guarded(one.entry, mark, field)
+        writes = {
+            one.key: codec.aside(one) if field is None else codec.guarded(one.entry, mark, field)
             for one, field in zip(changes, fields, strict=True)
-        ]
-        refused = self.write_jobs([one.key for one in changes], writes)
-        won = [one for one in changes if one.key not in refused]
-        if outboxes:
-            self.carry_out({one.key: outboxes[one.key] for one in won if one.key in outboxes})
-            self.forget_jobs([one.key for one in won if one.after is None], mark)
-            self.drop_note(mark)
+        }
+        forgotten = [one.key for one in changes if one.after is None]
+        refused = self.write_with_outboxes(mark, writes, outboxes, forgotten)
         self._remember(changes, fields, mark, refused)
+        return refused
+
+    def new_mark(self) -> str:
+        """A mark that no other write gives."""
+        return next(self.shared.marks)
+
+    def write_with_outboxes(
+        self,
+        mark: str,
+        writes: Mapping[str, UpdateOne],
+        outboxes: Mapping[str, Sequence[codec.Effect]],
+        forgotten: Collection[str] = (),
+    ) -> set[str]:
+        """Write jobs, and carry their outboxes out; the keys of those that another was quicker with.
+
+        `forgotten` are jobs that are gone when all is done.
+        """
+        if not outboxes:
+            return self.write_jobs(list(writes), list(writes.values()))
+        with self.step("note"):
+            self.note_write(mark, list(outboxes))
+        refused = self.write_jobs(list(writes), list(writes.values()))
+        with self.step("carry"):
+            self.carry_out({key: outbox for key, outbox in outboxes.items() if key not in refused})
+            self.forget_jobs([key for key in forgotten if key not in refused], mark)
+        self.drop_note(mark)
         return refused
 
     def tell_definitions(self, changes: Iterable[Change]) -> None:
@@ -245,7 +272,8 @@ class MongoSession(Burials, Places, Transactions, RevisionSession):
             new = {**self._encoder.fields(change), "m": f"{mark}+"}
             new.pop("next", None)
             writes.append(codec.prepared(change.entry, mark, {"r": id_, "set": new}))
-        return self.write_jobs([change.key for change in changes], writes)
+        with self.step("prepare"):
+            return self.write_jobs([change.key for change in changes], writes)
 
     # -- the dead ----------------------------------------------------------------------------------
 

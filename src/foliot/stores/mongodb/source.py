@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Sequence
+from datetime import datetime
 from typing import Any
 
 from foliot.model.version import KEPT_REVISIONS, Revision, Version, all_versions
@@ -12,7 +14,7 @@ from foliot.stores.mongodb import layout
 from foliot.stores.mongodb.connection import Document
 from foliot.stores.mongodb.session import MongoSession
 from foliot.stores.optimistic.entry import Entry
-from foliot.stores.sql.codes import an_instant
+from foliot.stores.sql.codes import an_instant, whole
 
 _KNOWN: Document = {"$or": [{"revision": {"$exists": True}}, {"status": {"$exists": True}}]}
 
@@ -51,6 +53,19 @@ def _view(session: MongoSession, found: Document) -> SourceView:
 def write_source_status(session: MongoSession, source: str, status: str) -> None:
     """Keep how a source fares."""
     session["sources"].update_one({"_id": source}, {"$set": {"status": status}}, upsert=True)
+
+
+def restore_source(
+    session: MongoSession, source: str, reconciled_at: datetime | None, revisions: Sequence[Revision]
+) -> None:
+    """Put what a copied source had in the place of what its copy has."""
+    rows = [[one.ordinal, one.revision, whole(one.at), *one[4:]] for one in revisions]
+    news: Document = {"$set": {"revs": rows}}
+    if reconciled_at is None:
+        news["$unset"] = {"at": ""}
+    else:
+        news["$set"]["at"] = whole(reconciled_at)
+    session["sources"].update_one({"_id": source}, news)
 
 
 def forget_source(session: MongoSession, source: str, revision: str | None) -> bool:

@@ -36,7 +36,8 @@ class MongoStage(Stage):
         session, source = self._session, self._step.source
         self._id = session.staging = uuid4().hex
         while True:
-            found = session.begin_tx(source, self._step.base, self._id)
+            with session.step("begin"):
+                found = session.begin_tx(source, self._step.base, self._id)
             tx = found.get("tx")
             if tx is not None and tx["id"] == self._id:
                 return
@@ -90,9 +91,8 @@ class MongoStage(Stage):
             "$or": [{"tx.taken": {"$exists": False}}, {"tx.taken": []}],
         }  # fmt: skip
         said = {"revision": revision, "at": at, "tx.state": COMMITTED}
-        session.shared.failpoint(f"{session.verb}:before_commit")
-        counted = session["sources"].update_one(wanted, {"$set": said, **row}).matched_count
-        session.shared.failpoint(f"{session.verb}:after_commit")
+        with session.commit():
+            counted = session["sources"].update_one(wanted, {"$set": said, **row}).matched_count
         if not counted:
             self._understand()
         if effect.has_news:

@@ -25,6 +25,7 @@ from foliot.stores.claim_cursor import ClaimCursor
 from foliot.stores.mongodb import (
     access,
     audit,
+    herd,
     history,
     node,
     outbox,
@@ -143,7 +144,8 @@ class MongoStore:
         )  # fmt: skip
         self._workers = {lane: Worker(lane.name.lower(), MongoSession(shared)) for lane in Lane}
         try:
-            await self._workers[Lane.PULSE].call("open", refuse_old, self._deadline)  # is it there at all?
+            # Is it there at all? However short the lease is: to connect and to log in takes some time.
+            await self._workers[Lane.PULSE].call("open", refuse_old, _LONGEST_WAIT)
             await self._workers[Lane.PULSE].call("open", begin, _TIME_TO_OPEN)
         except BaseException:
             await self.close()
@@ -212,7 +214,7 @@ class MongoStore:
     running = verb(Lane.READER, node.running)
     outages = verb(Lane.READER, node.outages)
 
-    finish = verb(Lane.ENDS, verbs.finish)
+    finish = verb(Lane.ENDS, herd.finish)
     recover = verb(Lane.ENDS, verbs.recover)
     write_outputs = verb(Lane.ENDS, output.write_outputs)
     append_outputs = verb(Lane.PEOPLE, output.append_outputs)
@@ -224,6 +226,7 @@ class MongoStore:
     versions = verb(Lane.READER, source.versions)
     sources = verb(Lane.READER, source.sources)
     write_source_status = verb(Lane.PEOPLE, source.write_source_status)
+    restore_source = verb(Lane.PEOPLE, source.restore_source)
     forget_source = verb(Lane.PEOPLE, source.forget_source)
 
     wakes = verb(Lane.PULSE, question.wakes)

@@ -63,14 +63,14 @@ class Transactions(Effects):
             self.carry_out({key: new.get("e") or () for key, new in news.items()})
             gone = [key for key, new in news.items() if new.get("z") == [layout.HIDDEN]]
             kept = [key for key in news if key not in set(gone)]
-            self.shared.failpoint(f"{self.verb}:before_commit")
-            if gone:
-                self.forget_past_of(gone)
-                self["jobs"].delete_many({"_id": {"$in": gone}, "next.r": id_})
-            if kept:
-                self["jobs"].update_many({"_id": {"$in": kept}, "next.r": id_}, _ROLL_FORWARD)
-            self.shared.failpoint(f"{self.verb}:after_commit")
-        self["sources"].update_one({"_id": source, "tx.id": id_}, {"$unset": {"tx": ""}})
+            with self.step("apply"):
+                if gone:
+                    self.forget_past_of(gone)
+                    self["jobs"].delete_many({"_id": {"$in": gone}, "next.r": id_})
+                if kept:
+                    self["jobs"].update_many({"_id": {"$in": kept}, "next.r": id_}, _ROLL_FORWARD)
+        with self.step("end"):
+            self["sources"].update_one({"_id": source, "tx.id": id_}, {"$unset": {"tx": ""}})
         self.shared.entries.clear()
 
     def abort(self, source: str, id_: str) -> bool:

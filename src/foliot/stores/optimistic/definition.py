@@ -12,7 +12,7 @@ from foliot.model.damage import damage_of
 from foliot.model.job import Job
 from foliot.model.version import Version
 from foliot.stores.sql.codes import UNREADABLE, an_instant, instant
-from foliot.stores.sql.definition import Frame, Reader, Writer, data_text
+from foliot.stores.sql.definition import Frame, Mould, Reader, Writer, data_text
 
 FindFrames = Callable[[Sequence[str]], Sequence[str | bytes | None]]  # as JSON lists of two texts
 
@@ -78,10 +78,18 @@ class Definitions:
     def job(self, key: str, text: str) -> Job:
         """The job of a text; DamagedRecordError if it cannot be read."""
         digest, _, data = text.partition(" ")
+        frame, policy = self._frame(digest)
+        return self._reader.job(key, frame, data, policy)
+
+    def mould(self, digest: str) -> Mould:
+        """What all jobs of a frame share; DamagedRecordError if it cannot be read."""
+        return self._reader.mould(*self._frame(digest))
+
+    def _frame(self, digest: str) -> tuple[str, str]:
         texts = self._texts.get(digest)
         if texts is None:
-            raise DamagedRecordError("definition", text[:200], "names a frame that is not there")
-        return self._reader.job(key, texts[0], data, texts[1])
+            raise DamagedRecordError("definition", digest[:200], "names a frame that is not there")
+        return texts
 
     def version(self, key: str, number: int, row: Sequence[Any]) -> Version:
         """A definition that a job had."""

@@ -38,6 +38,7 @@ _DECODER = json.JSONDecoder()
 _MICROSECOND = timedelta(microseconds=1)
 _NOTHING = (0, *[None] * 15, 0, 0, None, 0, None)  # of an attempt's values, where they are left out
 _MOST_KEPT = 20_000
+_SHORT_STATE = len(State._fields) - 1  # most states end before `paused_until`, as older programs know them
 
 
 class _Texts(dict[datetime | None, str]):
@@ -74,14 +75,14 @@ def _word(text: str | None) -> str:
 def _state_text(state: State) -> str:
     (
         token, created_at, wake, served, next_, paused, removed, fired, failures, last, failure, run,
-        version, defined, why_paused, problem, watch,
+        version, defined, why_paused, problem, watch, until,
     ) = state  # fmt: skip
     why = None if why_paused is None else clean_text(why_paused)
     watched = None if watch is None else watch.to_json()
     return (
         f"[{token},{_AT[created_at]},{_AT[wake]},{_AT[served]},{_AT[next_]},{_AT[paused]},{_AT[removed]},"
         f"{fired},{failures},{_AT[last]},{_AT[failure]},{_word(run)},{version},{_AT[defined]},{_word(why)},"
-        f"{_word(problem)},{_word(watched)}]"
+        f"{_word(problem)},{_word(watched)}{'' if until is None else f',{_AT[until]}'}]"
     )
 
 
@@ -94,7 +95,7 @@ def read_body(key: str, text: str) -> Body:
     if format_ != FORMAT:
         raise DamagedRecordError("format", format_, f"is not {FORMAT}", flaw="unknown_here")
     try:
-        state = read_state(tuple(row))
+        state = read_state(tuple(row) if len(row) > _SHORT_STATE else (*row, None))
         attempts = tuple(read_attempt(key, one[1:]) for one in rows)
         return state, attempts, tuple(read_count(one[0]) for one in rows), read_tally(counts)
     except UNREADABLE as error:

@@ -43,8 +43,8 @@ def read_address(url: str) -> Address:
     return Address(server, schema)
 
 
-# Errors are raised outside of `except`: what the parser or the driver says may hold the password, and whoever
-# shows an error may show also what it came from.
+# Errors are raised outside of `except`: the parser's message may contain the password, and a traceback
+# would show it as the cause.
 
 
 def _parts(url: str) -> SplitResult | None:
@@ -55,7 +55,7 @@ def _parts(url: str) -> SplitResult | None:
 
 
 def _is_torn(parts: SplitResult) -> bool:
-    """Whether a special character of the password has torn the URL: some of it is taken for another part."""
+    """Whether an unescaped special character of the password has broken the URL into wrong parts."""
     rest = parts.netloc.rpartition("@")[0] if "@" in parts.netloc else parts.path
     return "@" in rest or bool(parts.fragment)
 

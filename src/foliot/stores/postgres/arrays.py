@@ -1,6 +1,6 @@
-"""Columns of values as literals of arrays: a thousand rows are then one statement with few parameters.
+"""Columns of values as array literals, so that a thousand rows are one statement with few parameters.
 
-The driver could write them itself, one value at a time: that took three times as long as all the rest.
+The driver can do it, too, one value at a time; that took three times as long as everything else.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The batch of one call, on PostgreSQL: jobs are locked before they are read."""
+"""The batch of one call, on PostgreSQL: it locks jobs before it reads them."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from foliot.stores.sql.rows import Row
 if TYPE_CHECKING:
     from foliot.stores.postgres.session import PostgresSession
 
-_LOCKED_WAKE = 2  # where a locked state has it
+_LOCKED_WAKE = 2  # its column in a locked state
 
 
 class PostgresBatch(WriteBatch):
-    """`locks`: no other call writes to the jobs that were read."""
+    """`locks`: no other call may write to the jobs that this call has read."""
 
-    stride = 250  # the server writes what it gets while this side goes on deciding
+    stride = 250  # the server writes while this side decides about the next jobs
 
     def __init__(self, session: PostgresSession, *, locks: bool) -> None:
         super().__init__(session)
@@ -41,7 +41,7 @@ class PostgresBatch(WriteBatch):
         return rows
 
     def wait_for_others(self, lanes: Sequence[int], now: int) -> bool:
-        """By time, not for their locks: one that is kept for long must not keep this node from all else."""
+        """Wait a fixed time, not for locks: a lock that is held for long must not block this node."""
         if not self._spread(lanes, now, 1, FIRST):
             return False
         self._connection.execute(statement.A_MOMENT)
@@ -88,7 +88,7 @@ class PostgresBatch(WriteBatch):
         locked = self._connection.execute(statement.LOCK_BY_KEY, values, binary=True)
         found = super().by_key(wanted)
         ours = {number for (number,) in locked.fetchall()}
-        # One that was declared between the two is not locked. It was not there when this was asked.
+        # A job that was declared between the two statements is not locked, and not part of this call.
         return {key: entry for key, entry in found.items() if entry.job_no in ours}
 
     def by_number(self, numbers: Collection[int]) -> dict[int, Entry]:

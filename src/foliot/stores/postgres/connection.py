@@ -21,14 +21,14 @@ from foliot.stores.postgres.address import Address
 Connection = psycopg.Connection[tuple[Any, ...]]
 
 READ = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
-WRITE = "BEGIN ISOLATION LEVEL READ COMMITTED"  # whatever the database's own default is
+WRITE = "BEGIN ISOLATION LEVEL READ COMMITTED"  # independent of the database's default
 OLDEST = 14  # version of the server; later ones are tried
 _VERSION = 10_000  # by how much the driver multiplies it
 _SHORTEST_CONNECT = 2  # seconds; the driver knows no less
-_ENCODINGS = (None, "UTF8", "SQL_ASCII")  # what can hold every text; None: a pooler that does not say
+_ENCODINGS = (None, "UTF8", "SQL_ASCII")  # they store every text; None: a pooler hides it
 THREADS = "foliot-"  # how the names of our threads begin
-# Rows are found by an index, always. A planner that has not seen the tables grow may choose otherwise:
-# ending 500 attempts took 90 ms instead of 3, because it walked through all of them first.
+# Always use indexes. With old statistics PostgreSQL may choose a full scan: ending 500 attempts took 90 ms
+# instead of 3.
 _BY_INDEX = {
     "enable_seqscan": "off",
     "enable_bitmapscan": "off",
@@ -49,18 +49,18 @@ _NO_ANSWER = (
 _HINTS: dict[type[psycopg.Error], str] = {
     errors.ReadOnlySqlTransaction: "name all hosts in the URL, with target_session_attrs=read-write",
     errors.InsufficientPrivilege: (
-        "whoever makes the schema needs CREATE on the database (foliot store migrate); others need USAGE on "
-        "the schema and its sequences, and SELECT, INSERT, UPDATE, DELETE on its tables"
+        "to create the schema, a role needs CREATE on the database (foliot store migrate); others need "
+        "USAGE on the schema and its sequences, and SELECT, INSERT, UPDATE, DELETE on its tables"
     ),
 }
 _AGAIN = (
     errors.DeadlockDetected,
     errors.SerializationFailure,
-    errors.UniqueViolation,  # the same was asked twice at once, and the other was quicker
+    errors.UniqueViolation,  # another node did the same at the same time, and was faster
 )
 
 
-class Line(psycopg.Connection[tuple[Any, ...]]):
+class PipelinedConnection(psycopg.Connection[tuple[Any, ...]]):
     """A connection that knows which pipeline it is in."""
 
     current: psycopg.Pipeline | None = None
@@ -75,11 +75,11 @@ class Line(psycopg.Connection[tuple[Any, ...]]):
                 self.current = None
 
 
-class LineCursor(psycopg.Cursor[tuple[Any, ...]]):
-    """Says Sync before it waits for an answer.
+class SyncingCursor(psycopg.Cursor[tuple[Any, ...]]):
+    """A cursor that sends Sync before it waits for an answer.
 
-    Without it the server is in the middle of a request for as long as the pipeline lasts, and no time
-    limit of it runs: a node that stands still there would keep what it has locked for as long as it stands.
+    Without Sync the server is inside one request for the whole pipeline, and none of its time limits
+    applies: a frozen node would keep its locks for as long as it is frozen.
     """
 
     def fetchone(self) -> tuple[Any, ...] | None:
@@ -96,12 +96,12 @@ class LineCursor(psycopg.Cursor[tuple[Any, ...]]):
 
     def _sync(self) -> None:
         line = self.connection
-        if self.pgresult is None and isinstance(line, Line) and line.current is not None:
+        if self.pgresult is None and isinstance(line, PipelinedConnection) and line.current is not None:
             line.current.sync()
 
 
 def _is_of_use(record: logging.LogRecord) -> bool:
-    """Whether something that the driver logs is news: that a connection was lost, a call says itself."""
+    """Whether to keep a log line of the driver. Lost connections are reported by the calls themselves."""
     is_ours = (record.threadName or "").startswith(THREADS)
     return not (is_ours and record.msg.startswith("error ignored terminating"))
 
@@ -110,11 +110,11 @@ logging.getLogger("psycopg").addFilter(_is_of_use)
 
 
 def connect(address: Address, deadline: timedelta) -> Connection:
-    """A connection without anything of its own: no prepared statement, no setting that stays."""
+    """A connection without session state: no prepared statement, no setting that stays."""
     seconds = deadline.total_seconds()
-    connection = Line.connect(
+    connection = PipelinedConnection.connect(
         address.server,
-        cursor_factory=LineCursor,
+        cursor_factory=SyncingCursor,
         autocommit=True,
         prepare_threshold=None,
         connect_timeout=max(_SHORTEST_CONNECT, math.ceil(seconds)),
@@ -122,7 +122,7 @@ def connect(address: Address, deadline: timedelta) -> Connection:
         keepalives_idle=max(1, math.ceil(seconds)),
         keepalives_interval=1,
         keepalives_count=3,
-        application_name=f"foliot {address.schema}",  # whoever ends silent ones ends only those of its schema
+        application_name=f"foliot {address.schema}",  # a node ends silent sessions of its own schema only
         client_encoding="utf8",
     )
     connection.prepare_threshold = None
@@ -159,14 +159,14 @@ def begin(  # noqa: PLR0913 - a transaction is all this
     silence: timedelta | None = None,
     steps: str = "",
 ) -> psycopg.Cursor[tuple[Any, ...]]:
-    """Begin a transaction, with everything that holds for it alone; in the same breath, ask for `steps`.
+    """Begin a transaction with its own settings, and read `steps` in the same round trip.
 
-    A statement may take as long as `deadline`. Whoever says nothing for as long as `silence` is ended, and
-    so is whoever waits so long for a lock: others wait for what it has locked.
+    A statement may take `deadline`. The server ends the transaction if this side is silent for `silence`, or
+    if it waits that long for a lock, because others wait for its locks.
     """
     silent = _milliseconds(deadline if silence is None else silence)
     settings = {
-        # Said last, temporary tables do not hide ours: a pool may hand out a session in which some are.
+        # pg_temp last: temporary tables of a pooled session must not hide our tables.
         "search_path": f'"{schema}", pg_temp',
         "statement_timeout": _milliseconds(deadline),
         "lock_timeout": silent,
@@ -185,7 +185,7 @@ def _milliseconds(span: timedelta) -> str:
 
 
 def is_stale(connection: Connection) -> bool:
-    """Whether the server has said something while nobody asked: it has gone away meanwhile."""
+    """Whether the server has closed the idle connection."""
     if connection.closed:
         return True
     with suppress(OSError, ValueError, psycopg.Error):
@@ -195,13 +195,13 @@ def is_stale(connection: Connection) -> bool:
 
 
 def cut(connection: Connection) -> None:
-    """End a connection from another thread: whoever waits for its answer stops waiting."""
+    """Cut a connection from another thread, so that the thread that waits for an answer stops waiting."""
     with suppress(OSError, psycopg.Error), socket.socket(fileno=os.dup(connection.fileno())) as wire:
         wire.shutdown(socket.SHUT_RDWR)
 
 
 def translated(verb: str, error: psycopg.Error) -> StoreError:
-    """What an error of the driver means: no answer now, or a trouble that stays. No password is in it."""
+    """Translate an error of the driver: temporary (no answer), or permanent. The message has no password."""
     said = shorten(str(error).strip().partition("\n")[0]) or type(error).__name__
     hint = next((hint for kind, hint in _HINTS.items() if isinstance(error, kind)), None)
     if isinstance(error, _NO_ANSWER):
@@ -210,5 +210,5 @@ def translated(verb: str, error: psycopg.Error) -> StoreError:
 
 
 def is_worth_repeating(error: psycopg.Error) -> bool:
-    """Whether two transactions were in each other's way, and this one was undone for it."""
+    """Whether this transaction lost a conflict with another one, and may be repeated."""
     return isinstance(error, _AGAIN)

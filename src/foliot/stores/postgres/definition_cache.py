@@ -1,7 +1,7 @@
-"""Definitions that were read before: a herd is claimed again and again, and its definitions seldom change.
+"""A cache of definitions: the same jobs are claimed again and again, and definitions seldom change.
 
-A state knows how often the definition of its job was written (`defined`), and a call that writes one holds
-the state's lock. So what is remembered under that count is what is there.
+A state counts the writes of its job's definition (`defined`), and a call that writes a definition locks the
+state. So a cached definition with the same count is the stored one.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ class DefinitionCache:
         self._rows: dict[int, tuple[int, Row]] = {}
 
     def forget(self) -> None:
-        """Begin empty."""
+        """Clear the cache."""
         self._rows.clear()
 
     def keep_definition(self, defined: int, row: Row) -> None:
@@ -28,6 +28,6 @@ class DefinitionCache:
         self._rows[row[0]] = defined, row
 
     def definition(self, number: int, defined: int) -> Row | None:
-        """The definition of a job, if it is remembered as it is now."""
+        """The definition of a job, if the cache has the present one."""
         found = self._rows.get(number)
         return found[1] if found is not None and found[0] == defined else None

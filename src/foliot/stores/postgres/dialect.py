@@ -54,6 +54,7 @@ _SOURCES = SourceStatements(
         INSERT INTO sources (source, status) VALUES (:source, :status)
         ON CONFLICT (source) DO UPDATE SET status = excluded.status
     """,
+    restore="UPDATE sources SET reconciled_at = CAST(:at AS bigint) WHERE source = :source",
     forget=("DELETE FROM sources WHERE source = :source",),
 )
 

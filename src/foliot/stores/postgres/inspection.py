@@ -50,7 +50,7 @@ def look_at_schema(url: str) -> Schema:
     except psycopg.Error as error:
         raise translated("open", error) from None
     if schema.found == 0:
-        hint = "whoever runs jobs makes it, and so does foliot store migrate"
+        hint = "foliot serve creates it at its first start, and so does foliot store migrate"
         raise StoreUnavailableError("open", f"there is no schema {address.schema} yet", hint=hint)
     return schema
 

@@ -1,11 +1,11 @@
-"""The schema, as numbered steps forward; of many nodes that start at once one takes them, and others wait.
+"""The schema, as numbered steps forward. If many nodes start at once, one migrates and the others wait.
 
-What the numbers of steps mean is told in `foliot.stores.sql.migration`. The steps that were taken are kept
-in the schema itself, each in the same transaction as its statements.
+`foliot.stores.sql.migration` explains the numbers. The schema stores each step, in the same transaction as
+its statements.
 
-Every transaction of a store begins by reading some of them, and so holds a lock on their table that lets
-others read. A step to a newer major version must have that table alone: it waits for what is under way, and
-whoever comes after it sees the newer version, and refuses to work.
+Every transaction of a store first reads some of the steps, and so holds a shared lock on their table. A step
+to a newer major version needs that table exclusively: it waits for open transactions, and later transactions
+see the newer version and refuse to work.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def migrate(
     try:
         connection.execute("SELECT pg_advisory_xact_lock(%s)", (lock_number("migrates", schema),))
         connection.execute(f'CREATE SCHEMA IF NOT EXISTS "{schema}"')
-        taken = _taken(connection, schema)  # another node may have been quicker
+        taken = _taken(connection, schema)  # another node may have migrated meanwhile
         connection.execute(_MAKE_STEPS)
         for step in _missing(taken, schema):
             if taken and major_of(step.number) > major_of(taken):
@@ -80,7 +80,7 @@ def schema_in(connection: Connection, schema: str, deadline: timedelta) -> Schem
 
 
 def _taken(connection: Connection, schema: str) -> int | None:
-    """The last step that was taken, 0 if there is no schema; None if it belongs to somebody else."""
+    """The last step that was taken; 0 if there is no schema; None if the schema is not ours."""
     tables = [
         name
         for (name,) in connection.execute(
@@ -94,9 +94,9 @@ def _taken(connection: Connection, schema: str) -> int | None:
 
 
 def telling_steps(schema: str) -> str:
-    """The steps that tell whether this program may work: its major version's first, and all of newer ones.
+    """The steps that show whether this program may work: the first of its major version, and all newer ones.
 
-    Asked for like this they cost 12 microseconds with each transaction; the last step of all would cost 60.
+    Reading these costs 12 microseconds in each transaction; reading the last step would cost 60.
     """
     return f'"{schema}".foliot_steps WHERE number = {MAJOR}001 OR number > {MAJOR}999'
 

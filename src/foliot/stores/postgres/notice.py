@@ -9,7 +9,7 @@ from foliot.stores.postgres.connection import Connection
 
 
 def send_notice(connection: Connection, schema: str) -> None:
-    """Tell all who listen, when this transaction is committed."""
+    """Send a hint to all listeners when this transaction commits."""
     connection.execute("SELECT pg_notify(%s, '')", (channel_of(schema),))
 
 
@@ -19,7 +19,7 @@ def channel_of(schema: str) -> str:
 
 
 class Listener(HintListener):
-    """Has a connection of its own that hears hints."""
+    """Receives hints on its own connection."""
 
     def __init__(self, schema: str, connect: Callable[[], Connection]) -> None:
         super().__init__()

@@ -1,9 +1,13 @@
-"""What a connection to the server works with: the cache of the store, and the locks on nodes.
+"""The session of a connection: the cache of the store, and the locks on nodes.
 
-Whoever claims or finishes for a node holds its row with others (FOR KEY SHARE); a heartbeat changes the row
-beside them; whoever buries the node must have it alone (FOR UPDATE). So at a burial nothing of the node
-is under way. A node that hangs in the middle is ended by the server, when its transaction has idled for
-too long, or by whoever would bury it; until then its row is skipped, and it is buried the next time.
+Locks on the row of a node:
+
+    claim, finish             FOR KEY SHARE    shared: any number at once
+    heartbeat                 an update that is possible beside them
+    declare dead ("bury")     FOR UPDATE       exclusive: then no claim or finish of the node is under way
+
+If a node hangs in a transaction, the server ends it when it has idled for too long, or the node that wants to
+declare it dead ends it. Until then the row is skipped, and the node is declared dead at the next try.
 """
 
 from __future__ import annotations
@@ -29,7 +33,7 @@ from foliot.stores.sql.session import Answer, ClaimStart, Facts, Session
 
 # ruff: noqa: S608 - made of constants only
 
-# An id that is known belongs to a life that has begun: it changes, or it has ended, and begins no more.
+# A known id belongs to a node that has joined: its row is updated, or, if it has ended, refused.
 _BEGIN_LIFE = """
     WITH new AS (INSERT INTO node_names (id) VALUES (:id) ON CONFLICT DO NOTHING RETURNING node_no)
     INSERT INTO nodes (node_no, name, queues, kinds, version, skew, lease_until, is_buried)
@@ -45,8 +49,8 @@ _LOCK_GROUP = "SELECT pg_try_advisory_xact_lock(%s)"
 _OVER = "NOT is_buried AND lease_until < least(:present, :now)"
 EXPIRED = f"SELECT node_no FROM nodes WHERE {_OVER} ORDER BY node_no FOR UPDATE SKIP LOCKED"
 OVERDUE = f"SELECT count(*) FROM nodes WHERE {_OVER}"
-# In a pipeline no time limit of the server runs between two statements (see LineCursor): whoever fell silent
-# there is ended by those who would bury it. Only COPY may take its time.
+# In a pipeline no time limit of the server applies between two statements (see SyncingCursor). So a node that
+# is silent there is ended by the node that wants to declare it dead. Only COPY may take longer.
 END_SILENT = """
     SELECT pg_terminate_backend(pid) FROM pg_stat_activity
     WHERE datname = current_database() AND usename = current_user
@@ -84,7 +88,7 @@ class PostgresSession(Session):
         self.cache.forget()
 
     def asking(self, ask: Callable[Facts, Answer]) -> Callable[Facts, Answer]:
-        """Before it is asked, the server hears a word if it has heard none for a while.
+        """Before a long decision, send something to the server if it has heard nothing for a while.
 
         Otherwise the server would end the transaction.
         """
@@ -148,7 +152,7 @@ class PostgresSession(Session):
         )
 
     def find_dead(self, now: datetime) -> Collection[int]:
-        """By the server's time and by `now`; a node that another call holds is dead the next time."""
+        """Judged by the server's time and by `now`. A node whose row is locked is left for the next time."""
         found = self.dialect.run(EXPIRED, now=whole(now))
         overdue = self.dialect.run(OVERDUE, now=whole(now)).fetchone() or (0,)
         expired = [number for (number,) in found.fetchall()]
@@ -157,4 +161,4 @@ class PostgresSession(Session):
         return expired
 
     def forget_nodes(self, ids: Iterable[str]) -> None:
-        """Nothing is kept of them."""
+        """Nothing is cached for nodes."""

@@ -8,7 +8,7 @@ from foliot.stores.sql.entry import STATE_OF_DUE
 # ruff: noqa: S608 - made of constants only
 
 _STATE = f"s.job_no, s.defined, {STATE_OF_DUE}"
-# What is due, locked, in each lane at most so many, after a place. What others have is theirs.
+# Due jobs, locked, at most some of each lane, after a position. Jobs that others have locked are skipped.
 LOCK_DUE = f"""
     SELECT d.* FROM unnest(%s::bigint[], %s::bigint[]) AS l (lane_no, most), LATERAL (
         SELECT {_STATE} FROM states AS s
@@ -17,7 +17,7 @@ LOCK_DUE = f"""
         ORDER BY s.wake_at, s.job_no LIMIT l.most FOR UPDATE SKIP LOCKED
     ) AS d
 """
-# How long others need, as a rule, to decide about what they have locked; less than a call may take.
+# How long others usually hold their locks; less than a call may take.
 A_MOMENT = """
     SELECT pg_sleep(least(0.05, extract(epoch FROM current_setting('statement_timeout')::interval) / 4))
 """
@@ -27,8 +27,9 @@ _DUE_IN_LANE = """
     AND (s.wake_at, s.job_no) > (%(at)s, %(after)s)
 """
 _LAST = 2**63 - 1
-# How the jobs that have been due for longest are spread over lanes. Of many lanes, most have none of them: if
-# as many lanes as jobs are wanted begin no later than a place, nothing behind that place is among those jobs.
+# Finds the lanes of the jobs that have been due for longest. Most lanes have none of them: if N jobs are
+# wanted,
+# and N lanes begin before a time, then no job after that time is among the first N.
 SPREAD = f"""
     WITH heads AS MATERIALIZED (
         SELECT l.lane_no, d.wake_at, d.job_no FROM unnest(%(lanes)s::bigint[]) AS l (lane_no), LATERAL (
@@ -48,8 +49,8 @@ SPREAD = f"""
         WHERE (l.wake_at, l.job_no) <= (b.wake_at, b.job_no) ORDER BY d.wake_at, d.job_no LIMIT %(count)s
     ) AS first GROUP BY lane_no
 """
-# Locked in the order of their numbers, so that no two wait for each other.
-# Not by a join: to have the order without sorting, it would walk through all states.
+# Locked in the order of their numbers, so that no deadlock is possible.
+# Not a join: to get the order without sorting, PostgreSQL would scan all states.
 LOCK_BY_KEY = """
     SELECT s.job_no FROM states AS s
     WHERE s.job_no = ANY(ARRAY(SELECT j.job_no FROM unnest(%s::text[]) AS w (key)
@@ -61,7 +62,7 @@ LOCK_BY_NUMBER = """
 """
 DEFINITIONS = "SELECT job_no, key, frame, data, policy_no FROM jobs WHERE job_no = ANY(%s::bigint[])"
 COUNT_DEFINITION = "UPDATE states SET defined = defined + 1 WHERE job_no = %s"
-# All that a claim begins with, in one journey.
+# The first statements of a claim, in one round trip.
 BEGIN_CLAIM = f"""
     SELECT n.node_no, n.lease_until, n.kinds, {NOW}, nextval('claim_numbers'),
         (SELECT c.claim_no FROM claims AS c WHERE c.claim_id = %(claim)s AND c.node_no = n.node_no),

@@ -1,4 +1,4 @@
-"""The store on PostgreSQL: what is its own. The verbs are those of `SqlStore`."""
+"""The store on PostgreSQL: only what differs from `SqlStore`, which has the methods."""
 
 from __future__ import annotations
 
@@ -23,19 +23,19 @@ from foliot.stores.sql.store import Answer, Lane, SqlStore
 
 _LONGEST_WAIT = timedelta(seconds=5)
 _TIME_TO_MIGRATE = timedelta(minutes=10)
-_AT_ONCE = 1000  # changes of a source for which a usual deadline is enough
+_AT_ONCE = 1000  # changes of a source that fit into a usual deadline
 
 
 class PostgresStore(SqlStore[PostgresSession]):
     """Keeps jobs in one schema of a database, for any number of nodes on any number of hosts.
 
     `url` is the driver's, with one option of ours: `?schema=NAME`, by default `foliot`. Time is the server's;
-    `clock` tells how long something takes. `time` puts another clock in the server's place, for tests.
+    `clock` measures durations. `time` replaces the server's clock, for tests.
     `failpoint` is called with the name of each step that a crash could come before or after; tests end the
     process there.
     """
 
-    traits = Traits(tells_changes=True)  # a lost connection proves nothing; only a lease tells
+    traits = Traits(tells_changes=True)  # a lost connection proves no death; only the lease counts
 
     def __init__(
         self,
@@ -53,8 +53,8 @@ class PostgresStore(SqlStore[PostgresSession]):
         self._failpoint = failpoint
         self._deadline = min(_LONGEST_WAIT, lease / 4)
         self._cache = DefinitionCache()
-        # What must not wait for each other has a connection of its own. A claim and a report go side by
-        # side, and neither they nor a heartbeat nor a command stand behind a large revision or a long list.
+        # Calls that must not wait for each other have their own connections: a claim and a report run side
+        # by side, and a heartbeat or a command never waits for a large revision or a long list.
         self._workers = {
             Lane.CLAIMS: self._worker("claims", WRITE),
             Lane.ENDS: self._worker("ends", WRITE),
@@ -93,7 +93,7 @@ class PostgresStore(SqlStore[PostgresSession]):
         )
 
     def _test_now(self) -> int | None:
-        """The time, if it is not the server's."""
+        """The time of a test, if there is one."""
         return None if self._time is None else micros(self._time.now())
 
     async def _call(
@@ -103,7 +103,7 @@ class PostgresStore(SqlStore[PostgresSession]):
         work: Callable[[PostgresSession], Answer],
         changes: int | None = None,
     ) -> Answer:
-        """Many changes may take longer, and are copied, which a pipeline cannot do."""
+        """Many changes get a longer deadline, and use COPY, which a pipeline cannot do."""
         manner = Manner.PIPELINED if changes is None else Manner.STEPWISE
         return await self._lanes[lane].call(verb, work, self._deadline_of(changes or 0), manner)
 
@@ -127,7 +127,10 @@ class PostgresStore(SqlStore[PostgresSession]):
         migrate(session.connection, self._address.schema, _TIME_TO_MIGRATE, self._failpoint)
 
     async def close(self) -> None:
-        """Do what was asked for, and let go of the server. Nodes that have not left die with their leases."""
+        """Finish pending calls, and disconnect.
+
+        Nodes that have not left are dead when their leases expire.
+        """
         for worker in self._workers.values():
             worker.close()
         ends = (asyncio.to_thread(worker.end, self._deadline) for worker in self._workers.values())
@@ -136,7 +139,7 @@ class PostgresStore(SqlStore[PostgresSession]):
     # -- what differs ------------------------------------------------------------------------------
 
     async def changed(self) -> None:
-        """Return when a hint has come: a job wakes earlier, or an attempt is to be cancelled."""
+        """Return when a hint has come: a job wakes earlier, or there is a cancel request."""
         await self._listener.heard()
 
     async def now(self) -> datetime:

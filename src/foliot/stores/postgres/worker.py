@@ -1,8 +1,8 @@
-"""Threads that own a connection each, and do with it what the event loops ask for, each call in time.
+"""Threads with one connection each. They carry out calls of event loops, each within its deadline.
 
-A call is one transaction, in the driver's pipeline: statements travel together, and only an answer that is
-needed is waited for. Two transactions that were in each other's way are tried again, a few times. A
-call that is not answered by its deadline is given up: its connection is cut, and the next call makes another.
+A call is one transaction in the driver's pipeline: statements are sent together, and the thread waits only
+for answers that it needs. A transaction that lost a conflict is repeated a few times. A call without an
+answer at its deadline fails: its connection is cut, and the next call opens another one.
 """
 
 from __future__ import annotations
@@ -40,10 +40,10 @@ REST = 20.0  # seconds
 
 
 class Manner(Enum):
-    """How a call goes with its connection.
+    """How a call uses its connection.
 
-    PIPELINED: in one transaction, statements travelling together. STEPWISE: in one transaction, one by one;
-    COPY needs that. ALONE: it begins and ends transactions by itself.
+    PIPELINED: one transaction, statements sent together. STEPWISE: one transaction, one statement after
+    another, for COPY. ALONE: the call begins and ends its transactions itself.
     """
 
     PIPELINED = auto()
@@ -52,7 +52,7 @@ class Manner(Enum):
 
 
 class Call(call_thread.Call):
-    """Something to be done, by when, and who waits for it."""
+    """Work, its deadline, and the future of the caller."""
 
     __slots__ = ("deadline", "is_given_up", "manner")
 
@@ -66,10 +66,10 @@ class Call(call_thread.Call):
 
 
 class Worker(CallThread[Call]):
-    """Does the calls that are put to it, in their order, each in a transaction of its own.
+    """Carries out calls in order, each in its own transaction.
 
-    `begin_with` is how a transaction begins; `silence`, for how long one may say nothing to the server;
-    `equip` makes a session with a connection; `rests`: without work for a while, it closes its connection.
+    `begin_with` begins a transaction; `silence` is how long a transaction may be idle; `equip` makes the
+    session of a connection; `rests`: close the connection after a while without work.
     """
 
     def __init__(  # noqa: PLR0913 - all that its calls share
@@ -101,7 +101,7 @@ class Worker(CallThread[Call]):
         deadline: timedelta,
         manner: Manner = Manner.PIPELINED,
     ) -> Answer:
-        """Have something done in time. Whoever stops waiting undoes nothing that is under way."""
+        """Carry out a call by its deadline. A caller that stops waiting does not undo it."""
         self.check(verb)
         if self.ident is None:
             self.start()
@@ -123,7 +123,7 @@ class Worker(CallThread[Call]):
             cut(session.connection)
 
     def end(self, deadline: timedelta) -> None:
-        """Wait for the thread, and not for ever."""
+        """Wait for the thread, for a limited time."""
         if self.ident is None:
             return
         self.join(deadline.total_seconds())
@@ -141,7 +141,7 @@ class Worker(CallThread[Call]):
                 call.settle(*outcome)
 
     def _next(self) -> Call | None:
-        """The next call. Who has had none for a while lets go of its connection: a server has few."""
+        """The next call. After a while without one, close the connection: a server has few."""
         try:
             return self._calls.get(timeout=self._rests_after)
         except Empty:
@@ -188,10 +188,10 @@ class Worker(CallThread[Call]):
             )
             try:
                 answer = call.work(session)
-            except psycopg.ProgrammingError:  # perhaps the tables are no longer as they were
+            except psycopg.ProgrammingError:  # the tables may have changed
                 refuse_newer(_newest(begun))
                 raise
-            refuse_newer(_newest(begun))  # it has come with the answer, and costs no journey of its own
+            refuse_newer(_newest(begun))  # it came with the answer, without a round trip of its own
             if self._begin_with == WRITE:
                 self._failpoint(f"{call.verb}:before_commit")
             connection.execute("COMMIT")
@@ -207,7 +207,7 @@ class Worker(CallThread[Call]):
         return self._session
 
     def _undo(self) -> None:
-        """End a transaction that is still open; what the session remembers may never have been written."""
+        """Roll back an open transaction, and clear the session's cache, which may be wrong now."""
         if self._session is None:
             return
         connection = self._session.connection
@@ -223,7 +223,7 @@ class Worker(CallThread[Call]):
     def _drop(self) -> None:
         session, self._session = self._session, None
         if session is not None:
-            session.forget()  # the next server that answers may be another
+            session.forget()  # another server may answer next time
             with suppress(psycopg.Error, OSError):  # it is given up either way
                 session.connection.close()
 

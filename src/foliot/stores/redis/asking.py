@@ -70,7 +70,9 @@ class Asking:
         shared, before = self.shared, self.shared.seq
         known = shared.known()
         self._pass("before", name, calls)
-        told = [Call({**known, **call.facts}, call.words) for call in calls]
+        told = [
+            Call({**call.facts, **known}, call.words) for call in calls
+        ]  # a slow log shows the first facts
         try:
             answers = script.run(self.wire, shared.prefix, name, told, shared.counts)
         except BaseException:

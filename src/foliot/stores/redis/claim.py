@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import json
+import threading
 from collections.abc import Collection, Hashable, Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime
 from functools import partial
-from threading import Event
 from uuid import uuid4
 
 from redis.exceptions import RedisError
 
 from foliot.errors import NodeBuriedError
+from foliot.model.decision import Event
 from foliot.model.kinds import serves
 from foliot.model.run import Run
 from foliot.protocols import Claimed, DecideDue
@@ -23,9 +24,11 @@ from foliot.stores.matching import Key
 from foliot.stores.optimistic import rows
 from foliot.stores.optimistic.claim import DueEntries
 from foliot.stores.optimistic.entry import Entry
+from foliot.stores.optimistic.herd_starts import HerdStarts
 from foliot.stores.optimistic.session import ClaimedElsewhereError, Guard
 from foliot.stores.redis import layout
 from foliot.stores.redis.asking import pairs, text_of
+from foliot.stores.redis.herd import DuePage, FoundRow, herd_starts, rows_of
 from foliot.stores.redis.node import running
 from foliot.stores.redis.session import RedisSession
 from foliot.stores.sql.codes import whole
@@ -59,7 +62,7 @@ def claim(  # noqa: PLR0913, PLR0917 - what a node asks for, and what is remembe
     """Start what is due."""
     guard = Guard(node, needs_lease=True, claim_id=claim_id, asker=uuid4().hex, limits=limits)
     groups = GroupPlaces(limits, partial(running, session))
-    jobs = _Due(session, claims, guard, groups, now)
+    jobs = _Due(session, claims, guard, groups, herd_starts(session, guard, now, decide), whole(now))
     claims.turn += 1
     try:
         if not any(free > 0 for free in room.values()):
@@ -105,13 +108,20 @@ def _answer_again(session: RedisSession, node: str, claim_id: str) -> Claimed:
 class _Due(DueEntries):
     """What is due on Redis."""
 
-    def __init__(
-        self, session: RedisSession, claims: Claims, guard: Guard, groups: GroupPlaces, now: datetime
+    def __init__(  # noqa: PLR0913, PLR0917 - what it works with
+        self,
+        session: RedisSession,
+        claims: Claims,
+        guard: Guard,
+        groups: GroupPlaces,
+        herd: HerdStarts,
+        now: int,
     ) -> None:
         super().__init__(session, str(guard.node), guard, groups)
         self._redis = session
         self._claims = claims
-        self._due_by = layout.time_text(whole(now))
+        self._due_by = layout.time_text(now)
+        self._herd = herd
         self._has_frozen = self._has_hidden = False
         self._at_hand: set[str] = set()
         # Where a claim goes on depends on them: when one has a place again, it begins at the front.
@@ -120,17 +130,17 @@ class _Due(DueEntries):
         ]
 
     def due(self, queue: str, count: int, after: str | None) -> Page[Entry]:
-        found: list[Entry] = []
+        found: list[FoundRow] = []
         while len(found) < count:
             wanted = min(count - len(found), _MOST_AT_ONCE)
             page = self.look(queue, wanted, after)
             found += page
             if len(page) < wanted:
                 break
-            after = page[-1].place
-        return Page(found)
+            after = page[-1][0]
+        return DuePage(self._redis, found, self._herd)
 
-    def look(self, queue: str, count: int, after: str | None) -> list[Entry]:
+    def look(self, queue: str, count: int, after: str | None) -> list[FoundRow]:
         """A page of what is due; with no count, only whether the node may claim."""
         while True:
             status, facts = self._redis.run_one(
@@ -162,7 +172,7 @@ class _Due(DueEntries):
             else:
                 self._has_frozen = self._has_frozen or bool(facts[1])
                 self._has_hidden = self._has_hidden or facts[2] == _HIDDEN
-                return self._entries(facts[3:], is_alone=facts[2] == _ALONE)
+                return self._rows(facts[3:], is_alone=facts[2] == _ALONE)
 
     def _is_news(self, facts: bytes) -> bool:
         """Whether the node serves other kinds than it was looked for."""
@@ -176,19 +186,23 @@ class _Due(DueEntries):
         lanes = self._redis.shared.lanes.items()
         return [lane for lane, (found, kind) in lanes if found == queue and serves(kinds, kind)]
 
-    def _entries(self, words: Sequence[bytes], *, is_alone: bool) -> list[Entry]:
-        places = [text_of(word) for word in words[::3]]
-        keys = [place[layout.LANE_DIGITS + layout.DIGITS :] for place in places]
-        entries = self._redis.read(list(zip(keys, words[1::3], words[2::3], strict=True)))
-        for entry, place in zip(entries, places, strict=True):
-            entry.place = place
+    def _rows(self, words: Sequence[bytes], *, is_alone: bool) -> list[FoundRow]:
+        rows = rows_of(words)
+        self._redis.learn(definition for _, _, _, definition in rows)
         if not is_alone:
-            self._at_hand.update(keys)
-        return entries
+            self._at_hand.update(key for _, key, _, _ in rows)
+        return rows
 
     def write(self) -> Collection[str]:
-        self._at_hand.difference_update(change.key for change in self._changes)
-        return super().write()
+        keys = self._herd.keys
+        if self._at_hand:
+            self._at_hand.difference_update(change.key for change in self._changes)
+            self._at_hand.difference_update(keys)
+        refused = self._herd.flush() if keys else ()
+        return {*super().write(), *refused}
+
+    def alike_events(self) -> Sequence[Sequence[Event]]:
+        return self._herd.events()
 
     def let_go(self) -> None:
         """What was looked at and not written is for other nodes at once."""
@@ -204,13 +218,13 @@ class _Due(DueEntries):
         """Others have something at hand that is due, or its source is held still: wait, but not for long."""
         if self._has_hidden and not self._has_frozen:
             self._has_hidden = False
-            Event().wait(_AT_HAND / 1_000_000)
+            threading.Event().wait(_AT_HAND / 1_000_000)
             return True
         if not self._has_frozen:
             return False
         for _ in range(_TURNS):
             if not self._redis.ask("HLEN", "frozen"):
                 break
-            Event().wait(_TURN)
+            threading.Event().wait(_TURN)
         self._has_frozen = False
         return True

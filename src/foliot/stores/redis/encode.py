@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
-from itertools import count
+from collections.abc import Iterable, Iterator, Sequence
 
 from foliot.model.attempt import Attempt, AttemptState
 from foliot.model.state import Record, State
@@ -22,6 +21,7 @@ from foliot.stores.redis.layout import (
     skip_member,
     time_text,
 )
+from foliot.stores.redis.shared import PLACES
 from foliot.stores.sql.codes import micros, whole
 
 Operation = tuple[str, str, str | int, str]
@@ -31,10 +31,10 @@ OUT_OF_SERVICE = "="  # the text of a job that stays as it is, and is not due
 class Encoder:
     """Makes the words of changes."""
 
-    def __init__(self, definitions: Definitions, new_mark: Iterator[str]) -> None:
+    def __init__(self, definitions: Definitions, new_mark: Iterator[str], starts: Iterator[int]) -> None:
         self._definitions = definitions
         self._new_mark = new_mark
-        self._starts = count(1)
+        self._starts = starts
 
     def words(self, change: Change, claim_id: str | None = None) -> tuple[str, list[str | int]]:
         """The mark that the job will have, and the words."""
@@ -69,7 +69,7 @@ class Encoder:
         if len(attempts) != was_open and (attempts or was_open):
             yield ("HSET", "busy", key, str(len(attempts))) if attempts else ("HDEL", "busy", key, "")
         for before, attempt in change.moved:
-            yield from _moved(key, before, attempt, f"{next(self._starts):x} {claim_id or ''}")
+            yield from _moved(key, before, attempt, f"{next(self._starts) * PLACES:x} {claim_id or ''}")
         if after.job.group is not None:
             for attempt in change.group_starts:
                 yield "HSET", f"g:{after.job.group}", held_name(key, attempt_id(attempt)), str(attempt.node)
@@ -209,15 +209,3 @@ def operation_words(operations: Sequence[Operation]) -> list[str | int]:
     for command, key, first, second in operations:
         words += (f"{command} {key}", first, second)
     return words
-
-
-def jobs_at(words: Sequence[str | int], places: Collection[int]) -> list[str | int]:
-    """The words of the jobs at some places, counted from 1, and the operations that belong to no job."""
-    found: list[str | int] = []
-    at = place = 0
-    while at < len(words):
-        end = at + 4 + 3 * int(words[at + 3])
-        if not place or place in places:
-            found += words[at:end]
-        at, place = end, place + 1
-    return found

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import suppress
 
 from foliot.model.attempt import Attempt, AttemptState, Trigger
-from foliot.model.query import MOST_LOOKED_AT, RunPage, RunQuery, SkipPage, SkipQuery, names_of
+from foliot.model.query import MOST_LOOKED_AT, RunPage, RunQuery, SkipPage, SkipQuery
 from foliot.model.state import Skip
 from foliot.stores.optimistic import rows
 from foliot.stores.optimistic.names import beyond
 from foliot.stores.pages import is_run_meant, is_skip_meant, page_of_runs, page_of_skips, read_place
 from foliot.stores.redis import layout
 from foliot.stores.redis.asking import text_of
+from foliot.stores.redis.job_history import place_of, runs_of_job, runs_of_key
 from foliot.stores.redis.session import RedisSession, read_skip
 from foliot.stores.redis.walk import falling, parts
 from foliot.stores.sql.codes import UNREADABLE, an_instant, whole
@@ -23,21 +24,12 @@ def runs(session: RedisSession, query: RunQuery) -> RunPage:
     """Attempts, open and ended, the newest first."""
     session.help_apply()
     if query.run_key is not None:
-        jobs = {name.job for name in names_of(query.run_key)}
-        return page_of_runs(_of_jobs(session, jobs), query)
+        return runs_of_key(session, query)
     if query.job is not None:
-        return page_of_runs(_of_jobs(session, (query.job,)), query)
+        return runs_of_job(session, query.job, query)
     if query.is_open:
         return page_of_runs(_open(session), query)
     return _of_all(session, query)
-
-
-def _of_jobs(session: RedisSession, jobs: Iterable[str]) -> Iterator[Attempt]:
-    for job, entry in session.entries(list(jobs)).items():
-        yield from entry.record.attempts if entry.record else ()
-        for text in session.ask("HVALS", f"h:{job}"):
-            with suppress(*UNREADABLE):
-                yield rows.read_ended(job, text)[0]
 
 
 def _open(session: RedisSession) -> Iterator[Attempt]:
@@ -59,7 +51,7 @@ def _of_all(session: RedisSession, query: RunQuery) -> RunPage:
             if not is_run_meant(attempt, query):
                 continue
             if len(found) >= query.limit:
-                return RunPage(found, _place(found[-1])) if found else RunPage()
+                return RunPage(found, place_of(found[-1])) if found else RunPage()
             found.append(attempt)
         looked += len(part)
         if looked >= MOST_LOOKED_AT:
@@ -75,10 +67,6 @@ def _bounds(query: RunQuery | SkipQuery) -> tuple[str | bytes, str]:
     first = "+" if query.until is None else f"({layout.time_text(whole(query.until))}"
     last = "-" if query.since is None else f"[{layout.time_text(whole(query.since))}"
     return first, last
-
-
-def _place(attempt: Attempt) -> str:
-    return json.dumps((whole(attempt.scheduled_for), attempt.job, attempt.request or "", attempt.number))
 
 
 def _parts_of(member: str) -> tuple[int, str, str, int]:

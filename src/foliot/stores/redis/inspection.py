@@ -14,7 +14,8 @@ from foliot.model.view import Schema
 from foliot.stores.redis import layout
 from foliot.stores.redis.address import Address, read_address
 from foliot.stores.redis.durability import Server, look_at, refuse
-from foliot.stores.redis.regression import SCHEMA, check_schema
+from foliot.stores.redis.migration import STEPS, found_step, number_of
+from foliot.stores.redis.regression import check_schema
 from foliot.stores.redis.route import open_wire
 from foliot.stores.redis.session import RedisSession
 from foliot.stores.redis.shared import Shared
@@ -64,7 +65,7 @@ def _schema(session: RedisSession) -> Schema:
         hint = "the first node that runs jobs makes it, and so does foliot store migrate"
         raise StoreUnavailableError("open", f"there is no store {session.shared.prefix} yet", hint=hint)
     check_schema(found)
-    return Schema(int(found), SCHEMA)
+    return Schema(number_of(found_step(session)), number_of(len(STEPS)))
 
 
 def find_sizes(url: str) -> Mapping[str, int]:

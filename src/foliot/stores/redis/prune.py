@@ -11,6 +11,7 @@ from foliot.stores.optimistic.trim import trim_of
 from foliot.stores.redis import access, audit, outbox, pipeline
 from foliot.stores.redis.asking import text_of
 from foliot.stores.redis.encode import Operation, forget_past
+from foliot.stores.redis.migration import go_on
 from foliot.stores.redis.session import RedisSession
 from foliot.stores.sql.codes import whole
 
@@ -34,7 +35,8 @@ def prune(session: RedisSession, now: datetime, limit: int) -> Pruned:
         count, is_all = _forget(session, entry, at, room, most)
         forgotten += count
         has_more = has_more or not is_all
-    return Pruned(forgotten + old, has_more or forgotten > 0 or len(ripe) == _AT_ONCE)
+    has_more = has_more or forgotten > 0 or len(ripe) == _AT_ONCE
+    return Pruned(forgotten + old, has_more or not go_on(session))
 
 
 def _bound(session: RedisSession) -> tuple[int | None, list[str]]:

@@ -22,12 +22,13 @@ from uuid import uuid4
 from foliot.errors import StoreError, StoreUnavailableError
 from foliot.model.view import KEPT_OUTAGES
 from foliot.stores.redis import script
-from foliot.stores.redis.encode import jobs_at
 from foliot.stores.redis.script import Call
-from foliot.stores.redis.shared import Shared, Written
+from foliot.stores.redis.shared import Shared
 from foliot.stores.redis.wire import Wire
+from foliot.stores.redis.written import Written
 
 SCHEMA = 1
+STEPS_OF_NEW = 1  # a new store has taken all steps of `migration`
 _HOLD = 2.0  # seconds for which nobody claims
 _EMPTIED = "its data is gone, or is other data than before"
 
@@ -41,7 +42,8 @@ def begin(wire: Wire, shared: Shared, run_id: str, *, has_lost: bool = False) ->
     found = wire.ask("HGET", f"{shared.prefix}:meta", "schema")
     if found is not None:
         check_schema(found)
-    facts = {"birth": uuid4().hex, "schema": str(SCHEMA), "run": run_id, "hold": int(_HOLD * 1_000_000)}
+    facts = {"birth": uuid4().hex, "schema": str(SCHEMA), "step": STEPS_OF_NEW, "run": run_id,
+             "hold": int(_HOLD * 1_000_000)}  # fmt: skip
     call = Call({**facts, "has_lost": has_lost})
     ((_, _, seq, birth, resumed),) = script.run(wire, shared.prefix, "begin", [call], shared.counts)
     return str(birth, "ascii"), int(seq), int(resumed)
@@ -116,14 +118,14 @@ def heal_more(wire: Wire, shared: Shared) -> int:
     """Try once more what could not be written again so far."""
 
     def write(written: Written) -> tuple[int, Written | None]:
-        facts, words = written
+        facts, words, name = written
         call = Call({**shared.known(), **facts}, words)
-        ((status, _, seq, *refused),) = script.run(wire, shared.prefix, "commit", [call], shared.counts)
+        ((status, _, seq, *refused),) = script.run(wire, shared.prefix, name, [call], shared.counts)
         if status == b"OK" and not refused:
             return int(seq), None
-        left = jobs_at(words, refused)
-        is_nothing = status != b"OK" or "whole" in facts or len(left) == len(words)
-        return (0, written) if is_nothing else (int(seq), Written(facts, left))
+        left = written.at(refused)
+        is_nothing = status != b"OK" or "whole" in facts or len(left.words) == len(words)
+        return (0, written) if is_nothing else (int(seq), left)
 
     healed = 0
     while shared.ring.has_lost and (more := shared.ring.write_again(write)):

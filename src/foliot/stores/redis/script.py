@@ -15,7 +15,7 @@ from foliot.stores.redis.wire import Answer, Wire
 
 _FLAGS = "-- flags="
 _ALSO = {"forget": ("commit", "allow-oom")}  # the same text, on a server that is full: it makes room
-_COMMITS = frozenset(("commit", "put", "stage"))  # what they have written is not to be lost
+_COMMITS = frozenset(("commit", "herd", "put", "stage"))  # what they have written is not to be lost
 
 
 class Script(NamedTuple):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime, timedelta
 from typing import Any, TypeVar
@@ -15,6 +15,7 @@ from foliot.model.attempt import Attempt
 from foliot.model.damage import Damage, Flaw, damage_of
 from foliot.model.state import CORRECTION, Node, Record, Skip
 from foliot.model.view import NodeView
+from foliot.stores.herd import Herds
 from foliot.stores.matching import Key
 from foliot.stores.optimistic import rows
 from foliot.stores.optimistic.change import Change, Past, set_aside
@@ -23,12 +24,13 @@ from foliot.stores.optimistic.revision import AT_ONCE, Effect, RevisionSession, 
 from foliot.stores.optimistic.session import ClaimedElsewhereError, Guard, Losses
 from foliot.stores.redis import codec, layout
 from foliot.stores.redis.asking import pairs, text_of
-from foliot.stores.redis.encode import Encoder, Operation, jobs_at, operation_words
+from foliot.stores.redis.encode import Encoder, Operation, operation_words
 from foliot.stores.redis.record import Records
 from foliot.stores.redis.script import Call
-from foliot.stores.redis.shared import Shared, Written
+from foliot.stores.redis.shared import Shared
 from foliot.stores.redis.stage import RedisStage, revision_operations
 from foliot.stores.redis.wire import Wire
+from foliot.stores.redis.written import Written
 from foliot.stores.sql.codes import UNREADABLE, an_instant, whole
 
 Answer = TypeVar("Answer")
@@ -42,7 +44,8 @@ class RedisSession(Records, RevisionSession):
 
     def __init__(self, wire: Wire, shared: Shared) -> None:
         super().__init__(wire, shared)
-        self._encoder = Encoder(self.definitions, shared.marks)
+        self._encoder = Encoder(self.definitions, shared.marks, shared.starts)
+        self.herds = Herds(self.definitions.mould)
 
     def timed(self, work: Callable[[RedisSession], Answer]) -> Answer:
         """Do something, and note how long it took."""
@@ -83,12 +86,15 @@ class RedisSession(Records, RevisionSession):
     def read(self, rows: Sequence[tuple[str, bytes, bytes]]) -> list[Entry]:
         """The entries of keys, texts and definitions."""
         texts = [(key, text_of(text), text_of(definition)) for key, text, definition in rows]
-        self.definitions.learn(
-            (definition for _, _, definition in texts), lambda digests: self.ask("HMGET", "frames", *digests)
-        )
-        return [self._entry(*row) for row in texts]
+        self.learn(definition for _, _, definition in texts)
+        return [self.entry(*row) for row in texts]
 
-    def _entry(self, key: str, text: str, definition: str) -> Entry:
+    def learn(self, definitions: Iterable[str]) -> None:
+        """Ask for what definitions share and is not known yet."""
+        self.definitions.learn(definitions, lambda digests: self.ask("HMGET", "frames", *digests))
+
+    def entry(self, key: str, text: str, definition: str) -> Entry:
+        """A job of its texts."""
         entry = Entry(key, text.partition(" ")[0] or text)
         try:
             state, attempts, entry.orders, entry.tally = codec.read_body(key, text)
@@ -137,10 +143,13 @@ class RedisSession(Records, RevisionSession):
                     left.append(part)
                     self.wait_for(facts)
                     continue
-                self._understand(status, guard)
+                self.understand(status, guard)
                 places = set(range(1, len(part) + 1)) if status == "LATE" else set(facts)
                 refused |= {part[place - 1].key for place in places}  # the first are operations alone
-                self._keep({}, words, part, places, seq)
+                self.shared.counts.conflicts[self.verb] += len(places)
+                # A job that is set aside gets no new mark: it could not be written again.
+                asides = {place for place, change in enumerate(part, start=1) if change.aside is not None}
+                self.keep(Written({}, words), len(part), places | asides, seq)
                 self._remember(part, marks, places)
                 self.definitions.told(news)
             parts = left
@@ -158,29 +167,24 @@ class RedisSession(Records, RevisionSession):
                 self.shared.ring.add(Written({"whole": True}, words), 1, seq)
             return not refused
 
-    def _keep(
-        self,
-        facts: Mapping[str, Any],
-        words: Sequence[str | int],
-        part: Sequence[Change],
-        refused: Collection[int],
-        seq: int,
-    ) -> None:
-        """Remember what was written: the server may lose it. A job that was set aside has no new mark."""
-        places = range(1, len(part) + 1)
-        kept = [n for n in places if n not in refused and part[n - 1].aside is None]
+    def keep(self, written: Written, size: int, refused: Collection[int], seq: int) -> None:
+        """Remember what was written of so many jobs, but for those at some places: the server may lose it."""
+        kept = [place for place in range(1, size + 1) if place not in refused]
         if kept:
-            whole = words if len(kept) == len(part) else jobs_at(words, kept)
-            self.shared.ring.add(Written(facts, whole), len(kept), seq)
-        self.shared.counts.conflicts[self.verb] += len(refused)
+            self.shared.ring.add(written.at(kept) if refused else written, len(kept), seq)
 
-    def _facts(self, guard: Guard, part: Sequence[Change]) -> dict[str, Any]:
+    def facts_of(self, guard: Guard) -> dict[str, Any]:
+        """What must hold, beside the marks, in the words of the scripts."""
         facts: dict[str, Any] = {"needs_lease": guard.needs_lease, "has_news": guard.has_news}
         if guard.node is not None:
             facts["node"] = guard.node
         if guard.claim_id is not None:
             kept = max(1000, self.shared.lease // timedelta(milliseconds=1))
             facts |= {"claim": guard.claim_id, "asker": guard.asker, "kept": kept}
+        return facts
+
+    def _facts(self, guard: Guard, part: Sequence[Change]) -> dict[str, Any]:
+        facts = self.facts_of(guard)
         starts = [
             (place, change.after.job.group, len(started))
             for place, change in enumerate(part, start=1)
@@ -190,7 +194,8 @@ class RedisSession(Records, RevisionSession):
             facts |= {"starts": starts, "limits": dict(guard.limits)}
         return facts
 
-    def _understand(self, status: str, guard: Guard) -> None:
+    def understand(self, status: str, guard: Guard) -> None:
+        """What a script says of the guard; it raises if that does not hold."""
         if status == "BURIED":
             raise NodeBuriedError(str(guard.node))
         if status == "CLAIMED":
@@ -243,7 +248,7 @@ class RedisSession(Records, RevisionSession):
             if status == "FROZEN":
                 self.wait_for(found)
                 continue
-            self._understand(status, Guard())
+            self.understand(status, Guard())
             if not found:
                 self.shared.ring.add(Written(facts, words), len(changes), seq)
                 self._remember(changes, marks, ())

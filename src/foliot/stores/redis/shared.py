@@ -3,27 +3,21 @@
 from __future__ import annotations
 
 from collections import Counter, OrderedDict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator
 from datetime import timedelta
 from itertools import count
 from threading import RLock
-from typing import Any, NamedTuple
 from uuid import uuid4
 
 from foliot.model.histogram import Histogram
 from foliot.protocols import Clock
 from foliot.stores.optimistic.entry import Entry
 from foliot.stores.optimistic.ring import Ring
+from foliot.stores.redis.written import Written
 
 _MOST_REMEMBERED = 20_000
+PLACES = 4096  # of runs within one call: more than a script starts
 _BOUNDS = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 5.0)
-
-
-class Written(NamedTuple):
-    """A call of the script `commit` that was carried out: what had to hold, and the words."""
-
-    facts: Mapping[str, Any]
-    words: Sequence[str | int]
 
 
 class Counts:
@@ -82,10 +76,12 @@ class Shared:
         self.entries: OrderedDict[str, Entry] = OrderedDict()
         # No generator: two threads may ask at once, and a generator refuses the second.
         self.marks: Iterator[str] = map(f"{uuid4().hex[:12]}.{{:x}}".format, count(1))
+        self.starts = count(1)  # of calls and jobs that start runs, in their order
         self.lanes: dict[str, tuple[str, str]] = {}
         self.nodes: dict[str, str] = {}
         self.ring: Ring[Written] = Ring(clock)
         self.heals_until = 0.0
+        self.is_migrated = False  # all steps of the schema were taken
         self.is_unconfirmed = False  # something was written, and nobody has confirmed it
         self.lock = RLock()
         self.counts = Counts()
@@ -98,6 +94,7 @@ class Shared:
     def forget(self) -> None:
         """The server has forgotten something: what this process knows of it may be wrong."""
         self.losses += 1
+        self.is_migrated = False
         self.entries.clear()
         self.lanes = {}
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
+from datetime import datetime
 from typing import Any
 
 from foliot.model.version import KEPT_REVISIONS, Revision, Version, all_versions
@@ -10,7 +12,7 @@ from foliot.model.view import SourceView
 from foliot.stores.redis.asking import pairs, text_of
 from foliot.stores.redis.encode import Operation, operation_words
 from foliot.stores.redis.session import RedisSession
-from foliot.stores.sql.codes import an_instant
+from foliot.stores.sql.codes import an_instant, whole
 
 
 def revision(session: RedisSession, source: str) -> str | None:
@@ -47,6 +49,24 @@ def sources(session: RedisSession) -> tuple[SourceView, ...]:
 def write_source_status(session: RedisSession, source: str, status: str) -> None:
     """Keep how a source fares."""
     session.ask("HSET", "status", source, status)
+
+
+def restore_source(
+    session: RedisSession, source: str, reconciled_at: datetime | None, revisions: Sequence[Revision]
+) -> None:
+    """Put what a copied source had in the place of what its copy has."""
+    rows = [
+        json.dumps([one.ordinal, one.revision, whole(one.at), *one[4:]], ensure_ascii=False)
+        for one in revisions
+    ]
+    at = (
+        ("HDEL", "rev_at", source)
+        if reconciled_at is None
+        else ("HSET", "rev_at", source, whole(reconciled_at))
+    )
+    session.ask_all([at, ("DEL", f"revs:{source}")])
+    if rows:
+        session.ask("RPUSH", f"revs:{source}", *rows)
 
 
 def forget_source(session: RedisSession, source: str, revision: str | None) -> bool:

@@ -28,6 +28,7 @@ from foliot.stores.optimistic.revision import Step
 from foliot.stores.redis import (
     access,
     audit,
+    herd,
     history,
     node,
     outbox,
@@ -41,6 +42,7 @@ from foliot.stores.redis.address import read_address
 from foliot.stores.redis.claim import Claims, claim
 from foliot.stores.redis.durability import Server, look_at, tell
 from foliot.stores.redis.inspection import connect
+from foliot.stores.redis.migration import go_on
 from foliot.stores.redis.notice import Listener
 from foliot.stores.redis.regression import meet
 from foliot.stores.redis.session import RedisSession
@@ -154,6 +156,11 @@ class RedisStore:
         session.begin(self._server.run_id)
         tell(self._server, self._address)
 
+    async def migrate(self) -> None:
+        """Take all steps of the schema that are still to be taken."""
+        while not await self._call(Lane.UPKEEP, "migrate", go_on):
+            pass
+
     async def close(self) -> None:
         """Do what was asked for, and let go of the server. Nodes that have not left die with their leases."""
         for worker in self._workers.values():
@@ -225,7 +232,7 @@ class RedisStore:
     running = verb(Lane.READER, node.running)
     outages = verb(Lane.READER, node.outages)
 
-    finish = verb(Lane.ENDS, verbs.finish)
+    finish = verb(Lane.ENDS, herd.finish)
     recover = verb(Lane.ENDS, verbs.recover)
     write_outputs = verb(Lane.ENDS, output.write_outputs)
     append_outputs = verb(Lane.PEOPLE, output.append_outputs)
@@ -237,6 +244,7 @@ class RedisStore:
     versions = verb(Lane.READER, source.versions)
     sources = verb(Lane.READER, source.sources)
     write_source_status = verb(Lane.PEOPLE, source.write_source_status)
+    restore_source = verb(Lane.PEOPLE, source.restore_source)
     forget_source = verb(Lane.PEOPLE, source.forget_source)
 
     wakes = verb(Lane.PULSE, question.wakes)

@@ -1,8 +1,9 @@
-"""The batch of one call: which jobs it looked at, what was decided, and what is to be written.
+"""The batch of one call: the jobs that it read, the decisions, and the rows to write.
 
-A job's record is read into an entry; a decision changes the entry and notes the rows; `flush` writes
-them, each kind at once. All of it is inside of one transaction. What is due is found by the batch of each
-dialect: one locks the rows that it finds, the other need not.
+    read a job's record into an entry ──▶ decide: changes the entry, notes rows ──▶ flush: writes the rows
+
+All of it is one transaction. Each dialect has its own subclass that finds due jobs: PostgreSQL locks them,
+SQLite need not.
 """
 
 from __future__ import annotations
@@ -59,18 +60,18 @@ SET_ASIDE = "UPDATE states SET damage = :damage WHERE job_no IN :these"
 _CHANGE_JOB = "UPDATE jobs SET frame = :frame, data = :data, policy_no = :policy WHERE job_no = :job"
 _CHANGE_LANE = "UPDATE states SET lane_no = :lane, damage = NULL WHERE job_no = :job"
 
-# Of a state whose job is not there. As long as it was due it would be in the way of all behind it.
+# A state without a job. As long as it is due, it would block the jobs behind it.
 STRAY = str(Damage("its definition is missing", Flaw.MISSING))
-MOST_STRAY_ROUNDS = 9  # the rest is for the next claim: what was set aside so far is to be committed
+MOST_STRAY_ROUNDS = 9  # leave the rest to the next claim, so that the jobs set aside so far are committed
 
-NO_STATE = State(0, EPOCH)  # of a job that is new: any other is written
+NO_STATE = State(0, EPOCH)  # of a new job; other changes are written
 _ENDED, _RUNNING = AttemptState.ENDED, AttemptState.RUNNING
 
 
 class _Changed(NamedTuple):
     """The attempts that are open after a decision, and the rows of those that it starts or changes.
 
-    `link` is what the newest instant of before is to be linked to, if that changes.
+    `link`: the new link of the formerly newest instant, if it changes (see `history_links`).
     """
 
     still_open: tuple[Attempt, ...]
@@ -80,11 +81,10 @@ class _Changed(NamedTuple):
 
 
 class WriteBatch(ABC):
-    """Reads, asks, and writes, for one call.
+    """Reads records, asks the planner, and writes decisions, for one call.
 
-    `stride`: after so many decisions it is worth writing, while more are made. `is_careful`: the last try
-    failed, perhaps by a state that does not know its newest attempt; so each start is looked up before it is
-    noted.
+    `stride`: after that many decisions it is worth writing, while more are made. `is_careful`: the last try
+    failed, perhaps because a state does not know its newest attempt. So look each start up first.
     """
 
     stride = 10_000
@@ -109,26 +109,26 @@ class WriteBatch(ABC):
 
     @abstractmethod
     def due(self, lanes: Sequence[int], now: int, count: int, after: Place) -> list[Row]:
-        """The jobs of some lanes that have been due for longest, after a place: rows as `DUE_ROW` has them.
+        """The longest due jobs of some lanes, after a position, as rows of `DUE_ROW`.
 
-        No other call has these jobs.
+        No other call can write to these jobs.
         """
 
     @abstractmethod
     def wait_for_others(self, lanes: Sequence[int], now: int) -> bool:
-        """Whether others have something at hand that is due; if so, they were given a moment."""
+        """Whether other calls hold due jobs. If so, this waits for a short time."""
 
     # -- finding -----------------------------------------------------------------------------------
 
     def by_key(self, keys: Iterable[str]) -> dict[str, Entry]:
-        """Jobs by their keys, those that are there."""
+        """The existing jobs of these keys."""
         wanted = dict.fromkeys(keys)
         rows = self.dialect.among(BY_KEY, wanted.keys())
-        open_rows = self.dialect.among(OPEN_BY_KEY, wanted.keys())  # both questions travel together
+        open_rows = self.dialect.among(OPEN_BY_KEY, wanted.keys())  # both queries are sent together
         return {entry.key: entry for entry in self._together(rows.fetchall(), open_rows.fetchall())}
 
     def by_number(self, numbers: Collection[int]) -> dict[int, Entry]:
-        """Jobs by their numbers, those that are there."""
+        """The existing jobs of these numbers."""
         rows = self.dialect.among(BY_NUMBER, numbers)
         open_rows = self.dialect.among(OPEN_BY_NUMBER, numbers)
         return {entry.job_no: entry for entry in self._together(rows.fetchall(), open_rows.fetchall())}
@@ -145,7 +145,7 @@ class WriteBatch(ABC):
     # -- writing -----------------------------------------------------------------------------------
 
     def flush(self) -> None:
-        """Write what was noted."""
+        """Write the noted rows."""
         for rows, what in ((self._jobs, upsert.ADD_JOB), (self._new_states, upsert.PUT_STATE)):
             if rows:
                 self.dialect.add(what, rows)
@@ -162,12 +162,12 @@ class WriteBatch(ABC):
                 rows.clear()
 
     def set_aside(self, entry: Entry, damage: Damage) -> None:
-        """Take a job out of service; it is shown with its damage until it is declared anew."""
+        """Set a job aside: it does not run, and is shown as damaged, until it is declared again."""
         entry.damage = damage
         self._set_aside([entry.job_no], str(damage).replace("\0", "?"))
 
     def set_aside_unreadable(self, numbers: Collection[int]) -> None:
-        """Take jobs out of service, if they cannot be read."""
+        """Set jobs aside if they cannot be read."""
         for entry in self.by_number(numbers).values():
             if entry.record is None and entry.damage is not None and not entry.is_unknown_here:
                 self.set_aside(entry, entry.damage)
@@ -181,7 +181,7 @@ class WriteBatch(ABC):
         self.dialect.run(_CHANGE_JOB, frame=frame, data=data, policy=policy, job=job_no)
 
     def remove(self, entry: Entry) -> None:
-        """Forget a job altogether, with its history."""
+        """Delete a job with its history."""
         self.flush()
         for table in ("states", "jobs", "definitions"):
             self.dialect.delete(table, "job_no", [(entry.job_no,)])
@@ -201,7 +201,7 @@ class WriteBatch(ABC):
         return entries
 
     def read(self, entry: Entry) -> None:
-        """Make the record of an entry, or know its damage."""
+        """Read the record of an entry, or note its damage."""
         row, open_rows = entry.row, entry.open_rows
         try:
             entry.check_counts()
@@ -224,7 +224,7 @@ class WriteBatch(ABC):
     # -- deciding ----------------------------------------------------------------------------------
 
     def decide(self, entry: Entry, decide: Callable[..., Decision], *facts: object) -> Decision | None:
-        """Ask about a record and some facts, and note the answer.
+        """Ask the planner about a record, and note the decision.
 
         A job that cannot be read or decided about is set aside.
         """
@@ -246,7 +246,7 @@ class WriteBatch(ABC):
         return decision
 
     def has_run(self, entry: Entry, attempt: Attempt) -> bool:
-        """Whether there is an attempt of that name already."""
+        """Whether an attempt of that name exists."""
         return self._has_attempt(attempt_key(attempt, entry.job_no))
 
     def _has_attempt(self, key: Row) -> bool:
@@ -255,7 +255,7 @@ class WriteBatch(ABC):
         return found.fetchone() is not None
 
     def note(self, entry: Entry, record: Record, decision: Decision) -> None:
-        """Take a decision over into the entry, and note the rows that it writes."""
+        """Apply a decision to the entry, and note its rows."""
         state, attempts, skips, _, is_removed, kept, alerts = decision
         alert_rows = list(map(alert_row, alerts))
         if is_removed:
@@ -267,7 +267,7 @@ class WriteBatch(ABC):
         job, before, open_ones = record
         if kept is not None:
             self.define(entry, job := kept)
-        # All rows are made before one is noted: a decision that cannot be written leaves none behind.
+        # Make all rows before noting one: a decision that cannot be written must leave none.
         opened = entry.opened
         newest = entry.newest
         changed = _Changed(open_ones)
@@ -293,7 +293,7 @@ class WriteBatch(ABC):
         return (*state_row(state), *counts, entry.job_no, entry.row[LANE], first_look(keep))
 
     def _refuse_what_has_started(self, entry: Entry, record: Record, attempts: tuple[Attempt, ...]) -> None:
-        """An occurrence that has run is not run again because its state has forgotten it."""
+        """Refuse to start an occurrence that has run, even if the state does not know it."""
         known = {_name(attempt) for attempt in record.attempts}
         for attempt in attempts:
             key = attempt_key(attempt, entry.job_no)
@@ -304,7 +304,7 @@ class WriteBatch(ABC):
                 raise DamagedRecordError("newest_at", entry.newest, reason)
 
     def _attempt_rows(self, entry: Entry, record: Record, attempts: tuple[Attempt, ...]) -> _Changed:
-        """What a decision does to the attempts of a job."""
+        """The rows of attempts that a decision writes."""
         newest = entry.newest
         current = {_name(attempt): attempt for attempt in record.attempts}
         links = self._links(entry, [a for a in attempts if _name(a) not in current])
@@ -314,7 +314,7 @@ class WriteBatch(ABC):
             name, key, claim_no = _name(attempt), attempt_key(attempt, entry.job_no), None
             if self.claim_no is not None and attempt.state is _RUNNING and attempt.token > token:
                 claim_no, started = self.claim_no + attempt.token - token - 1, started + 1
-            # Of one that is there, order, link and number stay as they are.
+            # An existing attempt keeps its order, link and number.
             place: tuple[int, int | None, int] = (0, None, 0)
             if name not in current:
                 entry.ordinal += 1
@@ -330,7 +330,7 @@ class WriteBatch(ABC):
         return _Changed(still_open, starts, rows, relinked)
 
     def _links(self, entry: Entry, new: list[Attempt]) -> dict[int, int | None]:
-        """What attempts are to carry, so that they are found again: see `history_links`."""
+        """The links of attempts, by which they are found later: see `history_links`."""
         links: dict[int, int | None] = {}
         past: set[int] = set()
         for at in (whole(attempt.scheduled_for) for attempt in new):
@@ -339,7 +339,7 @@ class WriteBatch(ABC):
             elif at != entry.newest and at not in links:
                 past.add(at)
         if past and entry.newest is not None:
-            self.flush()  # they may be of a job that was decided about before, in the same call
+            self.flush()  # the job may have been decided about earlier in the same call
             is_new = entry.newest in links
             links |= history_links.links_of_the_past(
                 self.dialect, entry.job_no, entry.newest, past, links.get(entry.newest), is_new=is_new
@@ -362,7 +362,7 @@ class WriteBatch(ABC):
         return entry
 
     def redefine(self, entry: Entry, job: Job, record: Record, decision: Decision) -> None:
-        """A job that is there already is declared, and its damage is over."""
+        """An existing job is declared again, and is no longer damaged."""
         if decision.job is None:
             self.define(entry, job)
         self.note(entry, record._replace(job=job), decision)
@@ -373,9 +373,9 @@ class WriteBatch(ABC):
         definition = (frame, data, self.interned.policy_number(policy))
         lane = self.interned.lane_number(job.queue, job.action.kind)
         if definition != entry.row[2:5]:
-            self.flush()  # it may have been added in the same breath
+            self.flush()  # it may have been added in the same call
             self._change_definition(entry.job_no, definition)
-        if definition[2] != entry.row[4] or entry.damage is not None:  # perhaps it keeps less than before
+        if definition[2] != entry.row[4] or entry.damage is not None:  # it may keep less than before
             self.dialect.set_column("states", "trim_at", "job_no", [(0, entry.job_no)])
         if lane != entry.row[LANE] or entry.damage is not None:
             self.flush()

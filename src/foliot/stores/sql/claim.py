@@ -14,12 +14,13 @@ from foliot.model.run import Run
 from foliot.model.state import Record
 from foliot.protocols import NO_LIMITS, Claimed, DecideDue
 from foliot.stores.claim_loop import DueJobs, Page
+from foliot.stores.herd import Herds
 from foliot.stores.matching import started_by
 from foliot.stores.sql.batch import WriteBatch
 from foliot.stores.sql.codes import whole
 from foliot.stores.sql.entry import DUE_AT, FIRST, Entry, Place
 from foliot.stores.sql.group_rows import GroupRows
-from foliot.stores.sql.herd import Herds, HerdStarts
+from foliot.stores.sql.herd import HerdStarts
 from foliot.stores.sql.rows import Row
 
 PLACES = 4096  # more than a claim can start

@@ -22,6 +22,8 @@ TRIGGER_CODES = {
     Trigger.LOST: 3,
     Trigger.MANUAL: 4,
     Trigger.BACKFILL: 5,
+    Trigger.AFTER: 6,
+    Trigger.REBOOT: 7,
 }
 STATE_CODES = {
     AttemptState.PENDING: 0,

@@ -1,13 +1,13 @@
-"""The usual way to forget: a history ends at its *cut*, the attempt that was the newest at the last look.
+"""The usual way to delete history: everything older than the *cut*, the newest attempt of the last look.
 
-A history is looked at when it has more than doubled. What was there at the last look is then superfluous:
+A history is looked at when it has more than doubled. Then everything before the last look can go:
 
-    newest ... so many as are kept ... | cut | what was there at the last look ... oldest
-                                             '------------- goes as a whole ------------'
+    newest ... as many as are kept ... | cut | the attempts before the last look ... oldest
+                                             '------------- deleted as a whole -----------'
 
-Only what goes is read, and no link has to be mended: that of the cut, which stays, is taken away. This holds
-if the cut succeeded (the newest success stays in every history), and if all behind it was opened before it
-and has ended. A history for which it does not hold is walked through: see `look`.
+Only deleted rows are read, and only one link changes: the cut's own link is removed. This works if the
+attempt at the cut succeeded (every history keeps its newest success), and if all attempts behind it are older
+and have ended. Other histories are read completely: see `look`.
 """
 
 from __future__ import annotations
@@ -35,9 +35,9 @@ BEHIND_CUTS = f"""
 
 
 class Cut(NamedTuple):
-    """Where a job's history may be cut, how many attempts the job has had, and how many of them are kept.
+    """Where to cut a job's history, how many attempts the job has had, and how many are kept.
 
-    `next_look` is after how many more the next cut is due.
+    `next_look`: the number of further attempts until the next cut.
     """
 
     at: int
@@ -47,7 +47,7 @@ class Cut(NamedTuple):
 
     @property
     def most(self) -> int:
-        """How many attempts are behind it, at most: as many as there were at the last look."""
+        """The most attempts behind the cut: as many as there were at the last look."""
         return self.next_look + 1
 
 
@@ -59,7 +59,7 @@ class Rest(NamedTuple):
 
 
 def behind(dialect: Dialect, cuts: Mapping[int, Cut], most: int) -> dict[int, Rest]:
-    """What is behind the cuts of jobs, where all of it may go; of no job, if it is more than so much."""
+    """The rows behind the cuts of jobs, if all of them can go; nothing if there are too many."""
     rows = dialect.among(BEHIND_CUTS, cuts.keys(), most=most + 1).fetchall()
     if len(rows) > most:
         return {}
@@ -70,7 +70,7 @@ def behind(dialect: Dialect, cuts: Mapping[int, Cut], most: int) -> dict[int, Re
 
 
 def _rest(rows: list[Row], cut: Cut) -> Rest | None:
-    """The rows behind a cut; None if some of them may have to stay."""
+    """The rows behind a cut; None if some of them must stay."""
     at_cut = [row for row in rows if row[0] == cut.at]
     if len(at_cut) != 1:
         return None

@@ -1,4 +1,4 @@
-"""What people and sources ask for: commands, and revisions of a source, all or nothing."""
+"""Commands of people, and revisions of sources: each is written completely or not at all."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class Step(NamedTuple):
 
 
 def update(session: Session, job: str, decide: DecideCommand) -> Decision:
-    """Do to one job what a person asked for."""
+    """Carry out a person's command on one job."""
     batch = session.batch()
     entry = batch.by_key((job,)).get(job)
     if entry is None or entry.record is None or entry.damage is not None:
@@ -58,7 +58,7 @@ def update(session: Session, job: str, decide: DecideCommand) -> Decision:
 
 
 def _refuse_what_has_run(dialect: Dialect, entry: Entry, opened: Sequence[Attempt]) -> None:
-    """A request that has been served is not served again, and neither is an attempt."""
+    """Refuse a request or an attempt that exists already."""
     occurrences = {(whole(a.scheduled_for), a.number): a for a in opened if a.request is None}
     instants = {at for at, _ in occurrences}
     ran = dialect.among(OCCURRENCES, instants, job=entry.job_no).fetchall() if instants else []
@@ -73,7 +73,7 @@ def _refuse_what_has_run(dialect: Dialect, entry: Entry, opened: Sequence[Attemp
 
 
 def _is_news(before: State | None, decision: Decision) -> bool:
-    """Whether somebody should look sooner than they meant to."""
+    """Whether other nodes should look at the store now."""
     was, wake_at = before.wake_at if before else None, decision.state.wake_at
     if wake_at is not None and (was is None or wake_at < was):
         return True
@@ -83,7 +83,7 @@ def _is_news(before: State | None, decision: Decision) -> bool:
 def prepare(session: Session, changes: Changes) -> None:
     """Write the texts that the jobs of a revision share, in a transaction of its own.
 
-    Two sources may share some: a call that adds one would else wait until the other's revision is written.
+    Two sources may share texts. In one transaction, a source would wait for the other's whole revision.
     """
     policies = {session.writer.frame(job).policy for job in changes.declared}
     session.interned.add(policies, {(job.queue, job.action.kind) for job in changes.declared})
@@ -92,7 +92,7 @@ def prepare(session: Session, changes: Changes) -> None:
 def reconcile(
     session: Session, step: Step, changes: Changes, declared: DecideDeclared, removed: DecideRemoved
 ) -> Sequence[Event]:
-    """Make the store agree with a source."""
+    """Make the store equal to a revision of a source."""
     source, base, wanted = step
     found = source_rows.revision_alone(session, source)
     if found == wanted:
@@ -125,7 +125,7 @@ class _Reconciler:
     def reconcile(
         self, jobs: Sequence[Job], gone: Sequence[str], declared: DecideDeclared, removed: DecideRemoved
     ) -> None:
-        """Pages of jobs, so that memory does not grow with them."""
+        """Handle jobs in pages, to limit memory."""
         size = self._dialect.page
         for start in range(0, len(jobs), size):
             self._declare(jobs[start : start + size], declared)
@@ -161,7 +161,7 @@ class _Reconciler:
         record = entry.record or _salvage(self._batch, entry, job)
         decision = decide(job, record)
         self.differences.note(None if entry.record is None else entry, record, decision)
-        # A job of which not even the state could be read is as if it were new.
+        # A job whose state cannot be read counts as new.
         self._batch.redefine(entry, job, record or Record(job, NO_STATE), decision)
         self._tell(record, decision)
 
@@ -169,7 +169,7 @@ class _Reconciler:
         for entry in self._batch.by_key(keys).values():
             record = entry.record
             if record is None:
-                self._batch.remove(entry)  # nobody can say what it was
+                self._batch.remove(entry)  # it cannot be read at all
                 continue
             decision = decide(record)
             self.differences.note(entry, record, decision)
@@ -183,19 +183,19 @@ class _Reconciler:
 
     @property
     def events(self) -> Sequence[Event]:
-        """What has happened to jobs."""
+        """The events of the jobs."""
         return joined(() if self._new is None else self._new.events, self._events)
 
     @property
     def has_news(self) -> bool:
-        """Whether nodes should look sooner than they meant to."""
+        """Whether other nodes should look at the store now."""
         return self._has_news or (self._new is not None and self._new.has_wakes)
 
 
 def _salvage(batch: WriteBatch, entry: Entry, job: Job) -> Record | None:
-    """What can be read of a damaged job, as if it had been the job that is declared now.
+    """The readable part of a damaged job's record, with the new declaration.
 
-    Open attempts that cannot be read are dropped: no node could ever end them.
+    Open attempts that cannot be read are dropped, because no node could ever end them.
     """
     good = [row for row in entry.open_rows if _is_readable(batch, entry, row)]
     bad = [row for row in entry.open_rows if row not in good]

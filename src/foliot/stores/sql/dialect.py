@@ -1,6 +1,7 @@
-"""How the statements that stores share reach a database: the only difference between two dialects of SQL.
+"""Carries shared SQL statements out on one database: all that differs between SQLite and PostgreSQL.
 
-A shared statement uses words of both databases. Each dialect translates or drops what its own does not know:
+A shared statement uses words of both databases. Each dialect translates or drops words that its database
+lacks:
 
     :name               a value
     :present            the present time of the store, in microseconds: that of a server, or of a clock
@@ -20,7 +21,7 @@ from foliot.stores.sql.upsert import Upsert
 
 
 class Answer(Protocol):
-    """The rows of a question. A server may still be at work on them until they are fetched."""
+    """The rows of a query. A server may still compute them until they are fetched."""
 
     def fetchone(self) -> Row | None:
         """The next row."""
@@ -32,9 +33,10 @@ class Answer(Protocol):
 
 
 class SourceStatements(NamedTuple):
-    """How a database keeps its sources.
+    """The statements about sources of a database.
 
-    `find` selects the revision of a source that is known, and locks it; `make`: so that there is one to lock.
+    `find` selects and locks the revision of a source; `make` inserts the row before, so that it can be
+    locked.
     """
 
     make: tuple[str, ...]
@@ -42,14 +44,15 @@ class SourceStatements(NamedTuple):
     show: str
     note_revision: tuple[str, ...]
     note_status: str
+    restore: str
     forget: tuple[str, ...]
 
 
 class Dialect(Protocol):
-    """Carries out statements in the transaction of a call. Where tables differ, it knows its own.
+    """Carries out statements in the transaction of a call, and knows where tables differ.
 
-    `trouble` is what the driver raises. `page`: so many jobs of a revision are decided about together.
-    `has_litter`: rows that were claimed stay in the way of the next claim for a while. `policies` is how the
+    `trouble`: the driver's exceptions. `page`: how many jobs of a revision are decided together.
+    `has_litter`: claimed rows slow the next claim down for a while. `policies` is how the
     text of a policy is kept, under a key. `node_views` selects nodes as they are shown, with their numbers.
     """
 
@@ -85,11 +88,11 @@ class Dialect(Protocol):
         ...
 
     def hold(self, jobs: Sequence[int]) -> None:
-        """Let no other call write to the states of these jobs until this one is over; they are in order."""
+        """Lock the states of these jobs, in their order, until the end of this call."""
         ...
 
     def upsert(self, what: Upsert, rows: Sequence[Row]) -> None:
-        """Insert rows or, where their keys are there, change them; of several of one key the last counts."""
+        """Insert rows, or update them if their keys exist. Of several rows with one key the last counts."""
         ...
 
     def add(self, what: Upsert, rows: Sequence[Row]) -> None:
@@ -105,7 +108,7 @@ class Dialect(Protocol):
         ...
 
     def new_numbers(self, count: int) -> Iterator[int]:
-        """So many numbers for jobs; none is ever used again."""
+        """New numbers for jobs; a number is never reused."""
         ...
 
     def policy_row(self, text: str) -> Row:
@@ -113,7 +116,7 @@ class Dialect(Protocol):
         ...
 
     def output_text(self, text: str) -> object:
-        """An output as it is stored: a program may write what is no text."""
+        """The stored form of an output, which may contain invalid text."""
         ...
 
     def read_output(self, stored: object) -> str:
@@ -121,5 +124,5 @@ class Dialect(Protocol):
         ...
 
     def send_hint(self) -> None:
-        """Tell other nodes, after the commit, to look sooner than they meant to."""
+        """Send a hint to other nodes after the commit: look at the store now."""
         ...

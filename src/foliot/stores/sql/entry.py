@@ -33,13 +33,13 @@ OPEN_BY_NUMBER = f"""
 # Which of these jobs have an open attempt.
 BUSY = "SELECT a.job_no FROM attempts AS a INDEXED BY attempts_open WHERE a.state < 3 AND a.job_no IN :these"
 
-# Where an entry's row has what; the state's columns are the last.
+# The columns of an entry's row; the state's columns are the last.
 LANE, NEWEST, OPENED, SKIPPED, LOOK_AT, DAMAGE, STATE = 5, 6, 7, 8, 9, 10, 11
 REMOVED_AT = STATE + 6
 
 
 def _counts(*names: str) -> str:
-    """Whether columns of a state have counts in them. A file of SQLite may have anything there."""
+    """Whether columns of a state are counts. In SQLite a column may contain anything."""
     return " AND ".join(
         f"s.{name} = CAST(s.{name} AS bigint) AND s.{name} >= 0 AND s.{name} < {ABSURD}" for name in names
     )
@@ -49,8 +49,8 @@ def _is_before(name: str) -> str:
     return f"(s.{name} IS NULL OR s.{name} = CAST(s.{name} AS bigint) AND s.{name} < s.next_at)"
 
 
-# What a claim must know of a state to start its job with a herd. The last column tells whether it is
-# plain: it has nothing to it but its next occurrence. 2: and all is well, so that a success changes nothing.
+# What a claim reads of a state to start its job with a herd. The last column says whether the state is plain
+# (only a next occurrence); 2: also without any problem, so that a success changes nothing.
 STATE_OF_DUE = f"""
     s.wake_at, s.token, s.version, s.look_at,
     CASE WHEN s.wake_at = s.next_at AND s.next_at = CAST(s.next_at AS bigint)
@@ -65,7 +65,7 @@ DUE_AT, DUE_TOKEN, DUE_VERSION, DUE_LOOK_AT, DUE_PLAIN = 5, 6, 7, 8, 9  # where 
 
 
 class Place(NamedTuple):
-    """A place in the order of what is due."""
+    """A position in the order of due jobs."""
 
     wake_at: int
     job_no: int
@@ -75,7 +75,7 @@ FIRST = Place(-(2**63), -(2**63))
 
 
 class Entry:
-    """One job, as it was read and as it was decided about since. `record` is None if it cannot be read."""
+    """One job, as it was read and decided about. `record` is None if it cannot be read."""
 
     __slots__ = (
         "damage", "job_no", "key", "look_at", "newest", "open_rows", "opened", "ordinal", "record", "row",
@@ -97,7 +97,7 @@ class Entry:
         self.record: Record | None = None
 
     def check_counts(self) -> None:
-        """DamagedRecordError if what counts its history cannot be right."""
+        """Raise DamagedRecordError if the counters of its history are invalid."""
         opened, skipped, look_at = self.opened, self.skipped, self.look_at
         if type(opened) is not int or not 0 <= opened < ABSURD:
             raise DamagedRecordError("opened", opened, "must be a count")
@@ -107,14 +107,14 @@ class Entry:
             raise DamagedRecordError("look_at", look_at, "must be an instant")
 
     def mend_counts(self) -> None:
-        """Count anew, if what counts its history cannot be right: its past is looked at soon."""
+        """Reset invalid counters of its history, so that the history is looked at soon."""
         try:
             self.check_counts()
         except DamagedRecordError:
             self.opened, self.skipped, self.look_at = 0, 0, 0
 
     def age(self, keep: Keep, attempts: Iterable[Attempt], skips: Iterable[Skip]) -> None:
-        """Note when the oldest attempt or skip will be too old to be kept."""
+        """Note when the oldest attempt or skip will be too old."""
         if keep.days is None:
             return
         ends = [micros(attempt.finished_at or attempt.claimed_at) for attempt in attempts]
@@ -126,10 +126,10 @@ class Entry:
 
     @property
     def is_unknown_here(self) -> bool:
-        """Whether another node may understand the definition: then nobody sets the job aside."""
+        """Whether another node may understand the definition; then the job is not set aside."""
         return self.damage is not None and self.damage.flaw is Flaw.UNKNOWN_HERE
 
     @property
     def place(self) -> Place:
-        """Where it stood in the order of what is due."""
+        """Its position in the order of due jobs."""
         return Place(self.row[STATE + 2], self.job_no)

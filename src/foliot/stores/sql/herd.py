@@ -11,44 +11,23 @@ attempts of all of them. The token of the state tells: whatever is decided about
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
-from datetime import datetime, timedelta
-from typing import Any, NamedTuple
+from collections.abc import Collection, Sequence
+from datetime import datetime
+from typing import Any
 
-from foliot.errors import DamagedRecordError
-from foliot.model.alike import ON_TIME, Alike
-from foliot.model.attempt import (
-    Attempt,
-    AttemptState,
-    Ending,
-    Outcome,
-    Trigger,
-    format_instant,
-)
-from foliot.model.deciding import DecidesAlike
-from foliot.model.events import HerdEnded, HerdStarted
-from foliot.model.job import Job, freeze_own, is_nested, unchecked_action
+from foliot.model.alike import ON_TIME
+from foliot.model.attempt import AttemptState, Ending, Outcome, Trigger
+from foliot.model.events import HerdStarted
 from foliot.model.json_text import read_objects
 from foliot.model.run import Run
-from foliot.stores.sql.codes import (
-    DAY,
-    OUTCOME_CODES,
-    STATE_CODES,
-    TRIGGER_CODES,
-    UNREADABLE,
-    an_instant,
-    micros,
-    whole,
-)
-from foliot.stores.sql.definition import Mould, Reader
+from foliot.stores.herd import Herd, HerdRun, Herds, HerdStart, started
+from foliot.stores.sql.codes import DAY, OUTCOME_CODES, STATE_CODES, TRIGGER_CODES, micros, whole
 from foliot.stores.sql.dialect import Dialect
 from foliot.stores.sql.entry import DUE_AT, DUE_LOOK_AT, DUE_PLAIN, DUE_TOKEN, DUE_VERSION
-from foliot.stores.sql.interned import Interned
-from foliot.stores.sql.rows import Row, new
+from foliot.stores.sql.rows import Row
 
 # ruff: noqa: S608 - made of constants only
 
-_MOST_HERDS = 4096
 _FRAME, _DATA, _POLICY = 2, 3, 4  # of a row
 _AND_WELL = 2  # see `STATE_OF_DUE`
 _RUNNING, _ENDED = STATE_CODES[AttemptState.RUNNING], STATE_CODES[AttemptState.ENDED]
@@ -112,143 +91,26 @@ QUIET = f"""
 """
 
 
-class Herd(NamedTuple):
-    """Jobs of one definition that are due for one occurrence, in the numbers and texts of a store."""
+class SqlHerdStart(HerdStart):
+    """A herd within one claim; `look_at` is when the history of a job that first runs now is too old."""
 
-    mould: Mould
-    alike: Alike
-    at: int
-    following: int | None
-    until: int
-    prefix: str  # of the keys of its jobs
-    suffix: str  # of the keys of its runs
+    __slots__ = ("look_at",)
 
-
-class Herds:
-    """The herds that a connection has met. They are kept for as long as the same planner decides."""
-
-    def __init__(self, reader: Reader, interned: Interned) -> None:
-        self._reader = reader
-        self._interned = interned
-        self._decide: DecidesAlike | None = None
-        self._known: dict[Row, Herd | None] = {}
-
-    def use(self, decide: DecidesAlike) -> None:
-        """From now on this decides."""
-        if decide is not self._decide or len(self._known) >= _MOST_HERDS:
-            self._known.clear()
-            self._decide = decide
-
-    def of(self, frame: str, policy_no: int, at: int) -> Herd | None:
-        """The herd of a definition and an occurrence; None if each job must be looked at."""
-        sign = frame, policy_no, at
-        try:
-            return self._known[sign]
-        except KeyError:
-            self._known[sign] = herd = self._read(frame, policy_no, at)
-            return herd
-
-    def _read(self, frame: str, policy_no: int, at: int) -> Herd | None:
-        try:
-            mould = self._reader.mould(frame, self._interned.policy(policy_no))
-            first = an_instant(at)
-        except (DamagedRecordError, *UNREADABLE):
-            return None
-        alike = None if self._decide is None else self._decide.alike(mould.template, first)
-        if alike is None:
-            return None
-        suffix = f"@{format_instant(first)}"
-        return Herd(mould, alike, at, micros(alike.following), whole(alike.until), f"{mould.source}/", suffix)
+    def __init__(self, herd: Herd, node: str, at: datetime) -> None:
+        super().__init__(herd, node, at)
+        days = herd.mould.template.policy.keep.days
+        self.look_at = None if days is None else whole(at) + days * DAY
 
 
-class _Start(NamedTuple):
-    """A herd within one claim, and what was started of it."""
+class SqlHerdRun(HerdRun):
+    """A run of a herd; `quiet_no` is the number of its job, if its success may change only its attempt."""
 
-    runs: list[Run]
-    herd: Herd
-    node: str
-    at: datetime
-    deadline: int | None
-    look_at: int | None
+    __slots__ = ("quiet_no",)
 
-
-class HerdRun(Run):
-    """A run of a herd. It makes its job and its attempt when they are asked for.
-
-    `quiet_no` is the number of its job, if its success may change nothing but its attempt.
-    """
-
-    __slots__ = ("_data", "_start", "_token", "_version", "job_key", "quiet_no")
-
-    def __init__(self, start: _Start, row: Row, data: dict[str, Any]) -> None:
-        herd = start.herd
-        key: str = row[1]
-        is_quiet = herd.alike.ends_in_peace and row[DUE_PLAIN] == _AND_WELL
-        self._start = start
-        self._data = data
-        self._token = row[DUE_TOKEN] + 1
-        self._version = row[DUE_VERSION]
+    def __init__(self, start: HerdStart, row: Row, data: dict[str, Any]) -> None:
+        super().__init__(start, row[1], row[DUE_TOKEN] + 1, row[DUE_VERSION], data)
+        is_quiet = start.herd.alike.ends_in_peace and row[DUE_PLAIN] == _AND_WELL
         self.quiet_no: int | None = row[0] if is_quiet else None
-        self.job_key = key
-        self._key = key + herd.suffix, 1
-
-    @property
-    def job(self) -> Job:
-        mould = self._start.herd.mould
-        return mould.job(self.job_key[len(mould.source) + 1 :], unchecked_action(self.kind, self._data))
-
-    @property
-    def attempt(self) -> Attempt:
-        try:
-            return self._attempt  # a listener is told of its start and of its end
-        except AttributeError:
-            start = self._start
-            made = self._attempt = start.herd.alike.attempt(
-                self.job_key, self._token, self._version, start.node, start.at
-            )
-            return made
-
-    @property
-    def at(self) -> int:
-        """Its occurrence, as a number."""
-        return self._start.herd.at
-
-    @property
-    def claimed_at(self) -> datetime:
-        return self._start.at
-
-    @property
-    def queue(self) -> str:
-        return self._start.herd.mould.template.queue
-
-    @property
-    def kind(self) -> str:
-        return self._start.herd.mould.action.kind
-
-    @property
-    def data(self) -> Mapping[str, Any]:
-        return freeze_own(self._data)
-
-    @property
-    def arguments(self) -> dict[str, Any]:
-        return super().arguments if is_nested(self._data) else dict(self._data)
-
-    @property
-    def timeout(self) -> timedelta | None:
-        return self._start.herd.alike.timeout
-
-    def ending(
-        self,
-        outcome: Outcome,
-        started_at: datetime | None,
-        finished_at: datetime,
-        error: str | None = None,
-        exit_code: int | None = None,
-    ) -> Ending:
-        return new(Ending, (
-            self.job_key, self._key[0], 1, self._token, outcome, started_at, finished_at, error, exit_code,
-            self, False, False, None,
-        ))  # fmt: skip
 
 
 class HerdStarts:
@@ -261,7 +123,7 @@ class HerdStarts:
         self._node_no = node_no
         self._at = now
         self._now = whole(now)
-        self._starts: dict[int, _Start] = {}  # by the identity of the herd
+        self._starts: dict[int, SqlHerdStart] = {}  # by the identity of the herd
         self._forget_taken()
 
     def _forget_taken(self) -> None:
@@ -284,7 +146,7 @@ class HerdStarts:
         data = read_objects([row[_DATA] for row, _ in zip(rows, starts, strict=False)])
         runs: list[Run] = []
         for row, start, own in zip(rows, starts, data, strict=False):
-            run = HerdRun(start, row, own)
+            run = SqlHerdRun(start, row, own)
             runs.append(run)
             start.runs.append(run)
             is_first = start.look_at is not None and row[DUE_LOOK_AT] is None
@@ -303,9 +165,9 @@ class HerdStarts:
         """Whether a job is one of a herd, as far as its state and its definition tell."""
         return bool(row[DUE_PLAIN]) and self._start_of(row[_FRAME], row[_POLICY], row[DUE_AT]) is not None
 
-    def _starts_of(self, rows: Sequence[Row], apart: Collection[int]) -> list[_Start]:
+    def _starts_of(self, rows: Sequence[Row], apart: Collection[int]) -> list[SqlHerdStart]:
         """The herds of the first rows, for as long as each has one."""
-        found: list[_Start] = []
+        found: list[SqlHerdStart] = []
         start, of = None, None
         for row in rows:
             if not row[DUE_PLAIN] or row[0] in apart:
@@ -318,27 +180,19 @@ class HerdStarts:
             found.append(start)
         return found
 
-    def _start_of(self, frame: str, policy_no: int, at: int) -> _Start | None:
+    def _start_of(self, frame: str, policy_no: int, at: int) -> SqlHerdStart | None:
         """The herd of a definition and an occurrence; None if each of its jobs must be looked at."""
         herd = self._herds.of(frame, policy_no, at)
         if herd is None or self._now > herd.until:
             return None
-        return self._starts.get(id(herd)) or self._begin(herd)
-
-    def _begin(self, herd: Herd) -> _Start:
-        days = herd.mould.template.policy.keep.days
-        look_at = None if days is None else self._now + days * DAY
-        start = _Start([], herd, self._node, self._at, micros(herd.alike.deadline(self._at)), look_at)
-        self._starts[id(herd)] = start
-        return start
+        found = self._starts.get(id(herd))
+        if found is None:
+            found = self._starts[id(herd)] = SqlHerdStart(herd, self._node, self._at)
+        return found
 
     def events(self) -> list[HerdStarted]:
-        """What was started, by occurrence: a thousand definitions may share one."""
-        by_occurrence: dict[datetime, list[Run]] = {}
-        for start in self._starts.values():
-            if start.runs:
-                by_occurrence.setdefault(start.herd.alike.first, []).extend(start.runs)
-        return [HerdStarted(runs, first, self._at) for first, runs in by_occurrence.items()]
+        """What was started."""
+        return started(list(self._starts.values()), self._at)
 
     def flush(self) -> None:
         """Write what was taken."""
@@ -355,11 +209,11 @@ def end_quietly(
     dialect: Dialect, node_no: int, endings: Sequence[Ending]
 ) -> tuple[Sequence[Ending], Sequence[Ending]]:
     """Record the successes that change nothing but their attempts: those, and all others."""
-    quiet: dict[int, tuple[HerdRun, Ending]] = {}
+    quiet: dict[int, tuple[SqlHerdRun, Ending]] = {}
     for ending in endings:
         run = ending.run
         if (
-            isinstance(run, HerdRun)
+            isinstance(run, SqlHerdRun)
             and run.quiet_no is not None
             and ending.outcome is Outcome.SUCCEEDED
             and ending.error is None
@@ -383,8 +237,3 @@ def end_quietly(
         return endings, ()
     done = {id(quiet[job_no][1]) for job_no in found}
     return [e for e in endings if id(e) in done], [e for e in endings if id(e) not in done]
-
-
-def ended(endings: Sequence[Ending], now: datetime) -> HerdEnded:
-    """The events of runs that have succeeded quietly."""
-    return HerdEnded([run for e in endings if isinstance(run := e.run, Run)], endings, now)

@@ -1,16 +1,21 @@
-"""The history of one job, found by links, and forgotten by parts.
+"""The history of one job: found by links, deleted in parts.
 
     states.newest_at ──▶ 12:00 ──▶ 11:00 ──▶ 10:00        `previous_at` of the attempts of each instant
 
-An index of all attempts by job would be the simple way. It costs too much: a run would write a page of that
-index, and with a full history a run would cost twice as much. Attempts are stored by time, side by side with
-others of the same instant, and each instant of a job knows the next older one (`previous_at`). An instant may
-have several attempts; one of them carries the link. An attempt of the past, such as a backfill, is
-put in right behind the newest. So links lead down in time, but for a few that lead up again; an index of
-their own has those (`attempts_rise`), and the newest of a history are found without reading all of it.
+Why not an index by job? Each run would write a page of it, and with a full history a run would cost twice as
+much. So attempts are stored by time, and each instant of a job has a link to the next older one
+(`previous_at`). An instant may have several attempts; one of them carries the link.
 
-`seq` numbers the attempts of a job in the order in which they were opened, and `states.opened` is the number
-of the newest: how many are newer than an attempt is known without counting (see `prune`).
+A backfill adds an attempt of the past. It is linked right behind the newest instant:
+
+    states.newest_at ──▶ 12:00 ──▶ 08:00 (backfill) ──▶ 11:00 ──▶ 10:00
+                                          └── this link leads up in time
+
+An index of its own (`attempts_rise`) has the few links that lead up, so the newest attempts are found without
+reading the whole history.
+
+`seq` numbers the attempts of a job in the order of their opening, and `states.opened` is the newest number.
+So the number of newer attempts is known without counting (see `prune`).
 """
 
 from __future__ import annotations
@@ -25,15 +30,15 @@ from foliot.stores.sql.codes import UNREADABLE, an_instant
 from foliot.stores.sql.dialect import Answer, Dialect
 from foliot.stores.sql.rows import Row, new
 
-AT_ONCE = 1000  # attempts, and skips, that are forgotten together with their job
+AT_ONCE = 1000  # attempts and skips that are deleted together with their job
 ALL = 2**31
 KEY = "scheduled_for, job_no, request, number"
 
 # ruff: noqa: S608 - made of constants only
 
 _PAST = "a.scheduled_for, a.request, a.number, a.state, a.outcome, a.finished_at, a.seq, a.previous_at"
-# Each attempt is found by the link of another. If several of an instant carry one, some are found again and
-# again, up to the limit: then instants are walked, each once, and the links are mended.
+# Each attempt is found by the link of another. If several attempts of an instant have a link (damage), some
+# are found again and again: then each instant is read once, and the links are repaired.
 WALK = f"""
     WITH RECURSIVE past (at, request, number, state, outcome, finished_at, seq, link) AS (
         SELECT {_PAST} FROM attempts AS a WHERE a.scheduled_for = :first AND a.job_no = :job
@@ -43,7 +48,7 @@ WALK = f"""
     )
     SELECT at, request, number, state, outcome, finished_at, seq, link FROM past LIMIT :most
 """
-# The way for links that part: each instant once, and then its attempts.
+# For damaged links: each instant once, and then its attempts.
 WALK_INSTANTS = f"""
     WITH RECURSIVE instants (at) AS (
         SELECT CAST(:first AS bigint)
@@ -71,7 +76,7 @@ _SKIPS = "SELECT first_at, last_at FROM skips WHERE job_no = :job ORDER BY first
 
 
 class Past(NamedTuple):
-    """An attempt, as far as forgetting needs to know it."""
+    """The columns of an attempt that deleting needs."""
 
     at: int
     request: str
@@ -95,7 +100,7 @@ class Walked(NamedTuple):
 
 
 class Walk:
-    """A walk through so many attempts of a job's history, from an instant on. Its answer may take a while."""
+    """Reads some attempts of a job's history, from an instant on. The answer comes later."""
 
     def __init__(self, dialect: Dialect, job_no: int, first: int | None, most: int) -> None:
         self._dialect = dialect
@@ -113,12 +118,12 @@ class Walk:
             return self._by_instants(self._most)._replace(is_parted=True)
         if len(rows) <= self._most:
             return Walked(rows)
-        last = rows.pop()  # it is where the rest begins; others of its instant go with it
+        last = rows.pop()  # the rest begins here, with all attempts of this instant
         rows = [row for row in rows if row.at != last.at]
         return self._known(rows, last.at)
 
     def _known(self, rows: list[Past], rest: int) -> Walked:
-        """Only one place can be kept: if links lead to more than one, all of it is read."""
+        """Only one position can be kept: if links lead to several, read everything."""
         instants = {row.at for row in rows}
         beyond = {row.link for row in rows} - instants - {None}
         return Walked(rows, rest) if beyond == {rest} else self._by_instants(ALL)
@@ -150,7 +155,7 @@ def links_of_the_past(  # noqa: PLR0913 - what is there, and what is to come
     *,
     is_new: bool = False,
 ) -> dict[int, int | None]:
-    """Make room behind the newest instant for some of the past; the links that instants are to carry.
+    """Link instants of the past behind the newest instant. Returns the new links.
 
     An instant that is there already has its link. `is_new`: the newest is yet to be written, with that link;
     otherwise it is there, with all before it, and is among the answers: `relink` writes that one.
@@ -167,7 +172,7 @@ def links_of_the_past(  # noqa: PLR0913 - what is there, and what is to come
 
 
 def relink(dialect: Dialect, job_no: int, at: int, link: int | None) -> None:
-    """Write the link of an instant that is there: one of its attempts carries it."""
+    """Write the link of an existing instant, into one of its attempts."""
     (carrier, *others) = dialect.run(_AT, job=job_no, at=at).fetchall()
     rows = [(link, at, job_no, *carrier), *((None, at, job_no, *other) for other in others)]
     dialect.set_column("attempts", "previous_at", KEY, rows)
@@ -177,18 +182,18 @@ def relink(dialect: Dialect, job_no: int, at: int, link: int | None) -> None:
 
 
 def forget(dialect: Dialect, job_no: int, walked: Walked, gone: Collection[Past]) -> int | None:
-    """Delete some of the attempts that were walked, and link what is left; the newest instant of those."""
+    """Delete some attempts, and link the others. Returns the newest remaining instant."""
     delete(dialect, [(row.at, job_no, row.request, row.number) for row in gone])
     return link_what_is_left(dialect, job_no, walked, gone)
 
 
 def delete(dialect: Dialect, keys: Iterable[Row]) -> None:
-    """Delete attempts by their keys: those of one instant together, for they share pages."""
+    """Delete attempts by their keys; those of one instant together, because they share pages."""
     dialect.delete("attempts", KEY, sorted(keys, key=lambda key: (_in_time(key[0]), key[1])))
 
 
 def link_what_is_left(dialect: Dialect, job_no: int, walked: Walked, gone: Collection[Past]) -> int | None:
-    """Mend the links of a history of which some attempts are deleted; the newest instant that is left."""
+    """Repair the links after a deletion. Returns the newest remaining instant."""
     keys = {row[:3] for row in gone}
     newest, links = _mended([row for row in walked.rows if row[:3] not in keys], walked.beyond)
     rows = [(link, at, job_no, request, number) for link, (at, request, number) in links]
@@ -197,7 +202,7 @@ def link_what_is_left(dialect: Dialect, job_no: int, walked: Walked, gone: Colle
 
 
 def _mended(left: list[Past], beyond: int | None) -> tuple[int | None, list[tuple[int | None, Row]]]:
-    """The newest instant that is left; and, where links are wrong, what each attempt is to carry."""
+    """The newest remaining instant, and the links that must change."""
     found: dict[int, list[Past]] = {}
     for row in left:
         found.setdefault(row.at, []).append(row)
@@ -214,16 +219,16 @@ def _mended(left: list[Past], beyond: int | None) -> tuple[int | None, list[tupl
 
 
 def _in_time(at: object) -> int:
-    """An instant that is damaged comes first."""
+    """Sort by time; a damaged instant comes first."""
     return at if isinstance(at, int) else 0
 
 
-# All that a job wrote lies between these texts; what other jobs wrote may, too.
+# All outputs of a job are between these keys; some of other jobs may be, too.
 HAS_OUTPUTS = "SELECT 1 FROM outputs WHERE run_key > :first AND run_key < :last LIMIT 1"
 
 
 def ask_for_outputs(dialect: Dialect, key: str) -> Answer:
-    """Whether a job may have written anything: no rows, if not."""
+    """Ask whether a job may have outputs: no rows if it has none."""
     return dialect.run(HAS_OUTPUTS, first=f"{key}!", last=f"{key}A")
 
 
@@ -239,13 +244,13 @@ def output_keys(key: str, gone: Iterable[Row]) -> list[Row]:
 
 # -- jobs that were removed ------------------------------------------------------------------------
 #
-# A transaction that deleted the runs of a year would keep all others waiting. So a job that is removed leaves
-# its name, and the instant where its history begins; nobody else finds that, for its number is of no job.
+# Deleting the runs of a year in one transaction would block all others. So a removed job leaves its name and
+# the first instant of its history. No query finds these rows, because their number belongs to no job.
 
 
 def leave(dialect: Dialect, job_no: int, key: str, newest_at: int | None) -> None:
-    """Forget the history of a job that was just removed; what is too much of it for now is left behind."""
-    # Nobody is to find an open one; it may be needed to find those behind it.
+    """Delete the history of a removed job; if it is long, the rest is deleted later."""
+    # An open attempt must not be found any more, but its link may still be needed.
     dialect.run("UPDATE attempts SET state = 3 WHERE job_no = :job AND state < 3", job=job_no)
     _, left = _forget_some(dialect, job_no, key, newest_at, AT_ONCE)
     if left is not None:
@@ -253,9 +258,9 @@ def leave(dialect: Dialect, job_no: int, key: str, newest_at: int | None) -> Non
 
 
 def clear_outputs(dialect: Dialect, keys: Collection[str]) -> None:
-    """Forget the outputs that jobs have left which had these keys: another job may soon write its own there.
+    """Delete outputs of removed jobs with these keys, because a new job may use the same keys.
 
-    All at once: there are few that come again before they are forgotten.
+    All at once: few jobs come back before their outputs are deleted.
     """
     left = dialect.run("SELECT s.key FROM remains AS s").fetchall() if keys else []
     for key in {key for (key,) in left}.intersection(keys):
@@ -269,7 +274,7 @@ def clear_outputs(dialect: Dialect, keys: Collection[str]) -> None:
 
 
 def forget_removed(dialect: Dialect, most: int) -> int:
-    """Forget so much of what a removed job has left behind; how much it was."""
+    """Delete some of a removed job's rows. Returns how many."""
     left = dialect.run(_LEFT).fetchall()
     if not left:
         return 0
@@ -285,9 +290,9 @@ def forget_removed(dialect: Dialect, most: int) -> int:
 def _forget_some(
     dialect: Dialect, job_no: int, key: str, newest_at: int | None, most: int
 ) -> tuple[int, tuple[int | None] | None]:
-    """Forget so much of a job; how much it was, and the instant where the rest begins, if there is one."""
+    """Delete some rows of a job. Returns how many, and the instant where the rest begins."""
     walked = walk(dialect, job_no, newest_at, most)
-    # The newest stay for now, if it is too much: links lead down from them.
+    # The newest attempts go last, because links lead down from them.
     gone = sorted(walked.rows, key=lambda row: _in_time(row.at))[:most]
     newest = forget(dialect, job_no, walked, gone)
     if not dialect.run("SELECT 1 FROM jobs WHERE key = :key", key=key).fetchall():

@@ -1,7 +1,8 @@
-"""Questions about the history of jobs, found by its links: see `history_links`.
+"""Queries about the history of a job, by its links: see `history_links`.
 
-Links lead down in time, but for a few that lead up again. So a history is some *parts* that lead down; their
-heads are known (`attempts_rise`), and the newest runs are found by reading all parts side by side.
+Links lead to earlier instants, except for a few that lead to later ones. So a history consists of *parts* in
+which all links lead down. The heads of the parts are indexed (`attempts_rise`); reading all parts side by
+side gives the newest runs.
 """
 
 from __future__ import annotations
@@ -16,13 +17,14 @@ from foliot.stores.sql.rows import ATTEMPT_COLUMNS, Row
 
 # ruff: noqa: S608 - made of constants only
 
-# So many instants are looked through for the success that ended last; if there is none, the next behind them
-# counts. What was opened last comes first: only one that ran beside so many others is overlooked.
+# The last success is searched among this many instants; if there is none, the next one behind them counts.
+# Only
+# a success that ran beside so many other runs can be missed.
 NEAR = 32
-# No further: of a job that has failed so often since, nobody knows. A list of jobs must not wait for it.
+# Search no further than this: a list of jobs must not wait for a job that has failed so often.
 FAR = 20_000
 _MOST_AT_FIRST, _MOST_AT_ONCE = 1000, 10_000  # instants of a part
-_NUMBER = "a.finished_at <= 9223372036854775807"  # what is damaged is beyond all numbers
+_NUMBER = "a.finished_at <= 9223372036854775807"  # sorts a damaged value behind all numbers
 
 _COLUMNS = f"{', '.join(f'a.{name}' for name in ATTEMPT_COLUMNS.split(', '))}, a.previous_at"
 # Each part, from its head on, as far as it leads down, and no further than is asked for.
@@ -73,13 +75,13 @@ SUCCESS_FAR = f"""
 
 
 def newest_first(dialect: Dialect, job_no: int, most: int) -> Iterator[Row]:
-    """The rows of a job by their instants, the newest first; so many are fetched at first, and then more."""
+    """The rows of a job, newest first. `most` rows are fetched at first, and then more."""
     most = min(most, _MOST_AT_FIRST)
     parts: dict[int, list[Row]] = {}
     for head, *row in dialect.run(ALL_PARTS, job=job_no, most=most).fetchall():
         parts.setdefault(head, []).append(tuple(row))
     rest = (_part(dialect, job_no, rows, most) for rows in parts.values())
-    # Of two parts one may lead into the other: a link to an instant that was forgotten, and came again.
+    # A part may lead into another: a link to an instant that was deleted, and came again.
     for _, rows in groupby(merge(*rest, key=_instant, reverse=True), key=_instant):
         yield from dict.fromkeys(rows)
 
@@ -96,7 +98,7 @@ def _part(dialect: Dialect, job_no: int, rows: list[Row], most: int) -> Iterator
         yield from rows
         last = _instant(rows[-1])
         link = max((row[-1] for row in rows if row[4] == last and row[-1] is not None), default=last)
-        if link >= last:  # it leads up, or nowhere: the part ends
+        if link >= last:  # it leads up, or nowhere: the end of the part
             return
         most = min(2 * most, _MOST_AT_ONCE)
         found = dialect.run(ONE_PART, job=job_no, head=link, most=most).fetchall()

@@ -1,7 +1,7 @@
 """Texts that many rows share, under small numbers: policies, lanes, and the names of nodes.
 
-A number is never used for another text, so a text that was read once is known as long as the connection
-lives. A text that this transaction has written is known until the transaction is undone: see `forget`.
+A number is never reused, so a text that was read once stays valid for the connection's life. A text that a
+transaction has written becomes invalid if the transaction is rolled back: see `forget`.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ class Interned:
         self.forget()
 
     def forget(self) -> None:
-        """Begin empty."""
+        """Clear the cache."""
         self._policies: dict[int, str] = {}
         self._policy_numbers: dict[str, int] = {}
         self._lanes: dict[tuple[str, str], int] = {}
@@ -34,7 +34,7 @@ class Interned:
         self._node_numbers: dict[str | None, int | None] = {None: None}
 
     def add(self, policies: Iterable[str], lanes: Iterable[tuple[str, str]]) -> None:
-        """Write what is new of these, in an order that all writers share."""
+        """Write the new ones of these texts, in the same order as all writers."""
         new = sorted(set(policies) - self._policy_numbers.keys())
         self._dialect.upsert(self._dialect.policies, list(map(self._dialect.policy_row, new)))
         self._dialect.upsert(upsert.ADD_LANE, sorted(set(lanes) - self._lanes.keys()))

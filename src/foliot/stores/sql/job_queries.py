@@ -1,7 +1,7 @@
-"""Lists of jobs: a page of a source, jobs in a state or with a word in their names, those that come soonest.
+"""Lists of jobs: by source, by state, by a word in the name, or by the next occurrence.
 
-No list reads a whole table. Where an index has what is asked for, it is used; else so many jobs are looked at
-as a call may (`MOST_LOOKED_AT`), and the page says where to go on.
+No list reads a whole table. If there is an index for the query, it is used. Otherwise a call reads at most
+`MOST_LOOKED_AT` jobs, and the page says where to continue.
 """
 
 from __future__ import annotations

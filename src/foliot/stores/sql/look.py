@@ -1,4 +1,4 @@
-"""A look at one job's history: all of it is read, and what its policy does not keep is found."""
+"""Reads one job's history, and finds what its policy does not keep."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Counted(NamedTuple):
 
 
 class Look:
-    """A look at the history of one job: what was asked, until it is answered."""
+    """A look at one job's history: queries that were sent, and later their answers."""
 
     def __init__(self, dialect: Dialect, job: Counted, keep: Keep, since: int | None) -> None:
         self.job = job
@@ -50,7 +50,7 @@ class Look:
 
     @property
     def has_superfluous_open(self) -> bool:
-        """Whether an attempt would go, were it not open."""
+        """Whether an open attempt will be deleted after it has ended."""
         cut = self.job.opened - (self.keep.last or 0)
         return any(row[3] != ENDED and row[6] <= cut for row in self.walked.rows)
 
@@ -84,12 +84,12 @@ def _orders(rows: list[Past], opened: int) -> dict[int, Past]:
 
 
 def is_linked_through(walked: Walked, gone: list[Past], newest_at: int | None) -> bool:
-    """Whether something that stays is found by a link of something that goes."""
+    """Whether a row that stays is reached by a link of a row that goes."""
     ids = set(map(id, gone))
     left = {row[0] for row in walked.rows if id(row) not in ids}
     return newest_at not in left or not left.isdisjoint([row[7] for row in gone])
 
 
 def _instant(value: object) -> int | None:
-    """A number; what is damaged has no age."""
+    """A number; a damaged value has no age."""
     return value if isinstance(value, int) else None

@@ -1,7 +1,7 @@
 """The steps of a schema, read from the package of a dialect.
 
-The number of a step is a thousand times the major version of the schema, plus a count: a step of the same
-major version only adds what older programs can leave alone, so they go on working beside newer ones.
+The number of a step is 1000 × the major version of the schema, plus a count. A step within a major version
+only adds things that older programs can ignore, so older and newer programs work side by side.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def read_steps(package: str) -> list[Step]:
 
 
 def major_of(number: int) -> int:
-    """The major version of a schema that has come to that step."""
+    """The major version of a schema at that step."""
     return number // _MAJOR_STEP
 
 

@@ -1,7 +1,7 @@
 """Jobs that are declared for the first time, many at once.
 
-The planner decides once about all new jobs of one frame (`AlikeNew`): their states are the same. So a job
-costs no more than its key, its data and its number. Jobs that are there already go one by one: see `declare`.
+The planner decides once about all new jobs of one frame (`AlikeNew`), because their states are the same. So
+each job costs only its key, its data and its number. Existing jobs are handled one by one: see `declare`.
 """
 
 from __future__ import annotations
@@ -49,11 +49,11 @@ class NewJobs:
 
     @property
     def events(self) -> HerdDeclared:
-        """What is told of them."""
+        """Their events."""
         return HerdDeclared(self._declared)
 
     def add(self, job: Job, key: str, numbers: Iterator[int]) -> bool:
-        """Take a job that is not there, with the next number; not if each job like it must be asked about."""
+        """Add a new job with the next number. False if the planner must decide about it alone."""
         frame = self._writer.frame(job)
         shared = self._known.get(id(frame))
         if shared is None:
@@ -70,7 +70,7 @@ class NewJobs:
     def _share(self, job: Job, frame: Frame, alike: AlikeNew) -> _Shared:
         token, created_at, wake_at, served_until, next_at, *_ = state = alike.state
         watch = state.watch
-        # The columns that are written have no room for more.
+        # the columns that are written cannot hold more
         assert state == State(token, created_at, wake_at, served_until, next_at, watch=watch)  # noqa: S101 - the contract
         self.has_wakes = self.has_wakes or wake_at is not None
         times = micros(created_at), micros(wake_at), micros(served_until), micros(next_at)

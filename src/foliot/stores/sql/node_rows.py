@@ -1,4 +1,4 @@
-"""Nodes: their leases, their burials, and what they hold."""
+"""Rows of nodes: leases, nodes declared dead ("buried"), and the attempts that nodes hold."""
 
 from __future__ import annotations
 
@@ -45,13 +45,13 @@ LIVING = f"SELECT n.node_no, n.lease_until, n.kinds {_LIVES}"
 HOLD = f"{LIVING} FOR KEY SHARE OF n"
 _NUMBER = "(SELECT node_no FROM node_names WHERE id = :id)"
 _RENEW = f"UPDATE nodes SET lease_until = :present + :length WHERE node_no = {_NUMBER} AND NOT is_buried"
-# Its lease tells when it was last seen: see `outages`.
+# The end of its lease says when it was last seen: see `outages`.
 _LEAVE = f"""
     UPDATE nodes SET is_buried = TRUE, lease_until = :present + :length
     WHERE node_no = {_NUMBER} AND NOT is_buried
 """
-# A lease that ends hours too far ahead began before the clock was set back: a node that lives renews it in
-# time. What is no number is beyond all bounds: that lease is over.
+# A lease that ends hours too late is from before the clock was set back: a running node renews it in time. A
+# value that is no number counts as an expired lease.
 _CUT_LEASES = """
     UPDATE nodes SET lease_until = :present + :length WHERE node_no IN (
         SELECT node_no FROM nodes
@@ -60,7 +60,7 @@ _CUT_LEASES = """
     )
 """
 _BURY = "UPDATE nodes SET is_buried = TRUE WHERE node_no IN :these"
-# An unknown node counts as buried.
+# An unknown node counts as dead.
 _FORGOTTEN = f"""
     SELECT n.node_no, i.id FROM nodes AS n CROSS JOIN node_names AS i
     WHERE n.is_buried AND i.node_no = n.node_no AND NOT EXISTS (
@@ -71,9 +71,9 @@ _MICRO = timedelta(microseconds=1)
 
 
 def hold(session: Session, node: str) -> Callable[[], Row]:
-    """Hold a node that lives until the end of the transaction.
+    """Lock a running node until the end of the transaction.
 
-    The answer waits for its number, lease and kinds; NodeBuriedError if it does not live.
+    Returns a function that gives its number, lease and kinds; NodeBuriedError if the node is dead.
     """
     asked = session.dialect.run(HOLD, id=node)
     return lambda: _living(asked, node)
@@ -87,7 +87,7 @@ def _living(asked: Answer, node: str) -> Row:
 
 
 def join(session: Session, node: Node) -> Lease:
-    """A node begins its life, or changes what it serves; a node that was buried stays buried."""
+    """A node joins, or changes what it serves. A node that was declared dead cannot join again."""
     note_outage(session, session.proven_dead())
     session.write_node(node)
     return _renew(session, node.id)
@@ -100,7 +100,7 @@ def renew(session: Session, node: str) -> Lease:
 
 
 def _renew(session: Session, node: str) -> Lease:
-    """Extend a lease; answers that no node will ask for again are forgotten."""
+    """Extend a lease, and delete answers of claims that no node will ask for again."""
     dialect, length = session.dialect, session.lease // _MICRO
     dialect.run(_RENEW, length=length, id=node)
     number, until, _ = _living(dialect.run(LIVING, id=node), node)
@@ -113,7 +113,7 @@ def _renew(session: Session, node: str) -> Lease:
 
 
 def leave(session: Session, node: str) -> None:
-    """A node ends its life in order."""
+    """A node leaves."""
     session.dialect.run(_LEAVE, id=node, length=session.lease // _MICRO)
 
 
@@ -130,13 +130,13 @@ def held_by(session: Session, node_no: int) -> list[tuple[Attempt, int]]:
 
 
 def nodes(session: Session) -> tuple[NodeView, ...]:
-    """The nodes that are not buried."""
+    """The nodes that were not declared dead."""
     sql = f"{session.dialect.node_views} WHERE NOT n.is_buried ORDER BY i.id"
     return tuple(_views_of(session.dialect.run(sql).fetchall()))
 
 
 def _views_of(rows: Iterable[Row]) -> Iterator[NodeView]:
-    """Nodes as they are shown; to bury a node, what it served need not be readable."""
+    """Views of nodes. A node can be declared dead even if its other columns cannot be read."""
     for row in rows:
         with suppress(*UNREADABLE):
             yield _view(row)
@@ -145,7 +145,7 @@ def _views_of(rows: Iterable[Row]) -> Iterator[NodeView]:
 def _view(row: Row) -> NodeView:
     id_, name, queues, kinds, version, skew, host, process, is_draining, limits, slots, until, count = row
     can_do = None if kinds is None else tuple(json.loads(kinds))
-    off = timedelta(microseconds=skew or 0)  # a program of an earlier step says nothing of what follows
+    off = timedelta(microseconds=skew or 0)  # an older program does not write the following columns
     place = host or "", process, bool(is_draining)
     counts = (tuple(sorted(json.loads(text or "{}").items())) for text in (limits, slots))
     node = Node(id_, name, tuple(json.loads(queues)), can_do, version, off, *place, *counts)
@@ -153,7 +153,7 @@ def _view(row: Row) -> NodeView:
 
 
 def bury(session: Session, now: datetime) -> tuple[list[int], tuple[NodeView, ...]]:
-    """Bury the nodes that live no more: their numbers, and how they were."""
+    """Declare dead nodes dead. Returns their numbers and views."""
     dialect, lease = session.dialect, session.lease
     dialect.run(_CUT_LEASES, length=lease // _MICRO, longest=(lease + CORRECTION) // _MICRO)
     dead = sorted(session.find_dead(now))
@@ -166,15 +166,15 @@ def bury(session: Session, now: datetime) -> tuple[list[int], tuple[NodeView, ..
 
 
 def dead_holders(session: Session) -> list[int]:
-    """Nodes that hold attempts and do not live, known or not."""
+    """Dead or unknown nodes that hold attempts."""
     return [number for (number,) in session.dialect.run(HOLDERS).fetchall()]
 
 
 def forget_dead(session: Session, but_for: Collection[int]) -> None:
-    """Forget the buried of which nothing is left, but for some.
+    """Delete rows of dead nodes that hold nothing, except for some.
 
-    What is kept beside the rows, as a lock file, cannot be undone. So a call does not forget the nodes that
-    it buries, or recovers something of. If its process dies before it commits, proof of their death is left.
+    Removing a lock file cannot be rolled back. So a call keeps the nodes that it declares dead or recovers
+    attempts of: if its process dies before the commit, the proof of their death must still be there.
     """
     rows = session.dialect.run(_FORGOTTEN).fetchall()
     found = [(number, id_) for number, id_ in rows if number not in but_for]

@@ -1,4 +1,4 @@
-"""Rows that are forgotten when they are old: which they are, and by which index they are found."""
+"""Rows that are deleted when they are old: which rows, and by which index."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class OldRows(NamedTuple):
 
 
 def forget_rows(dialect: Dialect, rows: OldRows, until: datetime, limit: int) -> int:
-    """Forget what is as old as that, or older, at most so many; how many."""
+    """Delete rows up to a time, at most `limit`. Returns how many."""
     keys = [key for (key,) in dialect.run(rows.find, until=whole(until), most=limit).fetchall()]
     if keys:
         dialect.among(f"DELETE FROM {rows.table} WHERE {rows.key} IN :texts", keys)

@@ -1,9 +1,9 @@
-"""Times in which no node told the store that it lived: noted by the first node that does so again.
+"""Periods without a heartbeat of any node. The first node after such a period records it.
 
     last heartbeat, or leave ──▶ │ no node │ ──▶ a node joins, or renews a lease that has run out
 
-The last node's row stays until another node has buried and forgotten it. So the first node after an
-outage still reads there when the last sign of life was.
+The row of the last node stays until another node has declared it dead and deleted it. So the first node after
+an outage can still read the last sign of life.
 """
 
 from __future__ import annotations
@@ -27,7 +27,10 @@ _ALL = "SELECT first_at, last_at FROM outages ORDER BY first_at DESC"
 
 
 def note_outage(session: Session, dead: Collection[int] = ()) -> None:
-    """Note the time since the last sign of life, if no node lives. `dead`: by proof."""
+    """Record the time since the last sign of life, if no node is alive.
+
+    `dead`: nodes that are dead by proof.
+    """
     rows = session.dialect.run(_NODES).fetchall()
     leases = [(until, now, is_buried or number in dead) for number, until, is_buried, now in rows]
     sound = [(until, now, is_over) for until, now, is_over in leases if isinstance(until, int)]

@@ -1,15 +1,15 @@
-"""Forgetting: when a job's history is worth a look, and what of it goes.
+"""Deletes old history: when to look at a job's history, and which rows to delete.
 
-A look reads a history to forget a part of it, so it must forget enough to be worth the reading. Two values of
-a job's state say when that is so, and an index of each has only the jobs for which it is:
+A look reads a history to delete a part of it, so it must delete enough to be worth the reading. Two columns
+of a job's state say when that is so, each with an index that has only the jobs to look at:
 
-    trim_at   when the job has had so many attempts and skips: more than twice as many as it keeps
+    trim_at   when the job has had more than twice as many attempts and skips as it keeps
     look_at   when its oldest attempt or skip is too old
 
-So a node reads no history in vain. Without anything to forget, a call asks two indexes and is done. The usual
-history is cut off at a place that its state remembers (see `cut`); others are walked through.
-Neighbours that will soon be due are looked at together: attempts are stored by time, so the attempts of
-neighbours that run at the same time share pages, and one write of a page deletes many of them.
+So a node reads no history without need: if there is nothing to delete, a call reads two indexes. A usual
+history is cut off at a position that its state remembers (see `cut`); others are read. Neighbouring jobs that
+will soon be due are handled together: attempts are stored by time, so attempts of jobs that run at the same
+time share pages, and one write of a page deletes many of them.
 """
 
 from __future__ import annotations
@@ -33,11 +33,11 @@ from foliot.stores.sql.rows import ABSURD, Row
 from foliot.stores.sql.session import Session
 
 _NEIGHBOURS = 256
-_TOGETHER = 8  # looks whose answers are awaited together, where they are short
-_SHORT = 1000  # attempts: a look at a job that keeps no more than that is short
-_MOST_READ = 40_000  # attempts that a call reads: others wait for it
+_TOGETHER = 8  # short looks that are sent together
+_SHORT = 1000  # a look at a job that keeps at most this many attempts is short
+_MOST_READ = 40_000  # attempts that one call may read, because other calls wait for it
 _FORGET_OLD = outbox.forget_old, access.forget_old, audit.forget_old, pipelines.forget_old
-_SOON = 600_000_000  # microseconds: an open attempt may have ended by then, and be superfluous
+_SOON = 600_000_000  # microseconds until an open attempt may have ended and can be deleted
 
 RIPE = """
     SELECT s.job_no FROM states AS s INDEXED BY states_ripe WHERE s.trim_at <= s.opened + s.skipped
@@ -57,8 +57,9 @@ THESE = """
     FROM states AS s JOIN jobs AS j ON j.job_no = s.job_no WHERE s.job_no IN :these ORDER BY s.job_no
     FOR UPDATE OF s SKIP LOCKED
 """
-# The oldest of a history that is too long to be read: what is older than that is read, of all jobs. They are
-# where the links end, but for backfills: its job may then no longer find one of those, until it goes, too.
+# The oldest rows of a history that is too long to read. They are at the end of the links, except for
+# backfills:
+# the job may then not find one of those until it is deleted, too.
 OLDEST = """
     SELECT a.scheduled_for, a.request, a.number, a.state, a.outcome, a.finished_at, a.seq, a.previous_at
     FROM attempts AS a
@@ -72,12 +73,12 @@ OLDEST = """
 
 
 def prune(session: Session, now: datetime, limit: int) -> Pruned:
-    """Forget history beyond what each job's policy keeps."""
+    """Delete history that policies do not keep."""
     return Pruner(session.dialect, session.interned, now, limit).prune()
 
 
 class Pruner:
-    """One call to forget: at most `limit` attempts and skips."""
+    """One call: deletes at most `limit` attempts and skips."""
 
     def __init__(self, dialect: Dialect, interned: Interned, now: datetime, limit: int) -> None:
         self._dialect = dialect
@@ -89,7 +90,7 @@ class Pruner:
         self._erasure = Erasure(limit)
 
     def prune(self) -> Pruned:
-        """Forget what is due to be forgotten; `more`: it is worth calling again."""
+        """Delete what is due. `more`: call again."""
         if self._limit < 1:
             return Pruned()
         removed = history_links.forget_removed(self._dialect, self._limit)
@@ -102,7 +103,7 @@ class Pruner:
         if first is None:
             return Pruned()
         jobs = self._locked(self._worth_a_look(first))
-        if not any(job.number == first for job in jobs):  # it was found, and has no job
+        if not any(job.number == first for job in jobs):  # the index has it, but it has no job
             self._erasure.trim_at(first, NEVER)
             self._erasure.look_at(first, None)
         jobs = self._cut(jobs)
@@ -119,7 +120,7 @@ class Pruner:
     # -- cutting -----------------------------------------------------------------------------------
 
     def _cut(self, jobs: list[Counted]) -> list[Counted]:
-        """Cut the histories of jobs that can be cut; the jobs that must be looked at."""
+        """Cut the histories that can be cut. Returns the jobs that need a look."""
         places = {job.number: place for job in jobs if (place := self._cut_of(job)) is not None}
         cuts: dict[int, Cut] = {}
         room = self._erasure.room
@@ -132,11 +133,11 @@ class Pruner:
         for job, outputs in zip(done, asked, strict=True):
             self._erasure.attempts(job, rests[job.number].behind, has_outputs=bool(outputs.fetchall()))
             self._cut_off(job, rests[job.number], cuts[job.number])
-        later = places.keys() - cuts.keys()  # for these there is no room in this call
+        later = places.keys() - cuts.keys()  # the limit of this call is reached
         return [job for job in jobs if job.number not in rests and job.number not in later]
 
     def _cut_of(self, job: Counted) -> Cut | None:
-        """Where a job's history may be cut, if it may be."""
+        """The position at which a job's history can be cut, if it can."""
         keep = keep_of(self._interned, job.policy_no)
         if keep is None or keep.last is None or keep.problems_only:
             return None
@@ -156,7 +157,7 @@ class Pruner:
     # -- looking -----------------------------------------------------------------------------------
 
     def _look_at(self, jobs: list[Counted]) -> None:
-        """Short looks are asked for together, because each answer is a journey; long ones each alone."""
+        """Send short looks together, because each answer is a round trip; long ones one by one."""
         begun: list[Look] = []
         for job in jobs:
             look = self._begin(job) if self._has_room else None
@@ -179,7 +180,7 @@ class Pruner:
         return found[0][0] if found else None
 
     def _worth_a_look(self, first: int) -> list[int]:
-        """A job, and those of its neighbours that will soon be due: enough to do."""
+        """A job and its neighbours that will soon be due, until there is enough to do."""
         rows = self._dialect.run(NEIGHBOURS, first=first, most=_NEIGHBOURS).fetchall()
         found, expected = [first], 0
         for row in rows:
@@ -192,7 +193,7 @@ class Pruner:
         return found
 
     def _surplus_of(self, row: Row) -> int:
-        """About how much a look at a job would forget; nothing, if it is not worth it."""
+        """About how many rows a look would delete; 0 if it is not worth it."""
         _, over, look_at, policy_no = row
         keep = keep_of(self._interned, policy_no)
         if keep is None:
@@ -219,7 +220,7 @@ class Pruner:
         return Look(self._dialect, job, keep, None if keep.days is None else self._now - keep.days * DAY)
 
     def _forget_what_can_be_read(self, look: Look) -> None:
-        """A history that is damaged stays as it is, and is not in the way of others."""
+        """Delete what can be read. A damaged history stays, and does not block others."""
         try:
             look.end()
             self._to_read -= len(look.walked.rows)
@@ -259,7 +260,7 @@ class Pruner:
             self._erasure.cut_at(job, newest)
 
     def _next_look_at(self, keep: Keep, left: list[int | None], *, is_cut: bool, is_open: bool) -> int | None:
-        """When the oldest that is left is too old. What is open may be superfluous when it has ended."""
+        """When the oldest remaining row is too old, or an open attempt may have ended."""
         soon = self._now + _SOON if is_open else None
         if keep.days is None:
             return soon

@@ -1,4 +1,4 @@
-"""Questions: what is shown is what was committed when they were asked."""
+"""Read queries. They show what was committed when they began."""
 
 from __future__ import annotations
 

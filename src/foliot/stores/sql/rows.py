@@ -1,6 +1,6 @@
-"""Rows to values and back, by position: what a run costs is mostly here.
+"""Converts rows to values and back, by position. Most of the cost of a run is here.
 
-Reading raises one of `UNREADABLE`, or a DamagedRecordError, for what cannot be right.
+Reading an invalid row raises one of `UNREADABLE`, or a DamagedRecordError.
 """
 
 from __future__ import annotations
@@ -32,27 +32,27 @@ if TYPE_CHECKING:
     from foliot.stores.sql.interned import Interned
 
 Row = tuple[Any, ...]
-new = tuple.__new__  # with all fields in their order, in half the time that a call of the class takes
+new = tuple.__new__  # all fields in order; this takes half the time of calling the class
 
 STATE_COLUMNS = (
     "token, created_at, wake_at, served_until, next_at, paused_at, removed_at, "
     "fired_count, failures_in_row, last_attempt_at, last_failure_at, last_run, "
-    "version, defined_at, paused_reason, last_problem, watch"
+    "version, defined_at, paused_reason, last_problem, watch, paused_until"
 )
 ATTEMPT_COLUMNS = (
     "job_no, number, trigger, state, scheduled_for, request, covers_from, wake_at, node_no, token, "
     "claimed_at, deadline_at, started_at, finished_at, outcome, error, reason, retries, losses, exit_code, "
     "version, payload"
 )
-ABSURD = 2**62  # what counts on from here would soon not fit into a row
-ORDINAL = 22  # stands behind the columns of an attempt where the order of opening matters
+ABSURD = 2**62  # larger counters would soon overflow the column
+ORDINAL = 22  # appended to the columns of an attempt where the order matters
 
 
 def read_state(row: Row) -> State:
     """A state of its columns."""
     (
         token, created_at, wake, served, next_, paused, removed, fired, failures, last, failure, run,
-        version, defined, why_paused, problem, watch,
+        version, defined, why_paused, problem, watch, until,
     ) = row  # fmt: skip
     if not type(token) is type(fired) is type(failures) is type(version) is int:
         raise TypeError("the state counts with something that is no number")
@@ -64,7 +64,7 @@ def read_state(row: Row) -> State:
         token, an_instant(created_at), instant(wake), instant(served), instant(next_), instant(paused),
         instant(removed), fired, failures, instant(last), instant(failure), run,
         version, instant(defined), None if paused is None else why_paused, problem,
-        None if watch is None else Watch.from_json(watch),
+        None if watch is None else Watch.from_json(watch), None if paused is None else instant(until),
     ))  # fmt: skip
 
 
@@ -72,13 +72,13 @@ def state_row(state: State) -> Row:
     """The columns of a state."""
     (
         token, created_at, wake, served, next_, paused, removed, fired, failures, last, failure, run,
-        version, defined, why_paused, problem, watch,
+        version, defined, why_paused, problem, watch, until,
     ) = state  # fmt: skip
     return (
         token, micros(created_at), micros(wake), micros(served), micros(next_), micros(paused),
         micros(removed), fired, failures, micros(last), micros(failure), run,
         version, micros(defined), None if why_paused is None else clean_text(why_paused), problem,
-        None if watch is None else watch.to_json(),
+        None if watch is None else watch.to_json(), micros(until),
     )  # fmt: skip
 
 

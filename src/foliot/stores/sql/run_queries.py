@@ -1,9 +1,9 @@
 """Lists of attempts and of skips.
 
-The attempts of one job are found by the links of its history (`history_queries`), those of all jobs by the
-key of their table, which begins with the time. What no index has, a source, a node, a trigger, is looked for
-in so many attempts as a call may look at (`MOST_LOOKED_AT`), and the page says where to go on. If that is at
-a job of another source, the place has numbers only: a client that sees one source must not read of others.
+Attempts of one job are found by the links of its history (`history_queries`), attempts of all jobs by the key
+of the table, which begins with the time. For a source, a node or a trigger there is no index: a call reads at
+most `MOST_LOOKED_AT` attempts, and the page says where to continue. If that is a job of another source, the
+position has numbers only: a client that may see one source must not read names of others.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from foliot.stores.sql.session import Session
 
 
 def _hidden(condition: str) -> str:
-    """The same; PostgreSQL's planner does not think of the key of the table then, but of another index."""
+    """The same, but PostgreSQL's planner does not use the key of the table for it."""
     return condition.replace("a.scheduled_for", "a.scheduled_for + 0")
 
 
@@ -223,21 +223,21 @@ class Conditions:
 
     @property
     def exactly(self) -> str:
-        """All that is meant."""
+        """The statement for all matches."""
         conditions = " AND ".join(("j.job_no = a.job_no", *self._found_by, *self._others))
         tables = f"attempts AS a {self._index} CROSS JOIN jobs AS j"
         return f"SELECT {_COLUMNS}, j.key FROM {tables} WHERE {conditions} {self._order} LIMIT :most"
 
     @property
     def bounded(self) -> str:
-        """What is meant among so many that are looked at."""
+        """The statement for matches among a limited number of rows."""
         conditions = " AND ".join(("j.job_no = a.job_no", *self._others))
         tables = f"({self._looked_at} LIMIT :looked) AS a CROSS JOIN jobs AS j"
         return f"SELECT {_COLUMNS}, j.key FROM {tables} WHERE {conditions} {self._order} LIMIT :most"
 
     @property
     def last_looked_at(self) -> str:
-        """The place of the last of those; no row, if there are fewer."""
+        """The position of the last of those rows; no row if there are fewer."""
         columns = "a.scheduled_for, a.job_no, a.request, a.number"
         return self._looked_at.replace(_COLUMNS, columns) + " LIMIT 1 OFFSET :most - 1"
 

@@ -11,6 +11,7 @@ from foliot.model.events import joined
 from foliot.protocols import Claimed, DecideEnded, DecideLost, Finished, Recovered
 from foliot.stores.claim_loop import ClaimLoop
 from foliot.stores.group_places import GroupPlaces
+from foliot.stores.herd import ended
 from foliot.stores.matching import by_job, in_order, part_held
 from foliot.stores.sql import node_rows
 from foliot.stores.sql.batch import WriteBatch
@@ -18,7 +19,7 @@ from foliot.stores.sql.claim import PLACES, Asked, DueEntries, answer_again
 from foliot.stores.sql.codes import whole
 from foliot.stores.sql.entry import Entry
 from foliot.stores.sql.group_rows import GroupRows
-from foliot.stores.sql.herd import end_quietly, ended
+from foliot.stores.sql.herd import end_quietly
 from foliot.stores.sql.rows import Row, request_text
 from foliot.stores.sql.session import Session
 

@@ -10,11 +10,11 @@ from typing import NamedTuple, ParamSpec, TypeVar
 from foliot.model.state import Node
 from foliot.protocols import Clock
 from foliot.stores.claim_cursor import ClaimCursor
+from foliot.stores.herd import Herds
 from foliot.stores.sql.batch import WriteBatch
 from foliot.stores.sql.claim import Asked
 from foliot.stores.sql.definition import Reader, Writer
 from foliot.stores.sql.dialect import Dialect
-from foliot.stores.sql.herd import Herds
 from foliot.stores.sql.interned import Interned
 
 Answer = TypeVar("Answer")
@@ -59,7 +59,7 @@ class Session(ABC):
         self.clock = clock
         self.lease = lease
         self.interned = Interned(dialect)
-        self.herds = Herds(self.reader, self.interned)
+        self.herds = Herds(lambda frame, no: self.reader.mould(frame, self.interned.policy(no)))
         self.told: set[str] = set()
         self.claim_cursor = ClaimCursor(clock, has_litter=dialect.has_litter)
         self.is_careful = is_careful

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 
 from foliot.model.json_text import clean_text
+from foliot.model.version import Revision
 from foliot.model.view import SourceView
-from foliot.stores.sql.codes import UNREADABLE, instant
+from foliot.stores.sql.codes import UNREADABLE, instant, micros, whole
 from foliot.stores.sql.session import Session
 
+_ADD_REVISION = """
+    INSERT INTO source_revisions (source, ordinal, revision, at, added, changed, removed)
+    VALUES (:source, :ordinal, :revision, :at, :added, :changed, :removed)
+"""
 _FORGET_REVISIONS = "DELETE FROM source_revisions WHERE source = :source"
 
 
@@ -43,6 +48,17 @@ def note_revision(session: Session, source: str, revision: str) -> None:
 def write_source_status(session: Session, source: str, status: str) -> None:
     """Keep how a source fares."""
     session.dialect.run(session.dialect.sources.note_status, source=source, status=clean_text(status))
+
+
+def restore_source(
+    session: Session, source: str, reconciled_at: datetime | None, revisions: Sequence[Revision]
+) -> None:
+    """Put what a copied source had in the place of what its copy has."""
+    dialect = session.dialect
+    dialect.run(dialect.sources.restore, source=source, at=micros(reconciled_at))
+    dialect.run(_FORGET_REVISIONS, source=source)
+    for one in revisions:
+        dialect.run(_ADD_REVISION, **one._replace(at=whole(one.at))._asdict())  # type: ignore[arg-type]  # as it is stored
 
 
 def forget_source(session: Session, source: str, revision: str | None) -> bool:

@@ -132,6 +132,7 @@ class SqlStore(ABC, Generic[SomeSession]):
     revision = verb(Lane.GLANCE, source_rows.revision)
     revisions = verb(Lane.READER, versions.revisions)
     write_source_status = verb(Lane.PEOPLE, source_rows.write_source_status)
+    restore_source = verb(Lane.PEOPLE, source_rows.restore_source)
     forget_source = verb(Lane.PEOPLE, source_rows.forget_source)
 
     runs = verb(Lane.READER, run_queries.runs)

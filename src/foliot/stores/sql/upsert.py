@@ -1,4 +1,4 @@
-"""What is inserted or changed, in which columns. Each dialect makes its statements of these."""
+"""The tables and columns of inserts and updates. Each dialect builds its statements from these."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ _COUNTS = "newest_at, opened, skipped, look_at"
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Upsert:
-    """Rows to be inserted or, where the key is there, to be changed.
+    """Rows to insert, or to update if the key exists.
 
-    `key` is which of the columns name a row, if several of the same row may come at once.
+    `key`: the columns that identify a row, if the same row may come several times in one statement.
     """
 
     table: str
@@ -31,7 +31,7 @@ def _excluded(columns: str) -> str:
 
 
 _ATTEMPT = f"scheduled_for, job_no, request, number, ordinal, previous_at, seq, claim_no, {_CHANGING}"
-# What starts is not there yet. If it is, the state has forgotten it: see `WriteBatch.is_careful`.
+# A starting attempt is not stored yet. If it is, the state is wrong: see `WriteBatch.is_careful`.
 ADD_ATTEMPT = Upsert("attempts", _ATTEMPT)
 PUT_ATTEMPT = Upsert(
     "attempts",
@@ -47,7 +47,7 @@ PUT_STATE = Upsert(
     f"(job_no) DO UPDATE SET {_excluded(STATE_COLUMNS)}, {_excluded(_COUNTS)}",
     key=slice(_JOB, _JOB + 1),
 )
-# Of a job that is new: what it has not yet done is left to the defaults of the columns.
+# A new job: the other columns have their defaults.
 ADD_STATE = Upsert(
     "states",
     "token, created_at, wake_at, served_until, next_at, fired_count, failures_in_row, look_at, trim_at, "
@@ -67,7 +67,7 @@ ADD_JOB = Upsert("jobs", "job_no, key, frame, data, policy_no")
 
 ADD_ALERT = Upsert("alerts", "id, channel, at, job, kind, text", "(id, channel) DO NOTHING")
 
-# What many rows share.
+# Shared texts.
 ADD_LANE = Upsert("lanes", "queue, kind", "DO NOTHING")
 ADD_GROUP_RUN = Upsert("group_runs", "group_name, scheduled_for, job_no, request, number", "DO NOTHING")
 ADD_NODE_NAME = Upsert("node_names", "id", "DO NOTHING")

@@ -23,12 +23,15 @@ from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 from foliot.errors import InvalidStoreError
-from foliot.model.view import Schema
+from foliot.model.view import FreeSpace, Schema
 from foliot.protocols import Clock
-from foliot.stores.sqlite import inspection
+from foliot.stores.sqlite import backup, inspection
 from foliot.stores.sqlite.store import SqliteStore
 
-__all__ = ["SqliteStore", "check_url", "flaws_of", "open_store", "schema_of", "sqlite_path"]
+__all__ = [
+    "SqliteStore", "back_up", "check_url", "flaws_of", "free_space", "give_back", "open_store", "schema_of",
+    "sqlite_path",
+]  # fmt: skip
 
 
 def sqlite_path(url: str) -> Path:
@@ -66,3 +69,18 @@ def schema_of(url: str) -> Schema:
 def flaws_of(url: str) -> tuple[str, ...]:
     """What SQLite finds wrong with a file."""
     return inspection.find_flaws(sqlite_path(url))
+
+
+def back_up(url: str, target: Path) -> int:
+    """Copy the file of a URL into a new one, while nodes work on it."""
+    return backup.back_up(sqlite_path(url), target)
+
+
+def free_space(url: str) -> FreeSpace:
+    """How much of a file is in use."""
+    return backup.free_space(sqlite_path(url))
+
+
+def give_back(url: str) -> None:
+    """Give the free pages of a file back to the disk."""
+    backup.give_back(sqlite_path(url))

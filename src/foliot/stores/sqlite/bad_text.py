@@ -1,8 +1,8 @@
-"""Stored texts that are not UTF-8: they can be shown, and no job is read of one.
+"""Stored texts that are not UTF-8: they can be shown, but no job is made from them.
 
-SQLite does not look at the bytes of a text, and the driver refuses a row that has wrong ones. So one bad row
-is in the way of all jobs that are read together with it. A connection that has met one reads all texts by
-`read_text` from then on. That costs a little, so the others do not.
+SQLite does not check the bytes of a text, but the driver refuses a row with invalid ones. So one bad row
+would block all jobs that are read together with it. After the first bad text a connection reads all texts by
+`read_text`. That is slower, so other connections do not.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _REASON = "is not UTF-8"
 
 
 class BadText(str):
-    r"""A text that is not UTF-8, with its wrong bytes as `\xff`; its type tells it from all others."""
+    r"""A text that is not UTF-8, with its invalid bytes as `\xff`. The type marks it as bad."""
 
     __slots__ = ()
 
@@ -32,12 +32,12 @@ def read_text(stored: bytes) -> str:
 
 
 def is_bad_text(error: BaseException) -> bool:
-    """Whether the driver could not read a text: it is the only such error that SQLite does not know of."""
+    """Whether the driver could not decode a text: only this error has no error code of SQLite."""
     return isinstance(error, sqlite3.OperationalError) and not hasattr(error, "sqlite_errorcode")
 
 
 def has_bad_text(connection: sqlite3.Connection) -> bool:
-    """Whether a connection reads all texts, good or bad."""
+    """Whether a connection reads all texts by `read_text`."""
     return connection.text_factory is read_text
 
 
@@ -49,7 +49,7 @@ _SET_LANE_ASIDE = """
 
 
 def set_bad_lanes_aside(connection: sqlite3.Connection) -> None:
-    """Set aside the jobs of a lane that nobody can ask for any more; declared again, they get another."""
+    """Set aside the jobs of a lane whose name cannot be read, because no node can claim them."""
     for lane, *texts in connection.execute(_LANES).fetchall():
         for field, text in zip(("queue", "kind"), texts, strict=True):
             if isinstance(text, bytes) and isinstance(found := read_text(text), BadText):

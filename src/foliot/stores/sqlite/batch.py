@@ -1,4 +1,4 @@
-"""The batch of one call, on SQLite: what is due is read at once, with its definitions."""
+"""The batch of one call, on SQLite: reads due jobs and their definitions in one statement."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 # ruff: noqa: S608 - made of constants only
 
-_ROW = f"{DUE_ROW}, s.last_run"  # not used: it is read so that bad text in it is seen before it is replaced
+_ROW = f"{DUE_ROW}, s.last_run"  # not used; reading it shows bad text before it is replaced
 DUE = f"""
     SELECT {_ROW}
     FROM states AS s INDEXED BY states_due LEFT JOIN jobs AS j ON j.job_no = s.job_no
@@ -23,7 +23,7 @@ DUE = f"""
     AND s.damage IS NULL
     ORDER BY s.wake_at, s.job_no LIMIT :count
 """
-# Of the same time, or else of a later one: a pair as a bound is looked for from the first of its time on.
+# Two conditions instead of a row value: for a row value SQLite searches from the start of that time.
 _NEXT = """
     coalesce((
         SELECT n.job_no FROM states AS n INDEXED BY states_due
@@ -35,9 +35,9 @@ _NEXT = """
         ORDER BY n.wake_at, n.job_no LIMIT 1
     ))
 """
-# A recursion with an order is a queue. The first job of each lane is put into it; each job that is taken out
-# puts the next one of its lane in. So one statement merges any number of lanes, and reads few rows more than
-# it gives. A statement for each lane would be compiled for each lane, since all of them are open at once.
+# A recursive query with ORDER BY works as a priority queue. It begins with the first job of each lane; each
+# job that is taken out adds the next job of its lane. So one statement merges any number of lanes and reads
+# only a few extra rows. Separate statements for each lane would all be open, and compiled, at once.
 MERGED = f"""
     WITH RECURSIVE lane (lane_no) AS (VALUES {{lanes}}),
     due (wake_at, job_no, lane_no) AS (
@@ -54,7 +54,7 @@ MERGED = f"""
 
 
 class SqliteBatch(WriteBatch):
-    """One call writes at a time, so nothing need be locked."""
+    """Only one call writes at a time, so it needs no locks."""
 
     def __init__(self, session: SqliteSession) -> None:
         super().__init__(session)
@@ -80,10 +80,13 @@ class SqliteBatch(WriteBatch):
         return rows
 
     def wait_for_others(self, lanes: Sequence[int], now: int) -> bool:  # noqa: ARG002 - see the base
-        return False  # no other call has any at hand
+        return False  # no other call holds jobs
 
 
 @lru_cache(maxsize=16)
 def merged(lanes: tuple[int, ...]) -> str:
-    """What is due in these lanes. The numbers stand in the text: what a node serves seldom changes."""
+    """The statement for these lanes.
+
+    Their numbers are part of the text, because lanes of a node seldom change.
+    """
     return MERGED.format(lanes=", ".join(f"({lane:d})" for lane in lanes))

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import sqlite3
+from contextlib import suppress
 from datetime import timedelta
 from enum import StrEnum
 from pathlib import Path
@@ -42,6 +44,8 @@ def connect(
     before = file_id(path)
     if known is not None and before != known:
         raise gone("connect", path) if before is None else replaced("connect", path)
+    if before is None:
+        create_private(path)
     connection = sqlite3.connect(
         path if known is None else f"{path.as_uri()}?mode=rw",
         timeout=busy_for.total_seconds(), isolation_level=None, cached_statements=256,
@@ -59,6 +63,16 @@ def connect(
         connection.close()
         raise
     return connection
+
+
+def create_private(path: Path) -> None:
+    """An empty file that no other user can read: payloads and outputs may hold secrets.
+
+    SQLite gives its -wal and -shm the mode of the file. A file that is there keeps its mode; a file that
+    cannot be created is for SQLite to tell of.
+    """
+    with suppress(OSError):
+        os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR | os.O_CLOEXEC, 0o600))
 
 
 def _opened(path: Path, before: FileId | None) -> OpenFiles:

@@ -66,6 +66,7 @@ _SOURCES = SourceStatements(
         INSERT INTO source_notes (source, status) VALUES (:source, :status)
         ON CONFLICT (source) DO UPDATE SET status = excluded.status
     """,
+    restore="UPDATE source_notes SET reconciled_at = :at WHERE source = :source",
     forget=(
         "DELETE FROM sources WHERE source = :source",
         "DELETE FROM source_notes WHERE source = :source",

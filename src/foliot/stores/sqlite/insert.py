@@ -14,10 +14,10 @@ _MOST_VALUES = 900  # old versions can bind 999
 
 
 class Insert:
-    """Rows to be inserted or, where the key is there, to be changed; many of them in one statement.
+    """Rows to insert, or to update if the key exists; many rows in one statement.
 
-    Each statement is one call of the library, for which a thread lets go of the interpreter. A thread that
-    is busy elsewhere in the process may take 5 ms to give it back, so few statements are better than many.
+    Each statement is one call of the library, which releases the interpreter lock. If another thread is busy,
+    getting the lock back may take 5 ms. So few statements are faster than many.
     """
 
     def __init__(self, what: Upsert) -> None:
@@ -30,7 +30,7 @@ class Insert:
         self._one = self.sql(1)
 
     def sql(self, count: int) -> str:
-        """The statement for so many rows."""
+        """The statement for a number of rows."""
         return self._head + ", ".join([self._places] * count) + self._tail
 
     def execute(self, connection: sqlite3.Connection, rows: Sequence[Row]) -> None:

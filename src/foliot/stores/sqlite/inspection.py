@@ -39,8 +39,8 @@ def find_flaws(path: Path) -> tuple[str, ...]:
 @contextmanager
 def _opened(verb: str, path: Path) -> Iterator[sqlite3.Connection]:
     if not path.is_file():
-        hint = "whoever runs jobs makes it; name another with --store or FOLIOT_STORE"
-        raise StoreUnavailableError(verb, f"there is no file {path}", hint=hint)
+        hint = "foliot serve creates it at its first start; name another with --store or FOLIOT_STORE"
+        raise StoreUnavailableError(verb, f"there is no file {path}", hint=hint, is_plain=True)
     try:
         uri = f"{path.absolute().as_uri()}?mode=ro"
         with closing(sqlite3.connect(uri, timeout=_BUSY_FOR, uri=True)) as connection:

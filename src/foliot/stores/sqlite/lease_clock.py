@@ -1,10 +1,11 @@
-"""Leases and a wall clock that is set: the time by which a lease has run out.
+"""The time by which leases are judged, on a host whose wall clock may be set.
 
-All processes of a host share its wall clock. When it is set forward, or the host has slept, every lease has
-run out at once, though nobody has missed a heartbeat. So for the length of one lease after such a jump,
-leases are judged as if it had not happened: whoever lives renews meanwhile, and whoever does not is buried
-then. A process that has just begun cannot know of a jump before it, so it judges no lease for as long. The
-lock files tell at once who is dead. Set back, the clock makes leases longer: see `node_rows.bury`.
+All processes of a host share its wall clock. If it is set forward, or the host has slept, every lease expires
+at once although no node missed a heartbeat. So for the length of one lease after such a jump, leases are
+judged as if the jump had not happened: running nodes renew in that time, and dead ones are declared dead
+after it. A process that has just started cannot know of an earlier jump, so it judges no lease for the same
+time. Lock files still prove deaths at once. If the clock is set back, leases look longer: see
+`node_rows.bury`.
 """
 
 from __future__ import annotations
@@ -14,12 +15,12 @@ from datetime import datetime, timedelta
 from foliot.protocols import Clock
 from foliot.stores.sql.codes import EPOCH
 
-_JUMP = timedelta(seconds=1)  # more than a clock is ever slewed between two looks
+_JUMP = timedelta(seconds=1)  # more than NTP slews a clock between two checks
 _NOTHING = timedelta(0)
 
 
 class LeaseClock:
-    """Knows how far the wall clock has jumped ahead lately, by comparing it with the monotonic one."""
+    """Knows how far the wall clock has recently jumped ahead, by comparison with the monotonic clock."""
 
     def __init__(self, clock: Clock, lease: timedelta) -> None:
         self._clock = clock
@@ -41,7 +42,7 @@ class LeaseClock:
         return self._clock.now() - self._jumped
 
     def over_before(self, now: datetime) -> datetime:
-        """Leases that ended before this are over, by this clock and by that of whoever asks."""
+        """Leases that ended before this have expired, by this clock and by the caller's `now`."""
         judged = min(now, self.now())
         return judged if self._clock.monotonic() >= self._ripe_at else EPOCH
 

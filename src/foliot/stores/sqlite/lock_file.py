@@ -140,7 +140,7 @@ def _remove_unheld(path: Path) -> None:
 
 def _locked(path: Path, flags: int) -> int | None:
     """The opened and locked file, if nobody else holds it, and it is still the one at that path."""
-    file = os.open(path, flags, 0o644)
+    file = os.open(path, flags, 0o600)
     try:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         if os.fstat(file).st_ino == path.stat().st_ino:

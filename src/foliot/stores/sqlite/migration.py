@@ -1,8 +1,8 @@
-"""The schema, as numbered steps forward. A new file and an old one go the same way to the same end.
+"""The schema, as numbered steps forward. New and old files take the same steps to the same schema.
 
-What the numbers of steps mean is told in `foliot.stores.sql.migration`. The file knows the last step that
-was taken (`user_version`), in the same transaction as the step itself. Every transaction of a store begins by
-looking at it: so a newer major version stops older programs that run.
+`foliot.stores.sql.migration` explains the numbers. The file stores its last step (`user_version`), in the
+same transaction as the step. Every transaction of a store checks it first, so a newer major version stops
+older programs that still run.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from foliot.errors import StoreError
 from foliot.stores.sql.migration import Step, read_steps, refuse_newer
 
-APPLICATION = 0x464F_4C49  # "FOLI": whose file it is
+APPLICATION = 0x464F_4C49  # "FOLI": marks a file as ours
 MAJOR = 1
 
 
@@ -30,7 +30,7 @@ def migrate(connection: sqlite3.Connection, failpoint: Callable[[str], None]) ->
         return
     connection.execute("BEGIN IMMEDIATE")
     try:
-        for step in missing_steps(connection):  # another process may have been quicker
+        for step in missing_steps(connection):  # another process may have migrated meanwhile
             for statement in statements(step.script):
                 connection.execute(statement)
             connection.execute(f"PRAGMA user_version = {step.number}")
@@ -72,13 +72,13 @@ def missing_steps(connection: sqlite3.Connection) -> list[Step]:
 
 
 def check_schema(connection: sqlite3.Connection) -> None:
-    """Refuse to work in this transaction, if another program has taken the file to a newer major version."""
+    """Raise StoreError if another program has migrated the file to a newer major version."""
     refuse_newer(connection.execute("PRAGMA user_version").fetchone()[0], MAJOR)
 
 
 @contextmanager
 def _at_one_moment(connection: sqlite3.Connection) -> Iterator[None]:
-    """What is read inside belongs together: another process may just be making the tables."""
+    """A read transaction, because another process may be creating the tables now."""
     is_ours = not connection.in_transaction
     if is_ours:
         connection.execute("BEGIN")

@@ -1,11 +1,11 @@
 """Whether the path of the database still leads to the files that a connection has open.
 
-Somebody may remove or replace them under a node that runs. SQLite does not mind: it goes on with files that
-nobody else can find, while the next program makes new ones at the same place, and both run the same jobs. So
-every transaction begins with a look at the path.
+A person may remove or replace the files while a node runs. SQLite does not notice: it keeps using the old
+files, while another program creates new ones at the same path, and both run the same jobs. So every
+transaction first checks the path.
 
-A file that is not there may come back: until then the store does not answer. Another file at its place is
-an error for good: whoever goes on would go on with the wrong one, and whoever starts anew takes the new one.
+    a file is missing          it may come back: until then the store does not answer (StoreUnavailableError)
+    another file is there      a final error (StoreError): this node must not continue with the old file
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ from pathlib import Path
 
 from foliot.errors import StoreError, StoreUnavailableError
 
-FileId = tuple[int, int]  # of the device, and on it
+FileId = tuple[int, int]  # device and inode
 
-_BESIDE = ("-wal", "-shm")  # the log, and the index of the log; they are there while anybody is connected
+_BESIDE = ("-wal", "-shm")  # the log and its index; they exist while any process is connected
 
 
 def file_id(path: str | Path) -> FileId | None:
@@ -30,16 +30,16 @@ def file_id(path: str | Path) -> FileId | None:
 
 
 class OpenFiles:
-    """The files that a connection has open: its database, and from the first look on, those beside it."""
+    """The files that a connection has open: the database and, after the first check, the files beside it."""
 
     def __init__(self, path: Path, database: FileId) -> None:
         self.database = database
         self._known: dict[str, FileId | None] = {str(path): database}
-        real = os.path.realpath(path)  # which SQLite puts the others beside
+        real = os.path.realpath(path)  # SQLite puts the other files beside it
         self._beside = [f"{real}{ending}" for ending in _BESIDE]
 
     def check(self, verb: str) -> None:
-        """StoreError if one of them was replaced, StoreUnavailableError if one is not there."""
+        """Raise StoreError if one of them was replaced, StoreUnavailableError if one is missing."""
         if self._beside:
             self._known |= {path: file_id(path) for path in self._beside}
             self._beside = []
@@ -55,7 +55,7 @@ class OpenFiles:
 
 
 def replaced(verb: str, path: str | Path) -> StoreError:
-    """Somebody has put another file to the place of one that is open."""
+    """The error for a file that was replaced."""
     return StoreError(
         f"{verb}: {path} was replaced: it is another file than the one that was opened",
         details={"verb": verb, "path": str(path)},
@@ -65,7 +65,7 @@ def replaced(verb: str, path: str | Path) -> StoreError:
 
 
 def gone(verb: str, path: str | Path) -> StoreUnavailableError:
-    """Somebody has taken away a file that is open."""
+    """The error for a file that was removed."""
     return StoreUnavailableError(
         verb,
         f"{path} is not there any more",

@@ -1,4 +1,4 @@
-"""What a connection to the file works with: entries that it keeps, and proofs of death."""
+"""The session of a connection: cached entries, and proofs of death by lock files."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from foliot.stores.sqlite.lock_file import Host, LockFiles
 from foliot.stores.sqlite.worker import of_caller
 
 CLAIMED_BEFORE = "SELECT claim_no FROM claims WHERE claim_id = ? AND node_no = ?"
-# No other call writes meanwhile, and a number that was used stays used when its claim is forgotten.
+# No other call writes meanwhile. The number of a claim stays used after its row is deleted.
 _NEXT_CLAIM = "SELECT coalesce(max(seq), 0) + 1 FROM sqlite_sequence WHERE name = 'claims'"
 _BEGIN_LIFE = "INSERT INTO nodes VALUES (?, ?, ?, ?, ?, ?, ?, 0, 0)"
 _CHANGE_LIFE = "UPDATE nodes SET name = ?, queues = ?, kinds = ?, version = ? WHERE node_no = ?"
@@ -39,7 +39,7 @@ _FORGET_NOTES = "DELETE FROM node_notes WHERE node_no NOT IN (SELECT node_no FRO
 
 
 class SqliteSession(Session):
-    """What it keeps holds for as long as no other connection writes to the file."""
+    """Its cache is valid as long as no other connection writes to the file."""
 
     def __init__(
         self,
@@ -70,12 +70,12 @@ class SqliteSession(Session):
     # -- claims ------------------------------------------------------------------------------------
 
     def begin_claim(self, asked: Asked) -> ClaimStart:
-        """A lease that cannot be read has run out: the next heartbeat writes it anew."""
+        """A lease that cannot be read counts as expired: the next heartbeat writes it again."""
         node_no, until, kinds = hold(self, asked.node)()
         asked_before = self.connection.execute(CLAIMED_BEFORE, (asked.claim_id, node_no)).fetchone()
         try:
             can_do = None if kinds is None else frozenset(json.loads(kinds))
-        except UNREADABLE as error:  # then it is to join anew
+        except UNREADABLE as error:  # then the node must join again
             raise NodeBuriedError(asked.node) from error
         (number,) = self.connection.execute(_NEXT_CLAIM).fetchone()
         return ClaimStart(
@@ -105,7 +105,7 @@ class SqliteSession(Session):
         self.connection.execute(_NOTE, (number, node.host, node.process, skew, node.is_draining, *counts))
 
     def find_dead(self, now: datetime) -> Collection[int]:
-        """A lease that cannot be read is over: a node that lives has soon written it anew."""
+        """A lease that cannot be read counts as expired: a running node soon writes it again."""
         over_before, proven = whole(self._leases.over_before(now)), self.proven_dead()
         return [
             number

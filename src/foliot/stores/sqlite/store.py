@@ -1,4 +1,4 @@
-"""The store on SQLite: what is its own. The verbs are those of `SqlStore`."""
+"""The store on SQLite: only what differs from `SqlStore`, which has the methods."""
 
 from __future__ import annotations
 
@@ -28,11 +28,12 @@ from foliot.stores.sqlite.migration import migrate
 from foliot.stores.sqlite.same_file import FileId
 from foliot.stores.sqlite.session import SqliteSession
 from foliot.stores.sqlite.worker import CallersError, Worker, Writer
+from foliot.stores.sqlite.write_turn import WriteTurn
 
 _LONGEST_BUSY = timedelta(seconds=5)
-_OLDEST = (3, 33, 0)  # the first that can update many rows from others in one statement
-_MOST_CANCELS = 1000  # of more, the next heartbeat tells
-# A request is compared, and never shown: its bytes will do. Of very many, those of the newest nodes.
+_OLDEST = (3, 33, 0)  # the first with UPDATE … FROM
+_MOST_CANCELS = 1000  # for more, wait for the next heartbeat
+# Requests are only compared, so bytes are enough. If there are very many: those of the newest nodes.
 CANCELS = """
     SELECT scheduled_for, job_no, CAST(request AS BLOB), number FROM attempts INDEXED BY attempts_cancelling
     WHERE state = 2 ORDER BY node_no DESC LIMIT ?
@@ -40,11 +41,11 @@ CANCELS = """
 
 
 class ClashError(Exception):
-    """A claim would start what is there already: all of it is undone, and the next one is careful."""
+    """A claim would start a run that exists: it is rolled back, and the next claim checks each run."""
 
 
 def claim(session: SqliteSession, asked: Asked) -> Claimed:
-    """Start what is due; ClashError if some of it is there already."""
+    """Start due jobs; ClashError if a run exists already."""
     try:
         return runs.claim(session, asked)
     except sqlite3.IntegrityError as error:
@@ -54,7 +55,7 @@ def claim(session: SqliteSession, asked: Asked) -> Claimed:
 
 
 def recover(session: SqliteSession, limit: int, now: datetime, decide: DecideLost) -> Recovered:
-    """Bury the dead. And jobs that no node can ask for any more are shown."""
+    """Declare dead nodes dead, and set aside jobs with an unreadable lane."""
     recovered = runs.recover(session, limit, now, decide)
     set_bad_lanes_aside(session.connection)
     return recovered
@@ -68,7 +69,7 @@ class SqliteStore(SqlStore[SqliteSession]):
     come before or after; tests end the process there.
     """
 
-    # A lock file tells at once that a node of this host is dead.
+    # A lock file proves at once that a node of this host is dead.
     traits = Traits(proves_deaths=True, tells_changes=True)
 
     def __init__(
@@ -92,17 +93,18 @@ class SqliteStore(SqlStore[SqliteSession]):
         self._leases = LeaseClock(clock, lease)
         self._synchronous = Synchronous(synchronous.upper())
         self._failpoint = failpoint
-        self._file: FileId | None = None  # as soon as it is open
+        self._file: FileId | None = None  # set by open()
         self._locks = LockFiles(self._path)
         self._jobs = JobReader(), JobWriter()
-        self._writer = Writer("foliot-writer", self._equip, failpoint)
-        # Two who read: a long list must not keep the engine from learning when to wake.
+        turn = WriteTurn(self._path, self._busy_for)
+        self._writer = Writer("foliot-writer", self._equip, turn, failpoint)
+        # Two readers: a long list must not delay the engine's own queries.
         self._reader = Worker("foliot-reader", self._equip_to_read)
         self._lookout = Worker("foliot-lookout", self._equip_to_read)
         self._readers = {Lane.READER: self._reader, Lane.GLANCE: self._lookout}
-        self._cancels: asyncio.Event | None = None  # if somebody listens
-        self._seen: frozenset[Row] = frozenset()  # attempts that are to end, as the last look found them
-        self._told: frozenset[Row] = frozenset()  # those of which a hint has told
+        self._cancels: asyncio.Event | None = None  # set while a caller waits for hints
+        self._seen: frozenset[Row] = frozenset()  # cancel requests that the last look found
+        self._told: frozenset[Row] = frozenset()  # cancel requests that were already announced
 
     async def _call(
         self,
@@ -128,18 +130,18 @@ class SqliteStore(SqlStore[SqliteSession]):
             raise
 
     async def close(self) -> None:
-        """Do what was asked for, and let go of the file. Nodes that have not left count as dead."""
+        """Finish pending calls, and close the file. Nodes that have not left count as dead."""
         workers = [w for w in (self._reader, self._lookout, self._writer) if w.ident is not None]
         for worker in workers:
             worker.close()
         if self._cancels is not None:
-            self._cancels.set()  # who waits for a hint is told that there will be none
+            self._cancels.set()  # end the wait for hints
         for worker in workers:
             await asyncio.to_thread(worker.join)
         self._locks.release_all()
 
     def _connect(self, *, is_bad: bool) -> Connection:
-        """To the file that was opened first: nobody is to go on with another that has come to its place."""
+        """Connect to the file that was opened first, never to another file at its path."""
         connection = connect(self._path, self._busy_for, self._synchronous, self._file)
         self._file = connection.files.database
         if is_bad:
@@ -165,7 +167,7 @@ class SqliteStore(SqlStore[SqliteSession]):
         return SqliteSession(connection, jobs, self._clock, self._leases, self._locks)
 
     def _sweep(self, session: SqliteSession) -> None:
-        """Lock files that no node is known of belong to processes that ended before they joined.
+        """Remove lock files without a node: their processes ended before they joined.
 
         And jobs that no node could ever ask for are shown.
         """

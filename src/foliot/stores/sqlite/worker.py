@@ -18,6 +18,7 @@ from foliot.stores.call_thread import Call, CallThread
 from foliot.stores.sqlite.bad_text import is_bad_text
 from foliot.stores.sqlite.connection import is_passing, translated
 from foliot.stores.sqlite.migration import check_schema
+from foliot.stores.sqlite.write_turn import WriteTurn
 
 if TYPE_CHECKING:
     from foliot.stores.sqlite.session import SqliteSession
@@ -155,9 +156,16 @@ class Writer(Worker):
 
     begin = "BEGIN IMMEDIATE"
 
-    def __init__(self, name: str, equip: Callable[[bool], SqliteSession], failpoint: Failpoint) -> None:
+    def __init__(
+        self, name: str, equip: Callable[[bool], SqliteSession], turn: WriteTurn, failpoint: Failpoint
+    ) -> None:
         super().__init__(name, equip)
+        self._turn = turn
         self._failpoint = failpoint
+
+    def _transact(self, calls: list[Call]) -> list[Outcome]:
+        with self._turn.taken():
+            return super()._transact(calls)
 
     def _take(self) -> list[Call]:
         calls = super()._take()

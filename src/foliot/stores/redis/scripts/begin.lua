@@ -3,7 +3,9 @@
 -- for a moment, so that each of them can write again what is lost. Answers OK, its birth, and with how many writes
 -- the server has come back.
 
-redis.call('HSETNX', T .. ':meta', 'birth', asked.birth)
+if redis.call('HSETNX', T .. ':meta', 'birth', asked.birth) == 1 and asked.step > 0 then
+  redis.call('HSET', T .. ':meta', 'step', asked.step)
+end
 redis.call('HSETNX', T .. ':meta', 'schema', asked.schema)
 local run = redis.call('HGET', T .. ':meta', 'run')
 if run ~= asked.run or asked.has_lost then

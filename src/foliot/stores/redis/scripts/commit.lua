@@ -4,20 +4,8 @@
 -- nothing twice for one claim; no more of a group than its limit; nothing for a source that a revision holds still, or that is at another revision.
 -- With `whole`, either all of the jobs are written or none. Answers OK and the places of jobs that were refused.
 
-if is_other() then return answer('BIRTH') end
-if asked.node then
-  local till = redis.call('HGET', T .. ':until', asked.node)
-  if not till then return answer('BURIED') end
-  if asked.needs_lease and (now() >= tonumber(till) or is_held()) then return answer('LATE') end
-end
-if asked.source then
-  local found = redis.call('HGET', T .. ':rev', asked.source)
-  if found ~= (asked.base or false) then return answer('STALE') end
-end
-if asked.claim then
-  local owner = redis.call('GET', T .. ':c:' .. asked.claim)
-  if owner and owner ~= asked.asker then return answer('CLAIMED') end
-end
+local unfit = refusal()
+if unfit then return unfit end
 
 local jobs = jobs_of(ARGV, 2)
 local frozen = redis.call('HLEN', T .. ':frozen') > 0 and frozen_sources() or {}

@@ -63,7 +63,10 @@ end
 
 local function has_mark(text, mark)
   if not text then return mark == '' end
-  return string.match(text, '^%S*') == mark
+  local length = #mark
+  if length == 0 then return text == '' end
+  if string.sub(text, 1, length) ~= mark then return false end
+  return #text == length or string.byte(text, length + 1) == 32
 end
 
 -- Whether a moment has come, or is so far ahead that the server's clock must have been set back since.
@@ -77,6 +80,24 @@ end
 local function is_held()
   local till = redis.call('HGET', T .. ':meta', 'hold_until')
   return till and not is_over(tonumber(till), micros())
+end
+
+-- The answer to a write for which something does not hold that must hold beside the marks; nil: all holds.
+local function refusal()
+  if is_other() then return answer('BIRTH') end
+  if asked.node then
+    local till = redis.call('HGET', T .. ':until', asked.node)
+    if not till then return answer('BURIED') end
+    if asked.needs_lease and (now() >= tonumber(till) or is_held()) then return answer('LATE') end
+  end
+  if asked.source then
+    local found = redis.call('HGET', T .. ':rev', asked.source)
+    if found ~= (asked.base or false) then return answer('STALE') end
+  end
+  if asked.claim then
+    local owner = redis.call('GET', T .. ':c:' .. asked.claim)
+    if owner and owner ~= asked.asker then return answer('CLAIMED') end
+  end
 end
 
 -- Sources that a revision holds still, each with its stage. One whose writer has been silent for too long goes on.
@@ -158,7 +179,7 @@ local function write(job, words, text)
     if job.text ~= '=' then new_lane, new_wake = place_of(job.text) end
     if lane ~= new_lane or wake ~= new_wake then
       if lane then gather('ZREM w:' .. lane, wake .. job.key) end
-      if new_lane then gather('ZADD w:' .. new_lane, 0, new_wake .. job.key) end
+      if new_lane then gather('ZADD w:' .. new_lane, '0', new_wake .. job.key) end
     end
     if job.text == '' then
       gather('HDEL s', job.key)

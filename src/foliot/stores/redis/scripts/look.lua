@@ -66,9 +66,16 @@ local function is_first(one, other)
   return is_before(one.member, other.member)
 end
 
+local function of_one(lane, after, count)
+  local found = page(lane, after, count)
+  for at, member in ipairs(found) do found[at] = { lane = lane, member = member } end
+  return found
+end
+
 -- The first of all lanes together. Each lane gives a portion; what is certain to be in order is taken.
 local function merged(lanes, after, count)
-  local portion = #lanes == 1 and count or math.max(8, math.ceil(2 * count / #lanes))
+  if #lanes == 1 then return of_one(lanes[1], after, count) end
+  local portion = math.max(8, math.ceil(2 * count / #lanes))
   local open, found = {}, {}
   for _, lane in ipairs(lanes) do
     local members = page(lane, after, portion)
@@ -104,6 +111,16 @@ local function merged(lanes, after, count)
   return found
 end
 
+-- Whether an entry of the index does not agree with a job's text; a text that cannot be read is shown as it is.
+local function is_stale(text, lane, member)
+  if not text then return true end
+  local first = string.find(text, ' ', 1, true)
+  local said = first and string.sub(text, first + 1, first + 30)
+  if said == lane .. ' ' .. string.sub(member, 1, 16) .. ' ' then return false end
+  local other = place_of(text)
+  return other or string.match(text, '^%S+ %- ')
+end
+
 -- Some entries may be dropped or passed by: go on until there are enough, or there is nothing more.
 local answers, after = {}, asked.after == '' and '-' or '(' .. asked.after
 while #answers < 3 * asked.count do
@@ -123,9 +140,7 @@ while #answers < 3 * asked.count do
     local texts = redis.call('HMGET', T .. ':s', unpack(keys))
     local definitions = redis.call('HMGET', T .. ':d', unpack(keys))
     for at, one in ipairs(kept) do
-      local lane, wake = place_of(texts[at])
-      local is_stale = not texts[at] or lane and lane .. wake .. keys[at] ~= one.lane .. one.member
-      if is_stale or string.match(texts[at], '^%S+ %- ') then
+      if is_stale(texts[at], one.lane, one.member) then
         redis.call('ZREM', T .. ':w:' .. one.lane, one.member)
       else
         answers[#answers + 1] = one.lane .. one.member
