@@ -84,7 +84,7 @@ class Host:
         return self._store or f"sqlite:///{self.file}"
 
     def processes(self) -> dict[int, str]:
-        """All that lives of daemons, wardens, errands and jobs on this host, by pid."""
+        """All that lives of daemons, wardens, git processes and jobs on this host, by pid."""
         return dict(_processes(f"{self.home}".encode()))
 
     def nobody_is_left(self) -> bool:

@@ -150,7 +150,7 @@ def test_a_remote_that_is_away_is_told_of_and_jobs_go_on_until_it_is_back(
         server.start()
         repository.push({"text": "new\n"})
 
-        daemon.wait_for("source_answers")
+        daemon.wait_for("source_recovered")
         eventually(lambda: host.lines("said")[-1] == "new")
         (status,) = host.foliot("source", "list")["sources"]
         assert "error" not in status["status"]
@@ -185,7 +185,7 @@ def test_a_config_that_does_not_parse_is_told_of_and_the_previous_one_stays_whol
         git(repository.tree, "checkout", "--quiet", "HEAD~2", "text")
         repository.push(one=good)
         daemon.pull()
-        daemon.wait_for("source_answers")
+        daemon.wait_for("source_recovered")
 
 
 @pytest.mark.req("ROLL-16")
@@ -210,7 +210,7 @@ def test_a_tree_that_must_not_be_written_skips_that_reload_as_a_whole(
     (repository.tree / "evil").unlink()
     repository.push({"text": "good\n"})
     daemon.pull()
-    daemon.wait_for("source_answers")
+    daemon.wait_for("source_recovered")
     eventually(lambda: host.lines("said")[-1] == "good")
     assert set(host.jobs()) == {"one", "two"}
 

@@ -138,7 +138,7 @@ def test_a_run_goes_on_while_the_server_is_away_and_its_end_is_told_when_it_is_b
         back_at = clock.now()
 
         for daemon in (one, two):
-            daemon.wait_for("store_answers")
+            daemon.wait_for("store_recovered")
         ended = eventually(lambda: [run for run in site.runs("long") if not run.is_open], "its end")
         assert [(run.number, run.outcome) for run in ended] == [(1, Outcome.SUCCEEDED)]
         assert not [*one.all("lease_lost"), *two.all("lease_lost")]

@@ -35,7 +35,7 @@ def test_a_death_and_a_drain_are_seen_and_a_source_that_is_no_more_can_be_remove
         assert shown["state"] == "alive"
 
     one.kill()
-    buried = two.wait_for("node_buried")
+    buried = two.wait_for("node_declared_dead")
     assert (buried["node"], buried["process"], buried["attempts"]) == (first, one.pid, 1)
     assert buried["by"] == node_of(two)
     site.wait_for_lines("long", 2)

@@ -14,6 +14,7 @@ from foliot.model.attempt import Outcome
 pytestmark = pytest.mark.prove
 
 
+@pytest.mark.req("OWN-22")
 def test_two_daemons_that_follow_the_same_repository_run_each_occurrence_once(
     daemons: Daemons, repository: Repository, host: Host
 ) -> None:

@@ -66,7 +66,7 @@ def test_the_second_signal_ends_runs_at_once(daemons: Daemons, repository: Repos
 
     assert daemon.wait() == 0
     assert clock.monotonic() - asked < SLACK
-    assert daemon.all("end_asked")
+    assert daemon.all("stop_forced")
     assert [run.outcome for run in host.runs("long")] == [Outcome.INTERRUPTED]
     assert host.nobody_is_left()
 

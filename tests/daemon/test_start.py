@@ -143,7 +143,7 @@ def test_a_cached_good_config_is_gone_on_with_while_the_remote_is_away(
         server.start()
         repository.push({"text": "new\n"})
         daemon.pull()
-        daemon.wait_for("source_answers")
+        daemon.wait_for("source_recovered")
         host.wait_for_lines("said", len(host.lines("said")) + 2)
         assert host.lines("said")[-1] == "new"
 
@@ -165,7 +165,7 @@ def test_a_start_does_not_wait_for_a_remote_that_hangs_if_something_good_is_cach
         server.start()
         repository.push({"text": "new\n"})
 
-        daemon.wait_for("source_answers")  # its pull is still hanging, and ends with the server
+        daemon.wait_for("source_recovered")  # its pull is still hanging, and ends with the server
 
 
 def test_a_first_start_that_hangs_can_be_stopped(daemons: Daemons) -> None:

@@ -9,7 +9,7 @@ import os
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any, NoReturn
@@ -76,8 +76,13 @@ class NodeWorker:
 
 
 @contextmanager
-def node_worker(url: str, database: str, **options: Any) -> Iterator[NodeWorker]:
-    """A worker of mongodb-cron: `lock`, `idle` and `handler` are milliseconds, `paths` its field paths."""
+def node_worker(
+    url: str, database: str, *, variables: Mapping[str, str] | None = None, **options: Any
+) -> Iterator[NodeWorker]:
+    """A worker of mongodb-cron: `lock`, `idle` and `handler` are milliseconds, `paths` its field paths.
+
+    `variables` are added to its environment.
+    """
     facts = {
         "lock": 600_000,
         "idle": 10,
@@ -89,7 +94,7 @@ def node_worker(url: str, database: str, **options: Any) -> Iterator[NodeWorker]
     }
     process = subprocess.Popen(  # noqa: S603 - our own program
         [shutil.which("node") or "node", "worker.js", json.dumps(facts)], cwd=node_folder(),
-        stdout=subprocess.PIPE, text=True,
+        stdout=subprocess.PIPE, text=True, env={**os.environ, **(variables or {})},
     )  # fmt: skip
     assert process.stdout is not None
     worker = NodeWorker(process, process.stdout)

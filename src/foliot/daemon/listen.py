@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
+import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -16,11 +17,16 @@ from foliot.app import Foliot
 from foliot.clock import SystemClock
 from foliot.daemon.load import load_app
 from foliot.daemon.places import default_store, state_directory
+from foliot.doors.rollcron.planned import Planned, read_planned
 from foliot.errors import FoliotError, InvalidStoreError, without_password
+from foliot.model.state import Record
 from foliot.observability.log import tell
 
 Say = Callable[[str], None]
 Pulls = Callable[[], Mapping[str, Callable[[], None]]]
+# Seconds until a thread that waits for Python's lock gets it. A start passes through four threads. With the
+# default of 5 ms, a request that is answered meanwhile could delay each of them by that long.
+_SWITCH_INTERVAL = 0.0005
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,8 +47,23 @@ class Listen:
 def serving_beside(app: Foliot, listen: Listen, pulls: Pulls) -> Iterator[None]:
     """Serve the API of an application, on a thread of its own, for as long as it runs."""
     clock = SystemClock()
-    with _serving(listen, lambda home: home.AppHome(app, clock, pulls)):
+
+    def make(home: Any) -> Any:
+        return home.AppHome(app, clock, pulls, read_config=_read_config)
+
+    with short_turns(), _serving(listen, make):
         yield
+
+
+@contextmanager
+def short_turns() -> Iterator[None]:
+    """Let no thread of this process keep the others waiting for long."""
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(min(before, _SWITCH_INTERVAL))
+    try:
+        yield
+    finally:
+        sys.setswitchinterval(before)
 
 
 async def serve_alone(listen: Listen, store: str | None, app: str | None) -> None:
@@ -56,16 +77,21 @@ async def serve_alone(listen: Listen, store: str | None, app: str | None) -> Non
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, asked.set)
     clock = SystemClock()
-    with _serving(listen, lambda home: home.StoreHome(url, clock)):
+    with _serving(listen, lambda home: home.StoreHome(url, clock, _read_config)):
         await asked.wait()
         tell("stop_asked", app="api")
+
+
+def _read_config(text: bytes, source: str, stored: Mapping[str, Record], local: str | None) -> Planned:
+    return read_planned(text, source=source, stored=stored, local=local)
 
 
 @contextmanager
 def _serving(listen: Listen, make_home: Callable[[Any], Any]) -> Iterator[None]:
     try:
         # It needs packages of its own, which only who serves the API has.
-        server, home, limits = (import_module(f"foliot.api.{name}") for name in ("server", "home", "limits"))
+        names = ("api.server", "api.home", "api.limits", "dashboard.application")
+        server, home, limits, dashboard = (import_module(f"foliot.{name}") for name in names)
     except ModuleNotFoundError as error:
         reason = f"the API is not installed ({error.name})"
         raise FoliotError(reason, hint="pip install 'foliot[api]'") from None
@@ -78,7 +104,8 @@ def _serving(listen: Listen, make_home: Callable[[Any], Any]) -> Iterator[None]:
         state=state_directory(listen.environment),
         limits=limits.read_limits((*listen.environment.get("FOLIOT_API_LIMITS", "").split(), *listen.limits)),
     )
-    with server.serving(make_home(home), SystemClock(), where, listen.environment) as address:
+    served = server.serving(make_home(home), SystemClock(), where, listen.environment, dashboard.make_pages)
+    with served as address:
         listen.say(f"The API is served at {address.url}/api/v1")
         if address.token_file is not None:
             listen.say(f"A token is in {address.token_file}")

@@ -10,7 +10,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from urllib.parse import quote
 
+from foliot.errors import FoliotError
+
 _STORE = "foliot.db"
+_NAME_THEM = "name a place with --store (and --cache for serve), or set HOME to a folder of your own"
 
 
 def default_store(environment: Mapping[str, str]) -> str:
@@ -33,5 +36,24 @@ def _place(environment: Mapping[str, str], given: str, base: str, usual: str, pr
         return Path(directory)
     home = environment.get(base, "")
     # A relative path is to be ignored, says the specification: it would follow the working directory.
-    root = Path(home) if home.startswith("/") else Path(environment.get("HOME") or Path.home()) / usual
+    root = Path(home) if home.startswith("/") else _home(environment) / usual
     return root / program
+
+
+def _home(environment: Mapping[str, str]) -> Path:
+    """The home of the user. In a container, a user may have neither HOME nor an entry in /etc/passwd."""
+    if home := environment.get("HOME"):
+        return Path(home)
+    try:
+        return Path.home()
+    except RuntimeError:
+        raise FoliotError("this user has no home directory, and HOME is not set", hint=_NAME_THEM) from None
+
+
+def make_folder(folder: Path) -> None:
+    """Create a folder of our own, which no other user can look into, if it is not there."""
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    except OSError as error:
+        reason = f"the folder {folder} cannot be created: {error.strerror}"
+        raise FoliotError(reason, hint=_NAME_THEM) from error

@@ -27,11 +27,12 @@ from foliot.daemon.api_shell import ApiShell
 from foliot.daemon.heartbeat import Heartbeat
 from foliot.daemon.listen import Listen, serving_beside
 from foliot.daemon.load import load_app
-from foliot.daemon.places import cache_directory, default_store, state_directory
+from foliot.daemon.places import cache_directory, default_store, make_folder, state_directory
 from foliot.daemon.systemd import Systemd
 from foliot.doors.rollcron.config import read_operator_channels
 from foliot.doors.rollcron.door import Rollcron
 from foliot.errors import FoliotError, InvalidAppError, shorten, without_password
+from foliot.executors.shell.run_as import RunAs
 from foliot.executors.shell.secrets import HostSecrets
 from foliot.network.own_port import listening_on
 from foliot.observability import Metrics
@@ -54,12 +55,15 @@ class Serving:
     app: str | None = None
     program: str = "foliot"
     follow_rewrites: bool = False
+    trust_path: tuple[str, ...] = ()  # local repositories that another user owns
     cache: Path | None = None
     drain: timedelta = USUAL_DRAIN
     lease: timedelta | None = None
     slots: Mapping[str, int] | None = None  # by queue
+    groups: Mapping[str, int] = field(default_factory=dict)  # the operator's
     secrets: Path | None = None
     pass_env: tuple[str, ...] = ()
+    run_as: tuple[str, ...] = ()  # users that jobs of the repository may run as
     http_allow: tuple[str, ...] = ()
     celery: str | None = None  # the Celery application whose tasks jobs may send
     metrics: tuple[str, int] | None = None  # where to serve them
@@ -103,7 +107,7 @@ def _application(serving: Serving) -> Foliot:
     store = serving.store
     if store is None:
         store = default_store(serving.environment)
-        state_directory(serving.environment).mkdir(mode=0o700, parents=True, exist_ok=True)
+        make_folder(state_directory(serving.environment))
     metrics = Metrics() if serving.metrics or serving.listen else None
     wished = {"lease": serving.lease, "slots": serving.slots, "executors": _executors(serving)}
     chosen: dict[str, Any] = {name: value for name, value in wished.items() if value is not None}
@@ -139,18 +143,29 @@ def _operator_channels(serving: Serving) -> dict[str, Channel]:
 
 
 def _follow(serving: Serving, repository: str, channels: Mapping[str, Channel]) -> Rollcron:
+    cache = serving.cache or cache_directory(serving.environment, serving.program)
     return Rollcron(
         repository,
-        cache=serving.cache or cache_directory(serving.environment, serving.program),
+        cache=cache,
         interval=serving.interval,
         follow_rewrites=serving.follow_rewrites,
+        trusted=serving.trust_path,
         environment=serving.environment,
         secrets=HostSecrets(
             serving.secrets, {name: serving.environment.get(name) for name in serving.pass_env}
         ),
+        run_as=_users(serving, cache),
         channels=channels,
+        groups=serving.groups,
         smtp=serving.smtp,
     )
+
+
+def _users(serving: Serving, cache: Path) -> RunAs:
+    """Those that the operator names: each must be there, and be able to come to its files."""
+    users = RunAs(serving.run_as)
+    users.check_way(cache)
+    return users
 
 
 @contextmanager

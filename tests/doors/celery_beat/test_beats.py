@@ -33,6 +33,7 @@ def seconds(notes: list[list[str]]) -> list[datetime]:
     return sorted(datetime.fromisoformat(key.partition("@")[2]).astimezone(UTC) for key, *_ in notes)
 
 
+@pytest.mark.req("OWN-22")
 def test_two_beats_send_each_occurrence_once_even_if_one_is_killed(crew: Programs) -> None:
     crew.worker()
     first, second = crew.beat(), crew.beat()

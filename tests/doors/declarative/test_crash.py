@@ -89,6 +89,7 @@ def test_a_kill_at_any_moment_of_a_start_leaves_a_state_that_the_next_start_take
     check(tmp_path)
 
 
+@pytest.mark.req("OWN-22")
 def test_two_processes_share_a_task_and_each_minute_runs_once(tmp_path: Path) -> None:
     with program(tmp_path, "end", "now", "2") as one, program(tmp_path, "end", "now", "2") as other:
         lines = one.read_to_end() + other.read_to_end()

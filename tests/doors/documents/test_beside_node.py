@@ -8,6 +8,7 @@ from collections.abc import Callable
 from contextlib import ExitStack
 from datetime import UTC, datetime, timedelta
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -17,6 +18,7 @@ from foliot.clock import SystemClock
 from foliot.doors.documents import Config, Job, LockLostError, MongoStore, Scheduler
 from foliot.doors.documents.job import milliseconds
 from foliot.doors.documents.plan import Rules, next_time
+from foliot.testing.servers.faketime import ADVICE, environment, find_library
 from peers.node_peer import next_times, node_folder, node_worker
 from real_mongodb import fresh_database
 
@@ -142,6 +144,47 @@ def test_node_respects_a_lock_that_we_renew_and_takes_one_that_we_do_not(mongodb
             assert [type(error) for error in errors] == ([] if renews else [LockLostError])
             document = await jobs.find_one({"_id": str(renews)})
             assert (document["sleepUntil"] is None) == renews, "without renewal, the lock is Node's"
+
+    run(play, mongodb_url)
+
+
+@pytest.mark.prove
+@pytest.mark.parametrize(("lock", "takes_it"), [("60s", False), ("3s", True)])
+def test_a_node_whose_clock_is_ahead_takes_what_is_locked_for_a_shorter_time(
+    mongodb_url: str, tmp_path: Path, *, lock: str, takes_it: bool
+) -> None:
+    library, offset = find_library(), tmp_path / "offset"
+    if library is None:
+        pytest.skip(ADVICE)
+    offset.write_text("+15", encoding="ascii")
+
+    async def play(jobs: Any, name: str) -> None:
+        errors: list[Exception] = []
+        begun, go = asyncio.Event(), asyncio.Event()
+
+        async def handle(_: Job) -> None:
+            begun.set()
+            await go.wait()
+
+        await jobs.insert_one({"_id": 1, "sleepUntil": SystemClock().now() - SECOND})
+        config = Config(
+            store=MongoStore(jobs), on_document=handle, on_error=errors.append, lock_duration=lock,
+            idle_delay="1h",
+        )  # fmt: skip
+        async with Scheduler(config) as scheduler:
+            await begun.wait()
+            clock = environment(library, offset)
+            with node_worker(mongodb_url, name, handler=600_000, variables=clock) as node:
+                if takes_it:
+                    assert await asyncio.to_thread(node.next_event) == {"begin": "1"}
+                else:
+                    await SystemClock().wait(2 * SECOND)
+                    assert not [event for event in node.kill() if "begin" in event]
+                go.set()
+                await until(partial(_is, lambda: not scheduler.is_processing()))
+        assert [type(error) for error in errors] == ([LockLostError] if takes_it else [])
+        document = await jobs.find_one()
+        assert (document["sleepUntil"] is None) != takes_it, "what Node has taken is Node's"
 
     run(play, mongodb_url)
 

@@ -98,7 +98,7 @@ def with_channel(entry: str) -> str:
 
 
 def test_jobs_tell_the_channels_of_their_file_and_those_of_the_operator() -> None:
-    jobs, _, channels = read_file(ALERTS, source="shop-1")
+    jobs, _, channels, *_ = read_file(ALERTS, source="shop-1")
     backup, quiet, short, usual = (job.policy for job in jobs)
 
     assert backup.notify == Notify(["shop-1.ops", "shop-1.admins", "pager"], after=2, remind="12h")

@@ -10,8 +10,9 @@ import pytest
 
 from doors.rollcron.files import SEED, job_of, jobs_of, with_field
 from foliot import Cron
-from foliot.doors.rollcron.config import read_file
+from foliot.doors.rollcron.config import read_config, read_file
 from foliot.doors.rollcron.value import LONGEST_ARGUMENT
+from foliot.errors import ConfigInvalidError
 from foliot.model.frozen import thaw
 from foliot.model.policy import Keep, Misfire, MisfireMode, OnLost, Overlap, OverlapMode, Retry
 from foliot.model.presets import ROLLCRON
@@ -293,3 +294,34 @@ def test_it_is_known_which_jobs_say_nothing_about_their_timeout() -> None:
 
     assert read_file(file, source="repo").untimed == {"a"}
     assert not read_file(f"defaults: {{timeout: 10s}}\n{file}", source="repo").untimed
+
+
+def test_the_defaults_may_say_that_no_run_has_a_limit() -> None:
+    text = """
+defaults: {timeout: none}
+jobs:
+  a: {schedule: "@daily", run: "true"}
+  b: {schedule: "@daily", run: "true", timeout: 5m}
+"""
+    jobs = read_config(text, source="s")
+    assert [job.policy.timeout for job in jobs] == [None, timedelta(minutes=5)]
+
+
+def test_dialect_and_dst_stand_under_defaults_at_a_job_or_in_its_schedule() -> None:
+    text = """
+defaults: {timezone: Europe/Berlin, dialect: vixie, dst: cron}
+jobs:
+  a: {schedule: "0 3 */2 * 1", run: "true"}
+  b: {schedule: {cron: "0 3 * * *", dst: once}, run: "true"}
+  c: {schedule: "0 0 3 * * *", dialect: seconds, dst: none, run: "true"}
+"""
+    rules = [job.schedule for job in read_config(text, source="s")]
+    assert [(rule.dialect, rule.dst) for rule in rules if isinstance(rule, Cron)] == [
+        ("vixie", "cron"), ("vixie", "once"), ("seconds", "exact"),
+    ]  # fmt: skip
+
+
+def test_a_dialect_that_is_given_twice_is_refused() -> None:
+    text = 'jobs:\n  a: {schedule: {cron: "@daily", dst: cron}, dst: once, run: "true"}\n'
+    with pytest.raises(ConfigInvalidError, match="the dst is given twice"):
+        read_config(text, source="s")

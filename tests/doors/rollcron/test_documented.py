@@ -11,7 +11,8 @@ import pytest
 from doors.rollcron.files import job_of, jobs_of, problems_of
 from foliot.alerts.ping import STYLES
 from foliot.doors.rollcron.alert_fields import EXPECT_FIELDS, NOTIFY_FIELDS, PING_FIELDS
-from foliot.doors.rollcron.config import LONGEST_ID, read_file
+from foliot.doors.rollcron.chain_fields import AFTER_FIELDS
+from foliot.doors.rollcron.config import read_file
 from foliot.doors.rollcron.fields import (
     EXIT_CODE_FIELDS,
     FIELDS,
@@ -21,6 +22,7 @@ from foliot.doors.rollcron.fields import (
     RETRY_FIELDS,
     SCHEDULE_FIELDS,
 )
+from foliot.doors.rollcron.job_reader import LONGEST_ID
 from foliot.doors.rollcron.report import MOST_PROBLEMS
 from foliot.doors.rollcron.value import LONGEST_ARGUMENT
 from foliot.doors.rollcron.yaml_tree import DEEPEST, LARGEST_FILE, MOST_NODES
@@ -39,7 +41,12 @@ BLOCKS = re.findall(r"```yaml\n(.*?)```", PAGE, re.DOTALL)
 
 
 def test_the_table_has_every_field_and_no_other() -> None:
-    nested = {"schedule": SCHEDULE_FIELDS, "retry": RETRY_FIELDS, "misfire": MISFIRE_FIELDS}
+    nested = {
+        "after": AFTER_FIELDS,
+        "schedule": SCHEDULE_FIELDS,
+        "retry": RETRY_FIELDS,
+        "misfire": MISFIRE_FIELDS,
+    }
     nested |= {"keep": KEEP_FIELDS, "exit_codes": EXIT_CODE_FIELDS}
     nested |= {"notify": NOTIFY_FIELDS, "expect": EXPECT_FIELDS, "ping": PING_FIELDS}
     inner = [f"{field}.{name}" for field, names in nested.items() for name in names]
@@ -48,10 +55,10 @@ def test_the_table_has_every_field_and_no_other() -> None:
 
 
 def test_the_required_fields_are_those_without_which_a_file_is_wrong() -> None:
-    required = {field for field, (_, default, _) in ROWS.items() if default == "required"}
+    required = {field for field, (_, default, _) in ROWS.items() if default.startswith("required")}
     texts = [
         "jobs: {a: {}}",
-        "jobs: {a: {schedule: {}, retry: {}, misfire: {}, notify: {}, ping: {}, run: x}}",
+        "jobs: {a: {schedule: {}, retry: {}, misfire: {}, notify: {}, ping: {}, after: {}, run: x}}",
     ]
     missing = {p.field for text in texts for p in problems_of(text) if p.message == "is missing"}
 
@@ -108,12 +115,17 @@ def test_limits_are_as_documented(limit: int) -> None:
 
 
 def test_the_examples_are_those_that_are_checked() -> None:
-    good, defaults, alerts, bad = BLOCKS
+    good, defaults, calendars, include, chains, groups, alerts, bad = BLOCKS
 
     assert good == (DOCS / "assets/rollcron.yaml").read_text()
     assert bad == (DOCS / "assets/rollcron-broken.yaml").read_text()
     assert len(jobs_of(good)) == 3
     assert [job.policy.timeout for job in jobs_of(defaults)] == [timedelta(minutes=10), None]
+    ics = {"calendars/shop.ics": b"BEGIN:VEVENT\nDTSTART:20261224\nEND:VEVENT\n"}
+    assert len(jobs_of(calendars, files=lambda _: ics)) == 2
+    assert jobs_of(include, files=lambda _: {"jobs/a.yaml": b"jobs: {}"})[0].name == "health"
+    assert [job.group for job in jobs_of(groups)] == ["repo.db", "repo.db"]
+    assert [job.name for job in jobs_of(chains) if job.policy.after] == ["report", "alarm"]
     assert len(read_file(alerts, source="s").channels) == 3
     assert len(problems_of(bad)) == 9
 

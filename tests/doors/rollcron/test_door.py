@@ -140,7 +140,7 @@ async def test_of_failures_in_a_row_only_some_are_told_and_the_status_counts_the
         assert "jobs" in (await house.status())["error"]
         repository.push(one=job("true"))
         door.pull_now()
-        await until(lambda: bool(told(caplog, "source_answers")))
+        await until(lambda: bool(told(caplog, "source_recovered")))
         await until(lambda: house.watched[-1].failures == 0)
         assert "error" not in await house.status()
 

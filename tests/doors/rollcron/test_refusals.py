@@ -6,9 +6,10 @@ import pytest
 
 from doors.rollcron.files import FIRST_LINE, SEED, only_problem, problems_of, with_field
 from doors.rollcron.test_alert_fields import WRONG_ALERTS
+from doors.rollcron.wrong_values import WRONG_LATER
 from foliot.doors.rollcron import read_config
-from foliot.doors.rollcron.config import LONGEST_ID
 from foliot.doors.rollcron.fields import FIELDS
+from foliot.doors.rollcron.job_reader import LONGEST_ID
 from foliot.doors.rollcron.report import MOST_PROBLEMS
 from foliot.doors.rollcron.value import LONGEST_ARGUMENT
 from foliot.errors import ConfigInvalidError
@@ -63,6 +64,9 @@ WRONG_VALUES = [
     ("timezone: +01:00", "timezone", 15, "there is no such IANA time zone", "write a name such as"),
     ("timezone: 1", "timezone", 15, "must be a text, not a number", 'put it in quotes: "1"'),
     ("timezone:", "timezone", 14, "is empty", "give it a value, or remove it"),
+    *WRONG_LATER,
+    ("dialect: vixi", "dialect", 14, "vixi is not known", "did you mean vixie?"),
+    ("dst: twice", "dst", 10, "twice is not known", "one of: exact, cron, systemd, once"),
     # enabled
     ("enabled: on", "enabled", 14, "must be true or false, not on", "write true"),
     ("enabled: no", "enabled", 14, "must be true or false, not no", "write false"),
@@ -365,34 +369,3 @@ def test_a_secret_in_the_environment_is_in_no_message() -> None:
     text = with_field('env: {TOKEN: "hunter2\\0"}\nenv_file: /x')
     assert len(problems_of(text)) == 2
     assert "hunter2" not in "".join(f"{problem} {problem.hint}" for problem in problems_of(text))
-
-
-DEFAULTS = (
-    "defaults:\n  {}\njobs:\n  a: {{schedule: '@daily', run: x}}\n  b: {{schedule: '@daily', run: x}}\n"
-)
-
-
-@pytest.mark.parametrize(
-    ("lines", "field", "column", "message", "hint"),
-    [
-        ("timeout: soon", "defaults.timeout", 12, '"soon" is no duration', "write whole numbers"),
-        ("run: x", "defaults.run", 3, "there is no such field", "each job has its own"),
-        ("schedule: '@daily'", "defaults.schedule", 3, "there is no such field", "timezone: Europe/Berlin"),
-        ("tz: UTC", "defaults.tz", 3, "there is no such field", "did you mean timezone?"),
-        ("env: {1A: b}", "defaults.env.1A", 9, "is no name of a variable", "no digit in front"),
-        ("- timeout", "defaults", 3, "must be a mapping of fields, not a list", "write fields under it"),
-    ],
-)
-def test_a_wrong_default_is_told_once_and_where_it_stands(
-    lines: str, field: str, column: int, message: str, hint: str
-) -> None:
-    problem = only_problem(DEFAULTS.format(lines))
-
-    assert (problem.job, problem.field, problem.line, problem.column) == (None, field, 2, column)
-    assert message in problem.message
-    assert hint in (problem.hint or "")
-
-
-def test_a_field_of_a_job_at_the_top_is_shown_its_place() -> None:
-    problem = only_problem("timezone: UTC\njobs: {}\n")
-    assert problem.hint == "write defaults: and the field under it, for all jobs; or give it to a job"

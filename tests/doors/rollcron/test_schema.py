@@ -29,6 +29,8 @@ UNSAID = re.compile(
     "cron expression|Failed to calculate|timezone|IANA|time zone is given twice|does not stay inside"
     "|must lie between 1s|secret|address of the web|holds no|names no|is no absolute path|mail address|dollar"
     "|names \\$|user name"
+    "|is no umask|no job |after itself|no calendar|not known to the package|is no date|no file|rule of days"
+    "|leave no occurrence"
     "|capital letters|too long|hundred years|stands here|bytes|printable|half a character|without quotes"
 )
 

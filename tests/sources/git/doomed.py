@@ -14,7 +14,7 @@ from foliot.schedules import Cron
 from foliot.sources.git.follow import GitSource
 
 
-def parse(config: bytes, _revision: str) -> list[Job]:
+def parse(config: bytes, _revision: str, _files: object) -> list[Job]:
     action = Action(kind="shell:s", data={"run": "true"})
     return [
         Job(source="s", name=word, schedule=Cron("@daily"), action=action) for word in config.decode().split()

@@ -87,7 +87,7 @@ class Remote:
         self.path.with_suffix(".away").rename(self.path)
 
 
-def parse(config: bytes, revision: str) -> Sequence[Job]:
+def parse(config: bytes, revision: str, _: object = None) -> Sequence[Job]:
     """A job per word; the word `bad` cannot be read."""
     words = config.decode().split()
     if "bad" in words:

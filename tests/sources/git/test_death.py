@@ -76,7 +76,7 @@ class Pushed:
 
 
 def children() -> list[int]:
-    """The processes that do errands for this one. A thread, or a process, may end while it is looked at."""
+    """The git processes of this one. A thread, or a process, may end while it is looked at."""
     found: list[int] = []
     for file in Path("/proc/self/task").glob("*/children"):
         with suppress(OSError):
@@ -102,7 +102,7 @@ def test_a_process_that_is_gone_is_nobody_s_child() -> None:
 @pytest.mark.prove
 @pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="children are found by /proc")
 @played
-async def test_an_errand_that_is_killed_at_any_moment_leaves_old_or_new(tmp_path: Path) -> None:
+async def test_a_git_process_that_is_killed_at_any_moment_leaves_old_or_new(tmp_path: Path) -> None:
     kills = KILLS * 3 // 4
     chance = random.Random(11)  # noqa: S311 - no secret
     pushed = Pushed(tmp_path / "project", 5 * kills + 10)
@@ -179,7 +179,7 @@ def test_a_daemon_that_is_killed_at_any_moment_leaves_old_or_new(tmp_path: Path)
                 process.wait(timeout=chance.uniform(0.05, 0.5))
             except subprocess.TimeoutExpired:
                 process.kill()
-        with alone_with(layout.lock):  # its errand dies with it, and lets go
+        with alone_with(layout.lock):  # its git process dies with it, and lets go
             seen.add(pushed.check(layout))
     assert len(seen) > 3
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from datetime import timedelta
 from pathlib import Path
 
@@ -143,7 +144,7 @@ async def test_a_revision_that_cannot_be_taken_leaves_the_last_good_one(
 async def test_a_refused_revision_is_not_tried_again_and_again(remote: Remote, cache: Path) -> None:
     calls: list[str] = []
 
-    def counted(config: bytes, revision: str) -> object:
+    def counted(config: bytes, revision: str, _: object) -> object:
         calls.append(revision)
         return parse(config, revision)
 
@@ -373,3 +374,22 @@ async def test_a_start_of_the_host_makes_the_snapshots_anew(remote: Remote, cach
         await source.start()
         assert source.snapshots.enter(a_run("a")).path != first
         assert shown(source, "a") == "1"
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give files to another user")
+@pytest.mark.req("OWN-20")
+@played
+async def test_a_repository_of_another_user_is_read_if_the_operator_trusts_it(
+    remote: Remote, cache: Path
+) -> None:
+    for path in (remote.path, *remote.path.rglob("*")):
+        os.chown(path, 12_345, -1, follow_symlinks=False)
+
+    async with following(remote.path, cache) as source:
+        with pytest.raises(RemoteUnavailableError, match="dubious ownership") as caught:
+            await source.start()
+    assert caught.value.hint is not None
+    assert "--trust-path" in caught.value.hint
+
+    async with following(remote.path, cache, trusted=(str(remote.path),)) as source:
+        assert (await source.start()).revision

@@ -32,7 +32,7 @@ COMPLAINTS = [
     (
         "fatal: detected dubious ownership in repository at 'x'\n",
         "detected dubious ownership",
-        "safe.directory",
+        "--trust-path",
     ),
     ("\x1b[31mfatal: red\n" + "x" * 10_000, "xxxxxxxxxx", None),
     ("", "git ended with 128", None),

@@ -248,8 +248,8 @@ async def test_too_little_room_changes_nothing(remote: Remote, cache: Path) -> N
         good = await source.start()
         await tidied(source)
         before = tree(source.layout.sets)
-        source._errands = type(source._errands)(
-            source._errands.address, cache, source._errands.timeout, Limits(reserve=1 << 60)
+        source._processes = type(source._processes)(
+            source._processes.address, cache, source._processes.timeout, Limits(reserve=1 << 60)
         )
         remote.push("c")
         for _ in range(2):
@@ -315,7 +315,12 @@ async def test_a_set_that_nobody_has_seen_yet_is_not_swept_away(remote: Remote, 
     async with following(remote.path, cache) as source:
         snapshot = await source.start()
         await tidied(source)
-        request = {"address": asdict(source._errands.address), "root": str(cache), "limits": list(Limits())}
+        request = {
+            "address": asdict(source._processes.address),
+            "root": str(cache),
+            "limits": list(Limits()),
+            "trusted": [],
+        }
         builder = Worker(request)._builder
         made = builder.build(snapshot.revision, ["a"], b"a")
         builder.sweep()

@@ -1,4 +1,4 @@
-"""The process that does errands: what it may use up, so that nobody else has to die for it."""
+"""The git process: what it may use, so that no other process is killed for memory."""
 
 from __future__ import annotations
 

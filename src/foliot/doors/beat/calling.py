@@ -13,6 +13,7 @@ from collections import deque
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from datetime import timedelta
+from functools import partial
 from typing import Generic, NamedTuple, TypeVar
 
 from foliot.doors.beat.queue import Job, Queue
@@ -71,6 +72,7 @@ class QueueCalls(Generic[SomeCall]):
         self._waiting: deque[SomeCall] = deque()
         self._is_growing = False
         self._tasks: set[asyncio.Task[None]] = set()  # the loop itself would let go of them
+        self._beginning = 0  # portions of calls that have not taken their first step
         self._ended: list[Called[SomeCall]] = []
         self._lock = threading.Lock()  # of what has ended: threads and both loops write it
 
@@ -85,15 +87,26 @@ class QueueCalls(Generic[SomeCall]):
         except RuntimeError as error:  # the program's loop has ended before the engine
             for call in calls:
                 self._note(call, error, self._clock.monotonic())
+            self._wake()
 
     # -- on the program's loop ---------------------------------------------------------------------
 
     def _begin(self, calls: Sequence[SomeCall]) -> None:
+        loop, tasks = self._jobs_loop, self._tasks
+        self._beginning += 1
         for call in calls:
-            task = self._jobs_loop.create_task(self._await(call))
-            call.can_be_cancelled_by(lambda task=task: self._jobs_loop.call_soon_threadsafe(task.cancel))  # type: ignore[misc] # mypy knows no such default
-            self._tasks.add(task)
-            task.add_done_callback(self._tasks.discard)
+            task = loop.create_task(self._await(call))
+            call.can_be_cancelled_by(partial(loop.call_soon_threadsafe, task.cancel))
+            tasks.add(task)
+            task.add_done_callback(tasks.discard)
+        # All these tasks take their first step before this is called; many end with that step.
+        loop.call_soon(self._end_of_beginning)
+
+    def _end_of_beginning(self) -> None:
+        """Tell of all calls that took one step: the engine's thread wakes once, and not meanwhile."""
+        self._beginning -= 1
+        if self._ended:
+            self._wake()
 
     async def _await(self, call: SomeCall) -> None:
         began_at = self._clock.monotonic()
@@ -137,13 +150,18 @@ class QueueCalls(Generic[SomeCall]):
         with self._lock:
             self._ended.append(Called(call, error, took))
             is_first = len(self._ended) == 1
-        if is_first and not self._engine_loop.is_closed():
+        if is_first and not self._beginning:
+            self._wake()
+
+    def _wake(self) -> None:
+        if not self._engine_loop.is_closed():
             self._engine_loop.call_soon_threadsafe(self._deliver)
 
     def _deliver(self) -> None:
         with self._lock:
             ended, self._ended = self._ended, []
-        self._on_called(ended)
+        if ended:
+            self._on_called(ended)
 
 
 async def _awaited(answer: Awaitable[None]) -> None:

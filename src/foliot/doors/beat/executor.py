@@ -22,12 +22,12 @@ from foliot.doors.beat.calling import Call, Called, QueueCalls
 from foliot.doors.beat.errors import BeatError
 from foliot.doors.beat.log import BeatLog, tell_line
 from foliot.doors.beat.queue import Queue
-from foliot.doors.beat.state import Enqueued, Keys, read_state, token_of
+from foliot.doors.beat.state import Enqueued, Keys, read_last_job_id, token_of
 from foliot.doors.beat.translation import queue_job
 from foliot.errors import FoliotError, StoreError, StoreUnavailableError
 from foliot.executors.place import ExecutorPlace
 from foliot.model.attempt import Outcome
-from foliot.protocols import AskToEnd, Clock, JobView, OnEnd, OnEnds, Result, Run
+from foliot.protocols import AskToEnd, JobView, OnEnd, OnEnds, Result, Run
 from foliot.schedules import Schedule as Rule
 from foliot.stores.redis.link import Link
 from foliot.stores.redis.wire import Answer
@@ -83,14 +83,14 @@ class _Errand(Call):
 
     __slots__ = ("_began_at", "fired_at", "is_asked", "next_run", "on_ends", "run", "schedule", "token")
 
-    def __init__(self, run: Run, on_ends: OnEnds, clock: Clock) -> None:
-        self.fired_at = run.claimed_at or clock.now()
+    def __init__(self, run: Run, on_ends: OnEnds, now: datetime, began_at: float) -> None:
+        self.fired_at = run.claimed_at or now
         super().__init__(queue_job(run, self.fired_at))
-        self._began_at = clock.monotonic()
+        self._began_at = began_at
         self.on_ends = on_ends
         self.run = run
-        self.schedule = run.job.name
-        self.next_run = _next_after(run.job.schedule, self.fired_at)
+        self.schedule = run.name
+        self.next_run = _next_after(run.schedule, self.fired_at)
         self.token = token_of(*run.key)
         self.is_asked = False
 
@@ -101,9 +101,9 @@ class _Errand(Call):
     def end(self, result: Result) -> None:
         self.on_ends([(self.run, result)])
 
-    def enqueued(self, clock: Clock) -> Enqueued:
+    def enqueued(self, at: float) -> Enqueued:
         """The state after it was enqueued, just now by the store's time."""
-        took = timedelta(seconds=clock.monotonic() - self._began_at)
+        took = timedelta(seconds=at - self._began_at)
         return Enqueued(self.job.id, self.fired_at, self.fired_at + took, self.next_run)
 
 
@@ -136,9 +136,10 @@ class BeatExecutor:
     def start_many(self, runs: Sequence[Run], on_ends: OnEnds) -> Sequence[AskToEnd]:
         """Enqueue many."""
         errands, asks = list[_Errand](), list[AskToEnd]()
+        now, began_at = self._clock.now(), self._clock.monotonic()
         for run in runs:
             try:
-                errand = _Errand(run, on_ends, self._clock)
+                errand = _Errand(run, on_ends, now, began_at)
             except Exception as error:  # noqa: BLE001 - what is stored was changed by hand: that run fails alone
                 broken = Result(Outcome.FAILED, f"{type(error).__name__}: {error}", is_final=True)
                 asyncio.get_running_loop().call_soon(on_ends, [(run, broken)])
@@ -191,7 +192,7 @@ class BeatExecutor:
             self._do(self._release(errand, _CANCELLED))
         else:
             try:
-                return read_state(errand.schedule, state).last_job_id
+                return read_last_job_id(state)
             except BeatError as error:
                 self._failed(errand, "state_unreadable", "state", error)
                 self._do(self._release(errand, _failure(error)))
@@ -242,10 +243,8 @@ class BeatExecutor:
 
     async def _settle(self, errands: Sequence[_Errand]) -> None:
         """Write the states of what was enqueued. While Redis is away the runs stay open: none is repeated."""
-        keys, left = self._desk.keys, errands
-        commands = [
-            keys.write(errand.schedule, errand.token, errand.enqueued(self._clock)) for errand in left
-        ]
+        keys, left, at = self._desk.keys, errands, self._clock.monotonic()
+        commands = [keys.write(errand.schedule, errand.token, errand.enqueued(at)) for errand in left]
         while True:
             try:
                 answers = await self._desk.link.ask("state", commands)

@@ -8,14 +8,14 @@ from typing import Any
 
 from foliot.doors.beat.queue import Job
 from foliot.doors.beat.state import to_text
-from foliot.observability.flood import Flood
 from foliot.observability.log import MOST_FAILURES, tell
+from foliot.observability.throttle import Throttle
 
 _MESSAGES = {
     "beat_started": "Cron scheduler started",
     "beat_stopping": "Cron scheduler stopping",
     "job_enqueued": "Scheduled job enqueued",
-    "enqueues_untold": "Scheduled jobs enqueued, or failed to be, without a line each",
+    "enqueues_suppressed": "Scheduled jobs enqueued, or failed to be, without a line each",
     "schedule_locked": "Schedule already locked by another instance",
     "enqueue_failed": "Failed to enqueue scheduled job",
     "lock_failed": "Failed to acquire schedule lock",
@@ -38,7 +38,7 @@ class BeatLog:
     """
 
     def __init__(self) -> None:
-        self._flood = Flood(MOST_FAILURES, _SECOND)
+        self._throttle = Throttle(MOST_FAILURES, _SECOND)
         self._untold = 0
         self._failures: Counter[str] = Counter()
 
@@ -60,10 +60,10 @@ class BeatLog:
             tell_line(event, schedule_id=schedule, **fields, error=str(error), failures=failures)
 
     def _lets_through(self, at: datetime) -> bool:
-        if self._untold and self._flood.is_over(at):
-            tell_line("enqueues_untold", count=self._untold)
+        if self._untold and self._throttle.is_over(at):
+            tell_line("enqueues_suppressed", count=self._untold)
             self._untold = 0
-        if self._flood.lets_through(at):
+        if self._throttle.lets_through(at):
             return True
         self._untold += 1
         return False

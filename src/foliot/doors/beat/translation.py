@@ -67,13 +67,12 @@ def action_of(schedule: Schedule) -> Action:
 
 def queue_job(run: Run, fired_at: datetime) -> queue.Job:
     """What the queue gets for a run. Every try of the run has the same id."""
-    attempt, data = run.attempt, run.data
-    (run_key, number) = run.key
+    data, (run_key, number) = run.data, run.key
     metadata = {
-        "schedule_id": run.job.name,
+        "schedule_id": run.name,
         "scheduled_at": to_text(fired_at),
-        "trigger_type": "manual" if attempt.request is not None else "cron",
-        "scheduled_for": to_text(attempt.scheduled_for),
+        "trigger_type": "manual" if run.is_requested else "cron",
+        "scheduled_for": to_text(run.scheduled_for),
         "run_key": run_key,
         "attempt": str(number),
     }

@@ -26,7 +26,7 @@ class BadDocumentError(FoliotError, ValueError):
 
     def __init__(self, id: object, field: str, value: object, reason: str) -> None:  # noqa: A002 - the seed's word
         super().__init__(
-            f"document {shorten(id)}: {field} {shorten(value)} {reason}",
+            f"document {shorten(id)}: {' '.join(filter(None, (field, shorten(value), reason)))}",
             details={"id": id, "field": field, "reason": reason},
         )
 

@@ -1,11 +1,14 @@
 """rollcron: jobs in a file of a git repository.
 
     door.py         `Rollcron`: a repository that is followed, as a part of an application
+    following.py    its cycle: pull, declare, say how the source fares
+    boot.py         the runs of `@reboot`
     executor.py     its executor: shell commands, but only those whose files are here
     tidings.py      what the log and the store are told about it
     troubles.py     what channels are told about it
     entrance.py     the way of runs to their files
     config.py       `read_config`: from the text of `rollcron.yaml` to jobs, or to all of its errors
+    planned.py      the same for a plan, which may be made on another host
     fields.py       the table of all fields: what each may be, and where it goes
     alert_fields.py the fields about alerts: channels, and which of them a job tells
     record.py       what such kinds of values are made of

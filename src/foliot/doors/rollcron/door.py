@@ -9,39 +9,33 @@ Whatever fails, what was declared last stays, and it is tried again at the next 
 from __future__ import annotations
 
 import asyncio
-import hashlib
-from collections.abc import Awaitable, Callable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Mapping, Sequence
 from datetime import timedelta
 from pathlib import Path
-from typing import Any
 
 from foliot.alerts.channel import Channel
 from foliot.alerts.config import read_channel
 from foliot.app.alerts import AlertsPart
+from foliot.app.chains import ChainsPart
 from foliot.app.part import Workplace
-from foliot.doors.rollcron.config import Entries, read_file
-from foliot.doors.rollcron.entrance import Entrance
-from foliot.doors.rollcron.executor import RepositoryExecutor
-from foliot.doors.rollcron.tidings import Failures, Waiting, short, tell_dropped, tell_next_runs, written
-from foliot.doors.rollcron.troubles import Troubles, channels_of
-from foliot.engine.convergence import Wait, next_wait
-from foliot.engine.reconciler import names_of, reconcile
-from foliot.errors import FoliotError, StaleRevisionError, StoreError
+from foliot.doors.rollcron.config import Config, read_file
+from foliot.doors.rollcron.following import Following
+from foliot.doors.rollcron.troubles import channels_of
+from foliot.errors import StoreError
 from foliot.executors.shell.executor import NO_SECRETS
+from foliot.executors.shell.order import NOBODY_ELSE
+from foliot.executors.shell.run_as import RunAs
 from foliot.executors.shell.secrets import HostSecrets
 from foliot.model.alert import Alert
-from foliot.model.codec import encode_job
 from foliot.model.decision import Event
 from foliot.model.job import Job
-from foliot.model.view import SourceHealth
 from foliot.observability.log import tell
-from foliot.protocols import Executor, Snapshot
+from foliot.protocols import Executor
+from foliot.sources.git.beside import Files
 from foliot.sources.git.follow import GitSource
 from foliot.sources.git.layout import Layout
 
-_BETWEEN_MISSES = 10.0
-OfferChannels = Callable[[Entries, Layout, Sequence[Job]], Awaitable[None]]
+_ROOTS = "its command would run as root on a daemon with --run-as: define it with --channels on the node"
 
 
 class Rollcron:
@@ -56,19 +50,27 @@ class Rollcron:
         follow_rewrites: bool = False,
         environment: Mapping[str, str] | None = None,
         secrets: HostSecrets = NO_SECRETS,
+        run_as: RunAs = NOBODY_ELSE,
         channels: Mapping[str, Channel] | None = None,
+        groups: Mapping[str, int] | None = None,
         smtp: str | None = None,
+        trusted: tuple[str, ...] = (),
     ) -> None:
-        """Channels of the operator replace those of the file. `smtp`: the mail server of the latter."""
+        """Channels and groups of the operator replace those of the file. `smtp`: the mail server of these."""
+        self._groups = dict(groups or {})
+        self._limit: Callable[[Mapping[str, int]], None] = lambda _: None
         self._channels = dict(channels or {})
         self._smtp = smtp
         self._alerts = AlertsPart(self._channels)
+        self._chains = ChainsPart()
         self._repository = repository
         self._cache = cache
         self._interval = interval
         self._follow_rewrites = follow_rewrites
-        self._given = {"environment": environment, "secrets": secrets}
-        self._life: _Following | None = None
+        self._trusted = trusted
+        self._run_as = run_as
+        self._given = {"environment": environment, "secrets": secrets, "run_as": run_as}
+        self._life: Following | None = None
 
     async def begin(self, host: Workplace) -> dict[str, Executor]:
         """Clone or pull, declare what is there, and be ready to run it."""
@@ -79,41 +81,60 @@ class Rollcron:
             clock=host.clock,
             follow_rewrites=self._follow_rewrites,
             store_file=host.store.traits.file,
+            trusted=self._trusted,
         )
         kind = f"shell:{source.name}"
+        self._limit = host.limit
         delivering = await self._alerts.begin(host)
-        self._life = life = _Following(
-            source, host, self._interval, self._given, kind=kind, offer=self._offer
-        )
+        await self._chains.begin(host)
+        self._life = life = Following(source, host, self._interval, self._given, kind=kind, offer=self._offer)
         await life.begin()
         return {kind: life.executor, **delivering}
 
-    def _parse(self, text: bytes, revision: str) -> Sequence[Job]:
+    def _parse(self, text: bytes, revision: str, files: Files) -> Sequence[Job]:
         assert self._life is not None  # noqa: S101 - `begin` has made it
-        config = read_file(text, source=self._life.name, revision=revision)
-        self._life.channels[revision] = config.channels
+        config = read_file(text, source=self._life.name, revision=revision, files=files)
+        self._life.configs[revision] = config
         return config.jobs
 
-    async def _offer(self, entries: Entries, layout: Layout, jobs: Sequence[Job]) -> None:
-        """Deliver for the channels of the file. The operator may have others under their names."""
+    async def _offer(self, config: Config, layout: Layout, jobs: Sequence[Job]) -> None:
+        """Deliver for channels of the file, and limit its groups. The operator may say otherwise."""
+        limits = {
+            name: self._groups.get(name.removeprefix(f"{layout.slug}."), count)
+            for name, count in config.groups.items()
+        }
+        self._limit(limits | self._groups)
+        refused = self._refused(config, layout)
         own = {
             name: self._channels.get(name.removeprefix(f"{layout.slug}."))
             or read_channel("x", entry, trusted=False, folder=folder_in(layout), smtp=self._smtp)
-            for name, entry in entries.items()
+            for name, entry in config.channels.items()
+            if name not in refused
         }
         for name in sorted(channels_of(jobs) - own.keys() - self._channels.keys()):
-            tell("channel_unusable", channel=name, missing="neither the file nor --channels defines it")
+            missing = _ROOTS if name in refused else "neither the file nor --channels defines it"
+            tell("channel_unusable", channel=name, missing=missing)
         await self._alerts.offer(own)
+        self._chains.take(jobs)
+
+    def _refused(self, config: Config, layout: Layout) -> set[str]:
+        """Channels of the file whose commands would be root's, although the operator has named users."""
+        if self._run_as.gives_own_rights():
+            return set()
+        operators = {f"{layout.slug}.{name}" for name in self._channels}
+        return {name for name, entry in config.channels.items() if "command" in entry} - operators
 
     async def live(self) -> None:
-        """Follow, and deliver alerts, until cancelled."""
+        """Follow, deliver alerts, and ask for runs that follow others, until cancelled."""
         if self._life is not None:
-            async with asyncio.TaskGroup() as both:
-                both.create_task(self._life.live())
-                both.create_task(self._alerts.live())
+            async with asyncio.TaskGroup() as all_of_it:
+                all_of_it.create_task(self._life.live())
+                all_of_it.create_task(self._alerts.live())
+                all_of_it.create_task(self._chains.live())
 
     def on_events(self, events: Sequence[Event]) -> None:
         self._alerts.on_events(events)
+        self._chains.on_events(events)
 
     def on_trouble(self, error: StoreError) -> None:
         self._alerts.on_trouble(error)
@@ -139,234 +160,6 @@ class Rollcron:
         return None if self._life is None else self._life.titles.get(job)
 
 
-class _Following:
-    """One stay with a host, on the engine's loop."""
-
-    def __init__(  # noqa: PLR0913 - what the door has, and what takes its channels
-        self,
-        source: GitSource,
-        host: Workplace,
-        interval: timedelta,
-        given: Mapping[str, Any],
-        *,
-        kind: str,
-        offer: OfferChannels,
-    ) -> None:
-        self._source = source
-        self._offer = offer
-        self.channels: dict[str, Entries] = {}  # of the file, by revisions that were read
-        self._is_offered = False
-        self._troubles = Troubles(source.name, host)
-        self._kind = kind  # of the repository's actions: nodes that follow it serve this kind
-        self._wait: Wait | None = None
-        self._has_joined = False  # from then on, one of these nodes is this one
-        self._host = host
-        self._interval = interval
-        self._loop = asyncio.get_running_loop()
-        self._asked = asyncio.Event()
-        self._missed_at: float | None = None
-        self._snapshot = Snapshot("", ())
-        self.titles: dict[str, str] = {}  # of what is in effect, and of what was before: it may still run
-        self._was_failing = False
-        self._is_declared = False
-        self._failures = Failures(source.name)
-        self._waiting = Waiting(source.name, host.clock)
-        self._dropped = 0
-        self.executor = RepositoryExecutor(
-            Entrance(source.snapshots, self._miss),
-            source.snapshots,
-            self._pass_over,
-            follow_log=host.follow_log,
-            **given,
-            # The last heartbeat may lie a third of the lease back, silence is noticed a quarter of the leash
-            # late, and ending takes 5 s: with a lease of 30 s, all is gone 2.5 s before another may begin.
-            leash=host.lease / 3,
-        )
-
-    @property
-    def name(self) -> str:
-        """The name of the source."""
-        return self._source.name
-
-    # -- the cycle ---------------------------------------------------------------------------------
-
-    async def begin(self) -> None:
-        """Take the newest revision; if it cannot be had, the last that was good."""
-        known = await self._host.store.revision(self.name)
-        self._take(await self._source.start(commit_of(known)))
-        await self._offer_channels()
-        status = self._source.status
-        tell(
-            "source_followed",
-            source=self.name,
-            repository=status.repository,
-            revision=short(self._snapshot.revision),
-            jobs=len(self._snapshot.jobs),
-        )
-        if status.error is None:
-            await self._declare(known)
-        else:
-            self._failures.tell(status, status.error)
-            if known is None:  # nobody knows better than the cache
-                await self._declare(known)
-        self._was_failing = status.error is not None
-        if self._was_failing:
-            self._asked.set()  # what took too long for a start may be had at once
-        tell_next_runs(self._snapshot.jobs, self._host.clock.now())
-        await self._write_status()
-        await self._troubles.note(status)
-
-    async def live(self) -> None:
-        """Follow, until cancelled."""
-        self._has_joined = True
-        while True:
-            await self._host.clock.wait(self._interval, self._asked)
-            self._asked.clear()
-            await self._turn()
-
-    async def _turn(self) -> None:
-        """Look once. Whatever fails is told, and the next interval tries again."""
-        try:
-            if await self._look():
-                await self._write_status()
-                await self._troubles.note(self._source.status)
-        except StoreError:
-            pass  # the engine tells of a store that is away
-        except Exception as error:  # noqa: BLE001 - a fault of ours must not end the following for good
-            tell("source_failed", error, source=self.name, error=f"{type(error).__name__}: {error}")
-
-    async def _look(self) -> bool:
-        """Pull, and declare what is new; whether there is a status to write."""
-        try:
-            # Asked before the pull: what is pulled after that is at least as new as what the store has.
-            known = await self._host.store.revision(self.name)
-            moved = await self._source.refresh(commit_of(known))
-            if moved is not None:
-                self._take(moved)
-                if known == _revision_of(moved):
-                    self._host.handle_events(
-                        ()
-                    )  # another was first: what it has declared can be run here, too, now
-            if not self._is_offered:
-                await self._offer_channels()
-            if not self._is_declared or known is None or self._is_newer_than(known):
-                await self._declare(known)
-        except StoreError:
-            return False  # the engine tells of a store that is away
-        except FoliotError as error:
-            self._was_failing = True
-            self._failures.tell(self._source.status, error)
-        except Exception as error:  # noqa: BLE001 - a fault of ours must not end the following for good
-            tell("source_failed", error, source=self.name, error=f"{type(error).__name__}: {error}")
-        else:
-            if self._was_failing:
-                tell("source_answers", source=self.name, revision=short(self._snapshot.revision))
-            self._was_failing = False
-            self._failures.forget()
-        return True
-
-    def _take(self, snapshot: Snapshot) -> None:
-        named = {job.key: job.action.data["name"] for job in snapshot.jobs}
-        before = {job.key: job.action.data["name"] for job in self._snapshot.jobs}
-        self.titles = before | named
-        self._snapshot, self._is_declared, self._is_offered = snapshot, False, False
-        self.channels = {snapshot.revision: self.channels.get(snapshot.revision, {})}
-        self._troubles.follow(snapshot.jobs)
-
-    async def _offer_channels(self) -> None:
-        entries = self.channels.get(self._snapshot.revision, {})
-        await self._offer(entries, self._source.layout, self._snapshot.jobs)
-        self._is_offered = True
-
-    async def _declare(self, known: str | None) -> None:
-        """Make the store agree, once for each revision; if somebody else has just changed it, the next turn.
-
-        What another daemon has declared since is left alone, unless it is older: two who see different things
-        of one commit, because of their zones, would undo each other's for ever.
-        """
-        revision, pulled = _revision_of(self._snapshot), self._snapshot.revision
-        if known == revision:
-            self._is_declared = True
-            return
-        if await self._is_behind(pulled, commit_of(known)):
-            return
-        host, declared = self._host, {job.name for job in self._snapshot.jobs}
-        before = await names_of(host.store, self.name)
-        with suppress(StaleRevisionError):
-            events = await reconcile(
-                host.store,
-                self.name,
-                self._snapshot._replace(revision=revision),
-                await host.store.now(),
-                base=known,
-            )
-            self._is_declared = True
-            gone = [name for name in before if name not in declared]
-            if len(gone) * 2 > len(before):
-                tell_dropped(self.name, gone, len(before))
-                self._dropped = len(gone)
-                await self._troubles.note_dropped(len(gone), len(before), revision, host.clock.now())
-            if known is not None:
-                tell("source_moved", source=self.name, revision=short(revision), jobs=len(declared))
-                tell_next_runs(self._snapshot.jobs, host.clock.now())
-            host.handle_events(events)
-
-    async def _is_behind(self, pulled: str, known: str | None) -> bool:
-        """Whether to wait for the commit that the store has, instead of declaring the one that was pulled."""
-        before, self._wait = (
-            self._wait,
-            next_wait(
-                self._wait,
-                pulled,
-                known,
-                is_newer=self._source.goes_on or self._source.follows_rewrites,
-                is_alone=not await self._has_company(),
-                now=self._host.clock.monotonic(),
-            ),
-        )
-        if self._wait is not None and (before is None or before.commit != self._wait.commit):
-            tell("source_behind", source=self.name, declared=short(known), in_effect=short(pulled))
-        return self._wait is not None
-
-    async def _has_company(self) -> bool:
-        """Whether another node follows the repository, as far as the store knows."""
-        nodes, now = await self._host.store.nodes(), await self._host.store.now()
-        following = [view for view in nodes if view.until > now and self._kind in (view.node.kinds or ())]
-        return len(following) > self._has_joined
-
-    def _is_newer_than(self, known: str) -> bool:
-        """Another daemon, which was behind, has taken back what was declared."""
-        return self._source.goes_on and commit_of(known) != self._snapshot.revision
-
-    async def _write_status(self) -> None:
-        """Say how the source fares, to the metrics and to whoever asks the store."""
-        status, dropped, self._dropped = self._source.status, self._dropped, 0
-        jobs = len(self._snapshot.jobs)
-        self._host.watch(SourceHealth(self.name, status.failures, status.pulled_at, jobs, dropped))
-        with suppress(StoreError):  # the engine tells of a store that is away
-            await self._host.store.write_source_status(self.name, written(self._source.status))
-
-    # -- from outside ------------------------------------------------------------------------------
-
-    def pull_now(self) -> None:
-        self._loop.call_soon_threadsafe(self._asked.set)
-
-    def _pass_over(self, jobs: Sequence[Job]) -> None:
-        self._waiting.note(jobs, self._snapshot.revision)
-        self._miss()
-
-    def _miss(self) -> None:
-        """A run finds no files: the cache was emptied, or another daemon knows more. Pull, now and then."""
-        now = self._host.clock.monotonic()
-        if self._missed_at is None or now - self._missed_at >= _BETWEEN_MISSES:
-            self._missed_at = now
-            self._asked.set()
-
-    async def close(self) -> None:
-        await self.executor.close()
-        await self._source.close()
-
-
 def folder_in(layout: Layout) -> Callable[[Alert], Path]:
     """Where a command of the repository starts: in the present files of the job that an alert is about."""
 
@@ -376,14 +169,3 @@ def folder_in(layout: Layout) -> Callable[[Alert], Path]:
         return link if link.is_dir() else next(others, layout.root)
 
     return folder_of
-
-
-def commit_of(declared: str | None) -> str | None:
-    """The commit of what was declared: a sign of what its jobs say stands behind it."""
-    return None if declared is None else declared.partition("+")[0]
-
-
-def _revision_of(snapshot: Snapshot) -> str:
-    """The commit, and a sign of what its jobs say: `local` may mean another zone on the next start."""
-    said = hashlib.sha256("\n".join(encode_job(job) for job in snapshot.jobs).encode())
-    return f"{snapshot.revision}+{said.hexdigest()[:8]}"

@@ -25,8 +25,8 @@ class RepositoryExecutor(ShellExecutor):
         self._on_passed_over = on_passed_over
 
     def fits(self, job: Job) -> bool:
-        """Whether the files that belong to it are here."""
-        return self._snapshots.has(job)
+        """Whether the files that belong to it are here, and it may run as its user here."""
+        return self.run_as.refusal(job.action.data) is None and self._snapshots.has(job)
 
     def on_passed_over(self, jobs: Sequence[Job]) -> None:
         self._on_passed_over(jobs)

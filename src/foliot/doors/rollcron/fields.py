@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from datetime import timedelta
 from functools import lru_cache
 from typing import NamedTuple
 
 from foliot.doors.rollcron.alert_fields import EXPECT, NOTIFY, PING
+from foliot.doors.rollcron.calendars import CALENDAR_NAMES
+from foliot.doors.rollcron.chain_fields import AFTER
 from foliot.doors.rollcron.record import OURS, part, record, table, then
 from foliot.doors.rollcron.value import (
     AS_WRITTEN,
@@ -49,6 +52,8 @@ from foliot.model.policy import (
     Retry,
 )
 from foliot.model.presets import ROLLCRON
+from foliot.schedules.around import DST
+from foliot.schedules.cron_syntax import DIALECTS
 from foliot.schedules.zone import resolve_timezone
 
 EXAMPLE = 'write schedule: {cron: "0 2 * * *"}'
@@ -56,6 +61,7 @@ LONGEST_STDIN = 1 << 16
 _MOST = 999_999_999  # what a whole number may be in the file
 _MOST_DAYS = 36_525
 _LAST_CODE = 255
+_NICEST = 19
 VARIABLE = rf"(?!{OURS})[A-Za-z_][A-Za-z0-9_]*"
 _VARIABLE_HINT = "letters, digits and _ only, and no digit in front"
 _NO_LIMIT = "write timeout: none if it may take as long as it likes"
@@ -71,10 +77,10 @@ class Field(NamedTuple):
 
 
 class When(NamedTuple):
-    """A schedule as it is written; which rule it is depends on the zone."""
+    """A schedule as it is written; which rule it is depends on zone, dialect and dst, which it may say."""
 
     cron: Value
-    zone: Value | None = None
+    said: dict[str, Value]
 
 
 def _zone(written: Scalar) -> str:
@@ -102,6 +108,13 @@ def _splay(written: Scalar) -> timedelta:
     return given
 
 
+def _umask(written: Scalar) -> str:
+    if re.fullmatch("0?[0-7]{3}", written.text, re.ASCII):
+        return written.text[-3:]
+    hint = "write three octal digits, such as 027: the rights that files do not get"
+    raise WrongValueError(f"{shorten(written.text) or 'nothing'} is no umask", hint)
+
+
 def _shell(written: Scalar) -> str:
     path = text(written)
     if path in _SHELLS or (path.startswith("/") and path.isprintable()):
@@ -111,10 +124,10 @@ def _shell(written: Scalar) -> str:
 
 def _read_schedule(value: Value) -> When | None:
     if isinstance(value.node, Scalar):
-        return When(value)
+        return When(value, {})
     inner = value.fields(SCHEDULE_FIELDS, EXAMPLE, _SCHEDULE_SYNONYMS)
     if "cron" in inner:
-        return When(inner["cron"], inner.get("timezone"))
+        return When(inner.pop("cron"), inner)
     if isinstance(value.node, Mapping):
         value._replace(field="schedule.cron").refuse("is missing", hint=EXAMPLE)
     return None
@@ -146,7 +159,8 @@ _SCHEDULE_SYNONYMS = {
 _WHOLE = {"type": "integer", "maximum": _MOST}
 _LIST_OF_CODES = list_of(number_from(0, _LAST_CODE), "exit codes", "such as [0, 3]")
 _MISFIRE_MODE = word(MisfireMode)
-SCHEDULE_FIELDS = {"cron": TEXT, "timezone": scalar(_zone, **TEXT.schema)}
+RULE_FIELDS = {"timezone": scalar(_zone, **TEXT.schema), "dialect": word(DIALECTS), "dst": word(DST)}
+SCHEDULE_FIELDS = {"cron": TEXT, **RULE_FIELDS}
 RETRY_FIELDS = {
     "max": part(Retry, "max", whole_number, **_WHOLE, minimum=0),
     "delay": part(Retry, "delay", duration, **SPAN.schema),
@@ -204,16 +218,28 @@ _MISFIRE = record(
     missing=f"one of: {', '.join(MisfireMode)}",
 )
 _NAME_HINT = "letters, digits, _, . and - only"
+GROUP = r"[A-Za-z0-9_-]{1,64}"
+_GROUP_HINT = "write groups: {db: 1}: how many runs of it there may be at a time"
+GROUPS = table(
+    number_from(1, _MOST),
+    "group",
+    _GROUP_HINT,
+    pattern=GROUP,
+    hint="letters, digits, _ and - only, at most 64",
+)
 
 FIELDS: dict[str, Field] = {
     "name": Field(LABEL),
     "description": Field(TEXT),
     "schedule": Field(_SCHEDULE, "when"),
-    "timezone": Field(SCHEDULE_FIELDS["timezone"], "when"),
+    **{name: Field(kind, "when") for name, kind in RULE_FIELDS.items()},
+    "after": Field(AFTER, "policy"),
+    "except": Field(CALENDAR_NAMES, "when"),
+    "only": Field(CALENDAR_NAMES, "when"),
     "run": Field(either(COMMAND, _ARGUMENTS)),
     "shell": Field(scalar(_shell, type="string", pattern="^(sh|bash|/[^\\u0000-\\u001f]*)$")),
     "stdin": Field(at_most(TEXT, LONGEST_STDIN, "put it into a file of the repository: cmd < file")),
-    "timeout": Field(scalar(_timeout, type="string", pattern=f"^(?=.*[1-9]){DURATION}$"), "policy"),
+    "timeout": Field(or_none(scalar(_timeout, type="string", pattern=f"^(?=.*[1-9]){DURATION}$")), "policy"),
     "splay": Field(scalar(_splay, **SPAN.schema), "policy"),
     "concurrency": Field(
         then(word(OverlapMode), lambda mode: Overlap(mode=OverlapMode(mode))), "policy", "overlap"
@@ -230,6 +256,7 @@ FIELDS: dict[str, Field] = {
     "exit_codes": Field(record(dict, EXIT_CODE_FIELDS, "write exit_codes: {ok: [0, 3], skip: [75]}")),
     "enabled": Field(FLAG, "job"),
     "queue": Field(matching(r"[A-Za-z0-9_.-]{1,100}", "name of a queue", _NAME_HINT), "job"),
+    "group": Field(matching(GROUP, "name of a group", "letters, digits, _ and - only"), "job"),
     "labels": Field(
         table(
             LABEL, "label", "write name: value under labels",
@@ -247,7 +274,17 @@ FIELDS: dict[str, Field] = {
         list_of(matching(VARIABLE, "name to pass on", _VARIABLE_HINT), "variables", "such as [DB_URL]")
     ),
     "working_dir": Field(PATH_INSIDE),
+    "user": Field(matching(r"[A-Za-z_][A-Za-z0-9_.-]{0,31}", "name of a user", "such as www-data")),
+    "nice": Field(number_from(0, _NICEST)),
+    "umask": Field(scalar(_umask, type=["string", "integer"], pattern="^0?[0-7]{3}$")),
 }  # fmt: skip
-NO_DEFAULT = ("name", "description", "schedule", "run", "ping")
-TEXTS = ("stdin", "queue", "env_file", "secrets", "working_dir")  # which may hold the word "none" itself
+NO_DEFAULT = ("name", "description", "schedule", "after", "run", "ping")
+TEXTS = (
+    "stdin",
+    "queue",
+    "group",
+    "env_file",
+    "secrets",
+    "working_dir",
+)  # which may hold the word "none" itself
 DEFAULTS = [name for name in FIELDS if name not in NO_DEFAULT]

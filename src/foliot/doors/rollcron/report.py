@@ -1,8 +1,9 @@
-"""All errors of one file, in the order of its lines."""
+"""All errors of a file, in the order of its lines."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import NoReturn
 
 from foliot.errors import ConfigInvalidError, ConfigProblem
@@ -25,7 +26,7 @@ class Report:
 
     def __init__(self, file: str) -> None:
         self.text = ""
-        self._file = file
+        self.file = file
         self._problems: list[ConfigProblem] = []
         self._lines: list[str] | None = None
 
@@ -50,7 +51,7 @@ class Report:
             message, hint = "too many errors: the rest of the file was not looked at", "mend the others first"
         self._problems.append(
             ConfigProblem(
-                file=self._file, line=line, column=column, job=job, field=field, message=message, hint=hint
+                file=self.file, line=line, column=column, job=job, field=field, message=message, hint=hint
             )
         )
         if is_last:
@@ -67,7 +68,17 @@ class Report:
             self._lines = split_lines(self.text)
         return self._lines[number - 1] if number <= len(self._lines) else ""
 
+    @property
+    def problems(self) -> list[ConfigProblem]:
+        """What was found, in the order of the lines."""
+        return sorted(self._problems, key=lambda found: (found.line, found.column))
+
     def check(self) -> None:
         """Raise what was found, if anything was."""
-        if self._problems:
-            raise ConfigInvalidError(sorted(self._problems, key=lambda found: (found.line, found.column)))
+        check_all([self])
+
+
+def check_all(reports: Sequence[Report]) -> None:
+    """Raise what was found in these files, if anything was."""
+    if problems := [problem for report in reports for problem in report.problems]:
+        raise ConfigInvalidError(problems)

@@ -5,8 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from foliot.doors.rollcron.alert_fields import CHANNELS
-from foliot.doors.rollcron.config import ID, LONGEST_ID
-from foliot.doors.rollcron.fields import DEFAULTS, FIELDS
+from foliot.doors.rollcron.calendars import calendars_kind
+from foliot.doors.rollcron.fields import DEFAULTS, FIELDS, GROUPS
+from foliot.doors.rollcron.include import INCLUDE
+from foliot.doors.rollcron.job_reader import ID, LONGEST_ID
 
 
 def schema() -> dict[str, Any]:
@@ -18,7 +20,8 @@ def schema() -> dict[str, Any]:
     }
     job = {
         **_mapping(optional),
-        "required": ["schedule", "run"],
+        "required": ["run"],
+        "anyOf": [{"required": ["schedule"]}, {"required": ["after"]}],
         "not": {"required": ["shell", "run"], "properties": {"run": {"type": "array"}}},
     }
     jobs = {
@@ -27,11 +30,17 @@ def schema() -> dict[str, Any]:
         "additionalProperties": job,
     }
     defaults = _mapping({name: kinds[name] for name in DEFAULTS})
+    top = {
+        "channels": CHANNELS.schema,
+        "calendars": calendars_kind().schema,
+        "groups": GROUPS.schema,
+        "include": INCLUDE.schema,
+    }
     return {
         "$schema": "http://json-schema.org/draft-07/schema#",
         "title": "rollcron.yaml",
-        **_mapping({"channels": CHANNELS.schema, "defaults": defaults, "jobs": jobs}),
-        "required": ["jobs"],
+        **_mapping(top | {"defaults": defaults, "jobs": jobs}),
+        "anyOf": [{"required": ["jobs"]}, {"required": ["include"]}],
     }
 
 

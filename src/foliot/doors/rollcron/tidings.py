@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from datetime import datetime
 
 from foliot.errors import FoliotError
+from foliot.executors.shell.run_as import RunAs
 from foliot.model.attempt import format_instant
 from foliot.model.job import Job
 from foliot.observability.log import tell
@@ -90,6 +91,13 @@ def tell_dropped(source: str, names: Sequence[str], before: int) -> None:
     """A file that loses most of its jobs is more often a mistake than a wish."""
     shown = ", ".join(sorted(names)[:_SHOWN])
     tell("jobs_dropped", source=source, dropped=len(names), of=before, jobs=shown)
+
+
+def tell_refused_users(source: str, jobs: Sequence[Job], run_as: RunAs) -> None:
+    """Jobs that this daemon leaves to others, because it may not run them as their users."""
+    refused = [(job, run_as.refusal(job.action.data)) for job in jobs]
+    for job, reason in [(job, reason) for job, reason in refused if reason is not None][:_SHOWN]:
+        tell("job_unserved", source=source, job=job.key, reason=reason)
 
 
 def written(status: SourceStatus) -> str:

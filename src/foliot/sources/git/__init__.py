@@ -3,18 +3,18 @@
 A directory without git is followed in the same way: `folder` stands in the place of the clone.
 
 Words: the *clone* is the source of truth; a *revision* is a commit of it; a *snapshot* is the directory of
-one job with the files of one revision; a *set* is the snapshots of all jobs at one revision. An *errand* is
-what a short-lived process does for the daemon.
+one job with the files of one revision; a *set* is the snapshots of all jobs at one revision; a *git process*
+is a short-lived process that does one task for the daemon.
 
 Invariants:
-- Whatever fails (remote, config, disk, a kill at any moment), the set that was good stays current, whole.
-- A set never changes once it has a name; `current` is one link, so all jobs change over in one step.
-- Nobody removes a set that some process has in mind, nor a snapshot that a run is in; locks of the operating
-  system say so, and it releases them whatever happens to a process.
+- If anything fails (remote, config, disk, a kill at any time), the last good set stays current, complete.
+- A set never changes after it has a name; `current` is one link, so all jobs switch in one step.
+- No process removes a set that another one may use, nor a snapshot that a run is in. Locks of the operating
+  system guard them; they are released when a process ends, however it ends.
 - Nothing of git, archives or many files happens in the daemon's process.
 - Nothing that a repository holds is written outside its directories, and no secret into a message.
 
-Read `follow` first (the cycle), then `layout` (what is where), `errand` and `worker` (who does it),
-`clone`, `build` and `tree` (how), `snapshots` (where runs get their files), `address` and `program` (what
-git is told). Nothing is imported here: each errand is a process, and starts the sooner.
+Read `follow` first (the cycle), then `layout` (the directories), `git_process` and `worker` (the two sides of
+a task), `clone`, `build` and `tree` (how), `snapshots` (where runs get their files), `address` and `program`
+(the arguments of git). This module imports nothing, so that a git process starts fast.
 """

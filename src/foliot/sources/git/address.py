@@ -31,9 +31,9 @@ _HINT = f"write a path, user@host:path, or a URL that begins with {', '.join(SCH
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """A repository: what git is told, what people are shown, and the name of its directories.
+    """A repository: its URL for git, its text for people, and the name of its directories.
 
-    `authorization` is what an HTTP server is told; neither `url` nor `shown` holds a secret.
+    `authorization` is for the HTTP server; neither `url` nor `shown` contains a secret.
     """
 
     url: str = field(repr=False)  # options in it may be secrets

@@ -1,7 +1,7 @@
-"""Snapshot sets on the disk: made aside, shown by one rename, removed when nobody can be in them.
+"""Snapshot sets on the disk: built aside, published by one rename, removed when no process uses them.
 
-A set is complete before its name exists, and `current` is one link that all names of jobs lead through. So
-whoever dies in the middle, at any step, leaves the old set or the new one, never a mix of both.
+A set is complete before it gets its name, and the names of all jobs lead through one link, `current`. So a
+process that dies at any step leaves the old set or the new one, never a mix of both.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _FORMAT = 1
 
 
 class Builder:
-    """Makes, shows and removes sets. Blocks: for the process that does errands."""
+    """Makes, shows and removes sets. Blocks: for the git process."""
 
     def __init__(
         self,
@@ -56,7 +56,10 @@ class Builder:
         return None
 
     def build(self, revision: str, jobs: Sequence[str], config: bytes) -> SnapshotSet:
-        """Make the snapshots of all jobs at a revision; nobody sees them yet. Needs the repository's lock."""
+        """Make the snapshots of all jobs at a revision; they are not visible yet.
+
+        Needs the repository's lock.
+        """
         place = self._layout.work / f"{revision[:12]}-{token_hex(4)}"
         if bad := [job for job in jobs if not is_job_id(job)]:
             raise TreeRefusedError(self._shown, f"{shorten(bad[0])} is no name for a directory")
@@ -64,8 +67,9 @@ class Builder:
             for folder in (place, place / "jobs", place / "pins"):
                 folder.mkdir(mode=0o700)
             self._fill(place, revision, jobs)
+            for name in ("config", "lock", "set.json"):
+                (place / name).touch(mode=0o600)
             (place / "config").write_bytes(config)
-            (place / "lock").touch(mode=0o600)
             note = {"format": _FORMAT, "revision": revision, "jobs": list(jobs), "boot": this_boot()}
             (place / "set.json").write_text(json.dumps(note))
             made = self._layout.set_of(place.name)
@@ -165,7 +169,7 @@ def erase(path: Path) -> None:
 
 
 def _remove(old: SnapshotSet) -> None:
-    """Remove what nobody uses of a set. A process that dies in here leaves the rest for the next."""
+    """Remove the unused parts of a set. If the process dies here, the next one removes the rest."""
     lock = take_alone(old.lock)
     if lock is None and old.lock.exists():
         return

@@ -1,18 +1,17 @@
 """The clone of a repository, and how it is brought up to date: `git pull --ff-only`, in steps.
 
-What the remote has is asked, fetched beside what we have, and followed only if it is a successor of that.
-Nothing is merged. Which branch: the one that the remote's HEAD named when the clone was made; if that branch
-is gone, the one that HEAD names now, if it goes on from where we are.
+The remote's revision is fetched, and followed only if it is a successor of the present one. Nothing is
+merged. The branch is the one that the remote's HEAD named when the clone was made; if that branch is gone,
+the one that HEAD names now, if it contains the present revision.
 
-Whoever calls has the repository's lock, so a lock file that is found in the clone is of a git that was
-killed.
+The caller holds the repository's lock, so a lock file in the clone was left by a git that was killed.
 """
 
 from __future__ import annotations
 
 import re
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, suppress
 from pathlib import Path
 from secrets import token_hex
@@ -20,6 +19,7 @@ from typing import IO, NamedTuple
 
 from foliot.errors import ConfigNotFoundError, shorten
 from foliot.sources.git.address import Address
+from foliot.sources.git.beside import pick
 from foliot.sources.git.errors import (
     GitError,
     HistoryRewrittenError,
@@ -53,7 +53,7 @@ class Remote(NamedTuple):
 
 
 class Clone:
-    """One clone in a cache. Blocks, and needs the repository's lock: for the process that does errands."""
+    """One clone in a cache. Blocks, and needs the repository's lock: for the git process."""
 
     def __init__(self, layout: Layout, address: Address, git: GitProgram, say: Callable[[str], None]) -> None:
         self._layout = layout
@@ -75,7 +75,7 @@ class Clone:
             return self._begin(wanted, remote)
         before = self._in_effect()
         if before is not None and not self._has(before):
-            before = revision  # somebody has removed the clone meanwhile, to have it made anew
+            before = revision  # a person has removed the clone, to have it made again
         try:
             tip = self._fetch(self._repository, wanted)
             is_successor = self._is_ancestor(self._repository, before, tip)
@@ -125,6 +125,18 @@ class Clone:
             )
         return self._run("cat-file", "blob", blob)
 
+    def files(self, revision: str, patterns: Sequence[str]) -> dict[str, bytes]:
+        """The plain files of a revision that match."""
+        listed = self._run("ls-tree", "-r", "-l", "-z", "--full-tree", revision).decode(errors="replace")
+        blobs, sizes = {}, []
+        for line in filter(None, listed.split("\0")):
+            facts, _, name = line.partition("\t")
+            mode, _, blob, size = facts.split()
+            if mode in ("100644", "100755"):
+                blobs[name] = blob
+                sizes.append((name, int(size)))
+        return {name: self._run("cat-file", "blob", blobs[name]) for name in pick(sizes, patterns)}
+
     def listing(self, revision: str) -> AbstractContextManager[IO[bytes]]:
         """The name and the size of everything in a revision, while git finds it."""
         words = ("ls-tree", "-r", "-t", "-l", "-z", "--full-tree", revision)
@@ -144,7 +156,7 @@ class Clone:
     def tidy(self, revision: str) -> None:
         """Show the revision in the clone's own work tree, for people, and pack what wants packing.
 
-        Nothing runs from there: if it cannot be done, nobody is the worse for it.
+        Nothing runs from there, so a failure does no harm.
         """
         with suppress(CommandFailedError, GitError, OSError):
             try:
@@ -272,6 +284,7 @@ class Clone:
     def _make(self, place: Path, branch: str, remote: Remote) -> str:
         form = "sha256" if len(remote.tips[branch]) == _SHA256_LENGTH else "sha1"
         self._git.run("init", "--quiet", "--template=", f"--object-format={form}", "--", str(place))
+        place.chmod(0o700)  # others may pass through the cache to the directories of jobs
         tip = self._fetch(place / ".git", branch)
         self._move(place / ".git", branch, tip)
         return tip

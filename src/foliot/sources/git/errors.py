@@ -3,7 +3,9 @@
 FoliotError
 └── GitError                         a git repository cannot be followed
     ├── InvalidRepositoryError       ... because what names it cannot be right
+    ├── ForeignRepositoryError       ... because another user owns it
     ├── GitMissingError              ... because there is no git program to ask
+    ├── RevisionNotFoundError        ... at a revision that is not there
     ├── RemoteUnavailableError       ... now: the remote is away, slow, or does not let us in
     ├── HistoryRewrittenError        ... because its history is no longer the one that was followed
     └── SnapshotError                ... because no directories could be made of a revision
@@ -33,12 +35,20 @@ class InvalidRepositoryError(GitError, ValueError):
     """What names a repository cannot be right, or is of a kind that is not followed."""
 
 
+class ForeignRepositoryError(GitError):
+    """Another user owns the repository: git would run programs that its configuration names."""
+
+
 class GitMissingError(GitError):
     """There is no git program, or it does not start."""
 
 
+class RevisionNotFoundError(GitError):
+    """The repository has no such revision."""
+
+
 class RemoteUnavailableError(GitError):
-    """The remote is away, is slow, or does not let us in; it may be there again by the next interval."""
+    """The remote is down, slow, or denies access; it may work at the next interval."""
 
 
 class HistoryRewrittenError(GitError):
@@ -72,7 +82,9 @@ _KINDS: dict[str, type[GitError]] = {
     for kind in (
         GitError,
         InvalidRepositoryError,
+        ForeignRepositoryError,
         GitMissingError,
+        RevisionNotFoundError,
         RemoteUnavailableError,
         HistoryRewrittenError,
         SnapshotError,

@@ -1,7 +1,7 @@
 """A directory or a file without git, in the place of a clone: what is there now is its only revision.
 
-The revision is a digest of all names and contents. A copy whose digest is another was changed while it was
-made; it is thrown away, and the next pull tries again.
+The revision is a digest of all names and contents. If a copy has another digest, the directory changed during
+the copy: the copy is thrown away, and the next pull tries again.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import stat
 import tarfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from hashlib import sha256
 from io import BytesIO
@@ -18,17 +18,18 @@ from typing import IO, Any
 
 from foliot.errors import ConfigNotFoundError
 from foliot.sources.git.address import Address
+from foliot.sources.git.beside import pick
 from foliot.sources.git.errors import GitError, RemoteUnavailableError, SnapshotError, TreeRefusedError
 from foliot.sources.git.layout import Layout
 from foliot.sources.git.tree import BadTreeError, Limits, check_limits
 
-_DIGITS = 40  # as many as a commit has
+_DIGITS = 40  # the length of a commit's id
 _PIECE = 1 << 20
 _OPEN = os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
 
 
 class Folder:
-    """Offers what the errands ask of a `Clone`."""
+    """The methods of a `Clone` that the git process uses."""
 
     def __init__(
         self, layout: Layout, address: Address, limits: Limits, store_file: str | None = None
@@ -50,11 +51,11 @@ class Folder:
     renew = pull
 
     def goes_on_from(self, base: str | None, revision: str) -> bool:
-        """A directory has no history: only the same revision is known to go on."""
+        """A directory has no history: only the same revision counts as a successor."""
         return base == revision
 
     def config(self, revision: str, file: str) -> bytes:
-        """What the config file says; if that is of a later revision, the copy tells."""
+        """The text of the config file. If it changes now, the copy notices."""
         del revision
         path = self._path / file if self._path.is_dir() else self._path
         try:
@@ -65,9 +66,19 @@ class Folder:
         except OSError as error:
             raise self._unreadable(path, error) from error
 
+    def files(self, revision: str, patterns: Sequence[str]) -> dict[str, bytes]:
+        """The files that match; if they are of a later revision, the copy tells."""
+        del revision
+        folder = self._path if self._path.is_dir() else self._path.parent
+        names = ((name, path.stat().st_size) for name, path in self._entries() if _is_plain(path))
+        try:
+            return {name: (folder / name).read_bytes() for name in pick(names, patterns)}
+        except OSError as error:
+            raise self._unreadable(error.filename or folder, error) from error
+
     @contextmanager
     def listing(self, revision: str) -> Iterator[IO[bytes]]:
-        """Nothing: a directory is counted while it is read."""
+        """Empty: a directory is checked while it is read."""
         del revision
         yield BytesIO()
 
@@ -88,7 +99,7 @@ class Folder:
         """Nothing is kept here."""
 
     def _pack(self, archive: tarfile.TarFile | None) -> str:
-        """Read all there is, into an archive if there is one; the digest."""
+        """Read all files, into an archive if one is given. Returns the digest."""
         digest, count, size = sha256(), 0, 0
         try:
             for name, path in self._entries():
@@ -107,7 +118,7 @@ class Folder:
         return digest.hexdigest()[:_DIGITS]
 
     def _entries(self) -> Iterator[tuple[str, Path]]:
-        """Names and paths in a fixed order; `.git` is no part of it, and neither is the store."""
+        """Names and paths in a fixed order, without `.git` and the store."""
         if not self._path.is_dir():
             yield self._path.name, self._path
             return
@@ -119,7 +130,7 @@ class Folder:
                     yield str(path.relative_to(self._path)), path
 
     def _is_of_store(self, path: Path) -> bool:
-        """Whether a file is the store, or one beside it: each run writes to them."""
+        """Whether a file belongs to the store: each run changes it."""
         store = self._store
         if store is None or path.parent != store.parent:
             return False
@@ -127,6 +138,10 @@ class Folder:
 
     def _unreadable(self, path: Any, error: OSError) -> RemoteUnavailableError:
         return RemoteUnavailableError(self._shown, f"{path} cannot be read: {error.strerror or error}")
+
+
+def _is_plain(path: Path) -> bool:
+    return path.is_file() and not path.is_symlink()
 
 
 def _member(name: str, path: Path) -> tarfile.TarInfo:
@@ -156,7 +171,7 @@ def _take(path: Path, info: tarfile.TarInfo, digest: Any, archive: tarfile.TarFi
 
 
 class _Hashing:
-    """A file whose content goes into a digest as it is read."""
+    """A file that updates a digest while it is read."""
 
     def __init__(self, file: IO[bytes], digest: Any, size: int) -> None:
         self._file = file

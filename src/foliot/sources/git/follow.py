@@ -6,8 +6,8 @@ Whatever fails, the last good one stays in effect.
 from __future__ import annotations
 
 import asyncio
-from base64 import b64decode
-from collections.abc import Awaitable, Callable, Sequence
+from base64 import b64decode, b64encode
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
 from copy import copy
 from dataclasses import dataclass, replace
@@ -19,13 +19,14 @@ from foliot.errors import FoliotError
 from foliot.model.job import Job
 from foliot.protocols import Clock, Snapshot
 from foliot.sources.git.address import parse_address
-from foliot.sources.git.errand import Errands
+from foliot.sources.git.beside import Files, FilesRefusedError, Noted, bundle, unbundle
 from foliot.sources.git.errors import GitError, RemoteUnavailableError, TreeRefusedError
+from foliot.sources.git.git_process import GitProcesses
 from foliot.sources.git.layout import Layout
 from foliot.sources.git.snapshots import Snapshots
 from foliot.sources.git.tree import Limits
 
-Parse = Callable[[bytes, str], Sequence[Job]]
+Parse = Callable[[bytes, str, Files], Sequence[Job]]
 T = TypeVar("T")
 _PATIENCE_AT_START = 5.0
 _IN_MIND = 2  # sets: the current one, and the one before
@@ -33,7 +34,7 @@ _IN_MIND = 2  # sets: the current one, and the one before
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SourceStatus:
-    """How a source fares: what is in effect, and since when trying for something newer has failed.
+    """The state of a source: the revision in effect, and since when updates have failed.
 
     `error` is the last attempt's, `failures` counts attempts in a row that failed, from `failing_since` on.
     """
@@ -47,7 +48,7 @@ class SourceStatus:
 
 
 class _Refused(NamedTuple):
-    """A revision that can never be taken, and why: there is no use in trying it again and again."""
+    """A revision that can never be accepted, and why. It is not tried again."""
 
     revision: str
     error: FoliotError
@@ -56,8 +57,10 @@ class _Refused(NamedTuple):
 class GitSource:
     """Follows one repository. `snapshots` is where its runs find their files.
 
-    `parse` makes jobs of the config file's bytes and the revision; it raises a FoliotError if it cannot.
+    `parse` makes jobs of the config file's bytes, the revision, and files beside it that it asks for; it
+    raises a FoliotError if it cannot. It is called on a thread.
     `store_file`: where the store is. In a directory without git it is no part of what is followed.
+    `trusted`: local repositories of other users that the operator trusts.
     """
 
     def __init__(  # noqa: PLR0913 - what to follow, where to, and how; each with its usual value
@@ -72,13 +75,16 @@ class GitSource:
         timeout: timedelta = timedelta(minutes=5),
         limits: Limits | None = None,
         store_file: str | None = None,
+        trusted: tuple[str, ...] = (),
     ) -> None:
         address = parse_address(repository)
         self.name = address.slug
         self.layout = Layout(cache.expanduser().absolute(), address.slug)
         self.snapshots = Snapshots(address.shown, self.layout)
         self.status = SourceStatus(repository=address.shown)
-        self._errands = Errands(address, self.layout.root, timeout, limits or Limits(), store_file)
+        self._processes = GitProcesses(
+            address, self.layout.root, timeout, limits or Limits(), store_file, trusted
+        )
         self._parse = parse
         self._clock = clock
         self._file = file
@@ -91,9 +97,9 @@ class GitSource:
         self._tidying: asyncio.Task[None] | None = None
 
     async def start(self, base: str | None = None) -> Snapshot:
-        """What to begin with: the newest if it is good, else the last good one that is in the cache.
+        """The first snapshot: the newest revision if it is good, else the last good one in the cache.
 
-        Which of the two, `status` tells. The error, if there is neither. `base`: see `refresh`.
+        `status` says which of the two. Raises the error if there is neither. `base`: see `refresh`.
         """
         async with self._busy:
             self._base = base
@@ -101,29 +107,29 @@ class GitSource:
                 return await self._noted(self._newest_in_time())
             except FoliotError:
                 with suppress(FoliotError):
-                    return await self._take(await self._errands.do("recall"))
+                    return await self._take(await self._processes.do("recall"))
                 raise
 
     async def refresh(self, base: str | None = None) -> Snapshot | None:
-        """Pull; what is to be declared now, or None if nothing has moved.
+        """Pull. Returns what to declare now, or None if nothing has changed.
 
-        A FoliotError says what failed: the remote, the config or the snapshots. What was in effect stays.
-        `base` is a revision that somebody else knows; `goes_on` tells whether what was pulled is that one or
-        a successor.
+        A FoliotError says what failed: the remote, the config or the snapshots. The last good version stays.
+        `base` is the revision that another node has declared; `goes_on` says whether the pulled revision is
+        that one or a successor.
         """
         async with self._busy:
             self._base = base
             return await self._noted(self._moved())
 
     async def close(self) -> None:
-        """Stop what goes on in the background, and let go of all snapshots."""
+        """Stop background work, and release all snapshots."""
         if self._tidying is not None:
             self._tidying.cancel()
             await asyncio.wait([self._tidying])
         self.snapshots.close()
 
     async def _newest_in_time(self) -> Snapshot:
-        """Jobs wait for the start: if something good is in the cache to go on with, they do not wait long."""
+        """The newest revision; in limited time if the cache has a good one, because jobs wait."""
         if self.layout.current_set() is None:
             return await self._newest()
         try:
@@ -158,7 +164,7 @@ class GitSource:
             "base": self._base,
         }
         self.goes_on = False
-        pulled = await self._errands.do("pull", **facts)
+        pulled = await self._processes.do("pull", **facts)
         self.goes_on = bool(pulled["goes_on"])
         self.status = replace(self.status, pulled_at=self._clock.now())
         return pulled
@@ -167,9 +173,12 @@ class GitSource:
         """Make what was pulled the one in effect, from the config to the swap."""
         revision = str(pulled["revision"])
         try:
-            jobs = await asyncio.to_thread(self._parse, b64decode(pulled["config"]), revision)
+            files = self._files_of(revision, asyncio.get_running_loop())
+            config, found = unbundle(b64decode(pulled["config"]), files)
+            noted = Noted(found)
+            jobs = await asyncio.to_thread(self._parse, config, revision, noted)
             snapshot = Snapshot(revision, tuple(jobs))
-            await self._build(snapshot, pulled["config"])
+            await self._build(snapshot, b64encode(bundle(config, noted)).decode())
         except FoliotError as error:
             if isinstance(error, TreeRefusedError) or not isinstance(error, GitError):
                 self._refused = _Refused(revision, error)
@@ -179,6 +188,18 @@ class GitSource:
         self._tidy(revision)
         return snapshot
 
+    def _files_of(self, revision: str, loop: asyncio.AbstractEventLoop) -> Files:
+        """What brings the files of a revision to the thread that parses."""
+
+        def ask(patterns: Sequence[str]) -> Mapping[str, bytes]:
+            task = self._processes.do("files", revision=revision, patterns=list(patterns))
+            answer = asyncio.run_coroutine_threadsafe(task, loop).result()
+            if "refusal" in answer:
+                raise FilesRefusedError(answer["refusal"])
+            return {name: b64decode(data) for name, data in answer["files"].items()}
+
+        return ask
+
     async def _build(self, snapshot: Snapshot, config: str) -> None:
         facts = {
             "revision": snapshot.revision,
@@ -186,7 +207,7 @@ class GitSource:
             "config": config,
             "follow_rewrites": self.follows_rewrites,
         }
-        async with self._errands.held("build", **facts) as built:
+        async with self._processes.held("build", **facts) as built:
             await asyncio.to_thread(self.snapshots.adopt, self.layout.set_of(built["set"]), snapshot)
 
     async def _noted(self, work: Awaitable[T]) -> T:
@@ -210,5 +231,5 @@ class GitSource:
             self._tidying = asyncio.create_task(self._swept(revision))
 
     async def _swept(self, revision: str) -> None:
-        with suppress(FoliotError):  # the next one will do it
-            await self._errands.do("tidy", revision=revision)
+        with suppress(FoliotError):  # the next pull does it
+            await self._processes.do("tidy", revision=revision)

@@ -1,20 +1,20 @@
-"""Where everything of a repository is in the cache, and the locks that keep its users apart.
+"""The directories of a repository in the cache, and the locks that coordinate processes.
 
     <cache>/
       <repo>-<hash>/               the clone: source of truth
       <repo>-<hash>@<job-id>       → .<repo>-<hash>/current/jobs/<job-id>
       .<repo>-<hash>/
-        lock                       held by whoever pulls, builds or swaps
+        lock                       held by the process that pulls, builds or swaps
         current                    → sets/<set>: the one name that is swapped
         sets/<set>/                the directories of all jobs at one revision: written once
           set.json  config         which revision, which jobs, in which boot; the file they came from
           lock                     shared by every process that may start a run in it
           jobs/<job-id>/           the snapshot of a job
           pins/<job-id>            shared by every process that has a run in that snapshot
-        work/                      what is being made; whoever has the lock may throw it away
+        work/                      unfinished files; the holder of the lock may delete them
 
-The operating system lets go of a lock when its process ends, however it ends. All locks are `flock`s, so they
-keep apart the users within one process, too.
+The operating system releases a lock when its process ends, however it ends. All locks are `flock`s, so they
+also work between users within one process.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def is_job_id(name: str) -> bool:
 
 
 def this_boot() -> str:
-    """Which start of this host it is; a set that an earlier one wrote may never have reached the disk."""
+    """The id of this boot of the host. A set of an earlier boot may be incomplete on the disk."""
     with suppress(OSError):
         return _BOOT.read_text().strip()
     return ""
@@ -81,12 +81,12 @@ class Layout:
         return self.root / f"{self.slug}@{job}"
 
     def links(self) -> dict[str, Path]:
-        """The names that are there, by job."""
+        """The existing names, by job."""
         prefix = f"{self.slug}@"
         return {p.name.removeprefix(prefix): p for p in self.root.iterdir() if p.name.startswith(prefix)}
 
     def make(self) -> None:
-        """Make what all else needs; others on this host have no business here."""
+        """Make the directories, closed to other users."""
         self.root.mkdir(mode=0o700, parents=True, exist_ok=True)
         for place in (self.side, self.sets, self.work):
             place.mkdir(mode=0o700, exist_ok=True)
@@ -125,23 +125,23 @@ class SnapshotSet:
         return self.path / "jobs" / name
 
     def pin(self, name: str) -> Path:
-        """What a process locks while a run is in that snapshot."""
+        """The file that a process locks while a run is in that snapshot."""
         return self.path / "pins" / name
 
     def note(self) -> dict[str, Any]:
-        """What was written about it; empty if nothing can be read."""
+        """The note of the set; empty if it cannot be read."""
         with suppress(OSError, ValueError):
             note = json.loads((self.path / "set.json").read_bytes())
             return note if isinstance(note, dict) else {}
         return {}
 
     def holds(self, jobs: Iterable[str]) -> bool:
-        """Whether a snapshot is there for each of these jobs."""
+        """Whether the set has a snapshot for each of these jobs."""
         return all(self.job(name).is_dir() and self.pin(name).exists() for name in jobs)
 
 
 def take(path: Path, how: int, *, create: bool = False) -> int | None:
-    """Open a file and lock it; None if somebody else has it, or if it is not there (any more)."""
+    """Open a file and lock it; None if another process has the lock, or if the file is gone."""
     flags = os.O_RDWR | (os.O_CREAT if create else 0)
     try:
         file = os.open(path, flags, 0o600)
@@ -163,18 +163,18 @@ def take(path: Path, how: int, *, create: bool = False) -> int | None:
 
 
 def take_shared(path: Path) -> int | None:
-    """Lock as a user: as long as it is held, nobody removes what it is about."""
+    """Take a shared lock: while it is held, no process removes the directory."""
     return take(path, fcntl.LOCK_SH | fcntl.LOCK_NB)
 
 
 def take_alone(path: Path) -> int | None:
-    """Lock as the one who removes; None if there is any user."""
+    """Take the exclusive lock to remove a directory; None if a process uses it."""
     return take(path, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
 
 @contextmanager
 def alone_with(path: Path) -> Iterator[None]:
-    """Wait until nobody else has the lock, and hold it."""
+    """Wait for the exclusive lock, and hold it."""
     while (file := take(path, fcntl.LOCK_EX, create=True)) is None:
         pass  # the file was replaced while we waited for it
     try:

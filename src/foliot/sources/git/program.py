@@ -10,7 +10,7 @@ import os
 import re
 import subprocess
 from base64 import b64decode
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from threading import Thread
@@ -36,7 +36,7 @@ _HINTS = {
     "Host key verification failed": "add the server to the known_hosts of the daemon's user",
     "does not appear to be a git repository": _BOTH_WAYS,
     "requested URL returned error: 30": "write the address that the server redirects to",
-    "dubious ownership": "as the daemon's user: git config --global --add safe.directory PATH",
+    "dubious ownership": "another user owns it: foliot serve --trust-path PATH says that this is meant",
 }
 _SSH = (
     "ssh -oBatchMode=yes -oConnectTimeout=20 -oServerAliveInterval=15 -oServerAliveCountMax=3"
@@ -47,7 +47,7 @@ _GUESSED = 3  # characters: what is as short is no secret, but stands in many a 
 _LAST_WORDS = 1.0  # seconds: what git has started may hold its standard error for ever
 _OUT_OF_MEMORY = re.compile(r"out of memory|cannot allocate memory", re.IGNORECASE)
 _MAY_PASS = ("GIT_SSH", "GIT_SSH_COMMAND", "GIT_SSH_VARIANT", "GIT_SSL_CAINFO", "GIT_SSL_CAPATH")
-# Faults of old tools that real histories hold, in texts that nobody reads: no reason to refuse them.
+# Mistakes of old tools in real histories, in texts without effect: no reason to refuse them.
 _HARMLESS = (
     "badDate",
     "badEmail",
@@ -90,7 +90,7 @@ class CommandFailedError(Exception):
 
     @property
     def reason(self) -> str:
-        """The line that tells most, on one line."""
+        """The most useful line of the error."""
         lines = [line.strip() for line in self.said.splitlines() if line.strip()]
         telling = [line for line in lines if _TELLING.match(line)] or lines[-1:]
         if lines and telling[0].endswith(_SSH_FAILED):  # the line before is ssh's own
@@ -104,13 +104,17 @@ class CommandFailedError(Exception):
 
 
 class GitProgram:
-    """Runs git for one repository. All calls block: this is for the process that does errands."""
+    """Runs git for one repository. All calls block: this is for the git process."""
 
-    def __init__(self, address: Address, home: Path, inherited: Mapping[str, str]) -> None:
+    def __init__(
+        self, address: Address, home: Path, inherited: Mapping[str, str], trusted: Sequence[str] = ()
+    ) -> None:
+        """`trusted`: repositories of this host that git is to read, although another user owns them."""
         self._address = address
         self._home = home
         self._offline = _environment(inherited, home) | {"GIT_CONFIG_GLOBAL": "/dev/null"}
         self._online = _environment(inherited, home) | _credentials(address)
+        self._trust = _trust_settings(trusted, inherited)
         if "GIT_SSH" not in inherited and "GIT_SSH_COMMAND" not in inherited and not self._has_ssh_command():
             self._online["GIT_SSH_COMMAND"] = _SSH
 
@@ -143,11 +147,14 @@ class GitProgram:
         where = [f"--git-dir={repository}"] if repository else []
         options = [word for option in _OPTIONS for word in ("-c", option)]
         ears = _Ears()
+        environment = self._offline
+        if online:
+            environment = self._online | self._trusting()
         try:
             process = subprocess.Popen(  # noqa: S603 - an address was checked; no shell is asked
                 ["git", *where, *options, *arguments],  # noqa: S607 - the git that is on the PATH
                 cwd=self._home,
-                env=self._online if online else self._offline,
+                env=environment,
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE,
                 stderr=ears.mouth,
@@ -169,8 +176,16 @@ class GitProgram:
                 raise GitError(self._address.shown, f"git {arguments[0]} would need too much memory for it")
             raise CommandFailedError(arguments[0], process.returncode, said)
 
+    def _trusting(self) -> dict[str, str]:
+        """By a file: options and variables do not reach git's other end of a local path."""
+        if not self._trust:
+            return {}
+        file = self._home / "trusted.gitconfig"
+        file.write_text(self._trust)
+        return {"GIT_CONFIG_GLOBAL": str(file)}
+
     def _without_secrets(self, said: str) -> str:
-        """A server may repeat what it was told."""
+        """Mask secrets: a server may repeat them in its message."""
         for secret in _secrets(self._address):
             said = said.replace(secret, "…")
         return said.replace(self._address.url, self._address.shown)
@@ -246,6 +261,30 @@ def _credentials(address: Address) -> dict[str, str]:
         "GIT_CONFIG_KEY_1": f"{server}.followRedirects",  # git would take the header along, to any host
         "GIT_CONFIG_VALUE_1": "false",
     }
+
+
+def _trust_settings(trusted: Sequence[str], inherited: Mapping[str, str]) -> str:
+    """Settings of git that trust these repositories, beside those of the daemon's user."""
+    if not trusted:
+        return ""
+    user = Path(inherited.get("HOME", "/nonexistent"))
+    settings = Path(inherited.get("XDG_CONFIG_HOME") or user / ".config")
+    lines = [
+        f"[include]\n\tpath = {_quoted(path)}" for path in (settings / "git/config", user / ".gitconfig")
+    ]
+    lines += [f"[safe]\n\tdirectory = {_quoted(path)}" for path in _with_git_folders(trusted)]
+    return "\n".join(lines) + "\n"
+
+
+def _with_git_folders(trusted: Sequence[str]) -> list[str]:
+    """Git compares the folder of the repository itself, which is `.git` where there are files beside it."""
+    paths = [os.path.realpath(path) for path in trusted]
+    return [name for path in paths for name in (path, f"{path}/.git")]
+
+
+def _quoted(path: object) -> str:
+    text = str(path).replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
+    return f'"{text}"'
 
 
 def _secrets(address: Address) -> list[str]:

@@ -1,8 +1,7 @@
-"""Where runs find their files: the sets that this process has in mind, and the runs that are in them.
+"""Where runs find their files: the sets that this process keeps, and the runs in them.
 
-A set in mind is locked, and so is a snapshot with a run in it: nobody removes them, in whatever process. Two
-sets are kept in mind, the current one and the one before, so that a run whose definition came just before
-a reload gets the files that belong to it.
+A kept set is locked, and so is a snapshot with a run in it, so no process removes them. Two sets are kept:
+the current one, and the one before, for runs whose definition is from just before a reload.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ _KEPT = 2
 
 
 class Place(NamedTuple):
-    """Where a run works, and which revision's files are there."""
+    """The directory of a run, and the revision of its files."""
 
     path: Path
     revision: str
@@ -37,7 +36,7 @@ class _Known(NamedTuple):
 
 
 class _Pin:
-    """A snapshot that runs are in; one lock for all of them."""
+    """A snapshot with runs in it; one lock for all of them."""
 
     def __init__(self, path: Path, file: int) -> None:
         self.path = path
@@ -46,7 +45,7 @@ class _Pin:
 
 
 class Snapshots:
-    """The workplace of shell jobs. `has`, `enter` and `leave` are quick, and any thread may call them."""
+    """The directories of shell jobs. `has`, `enter` and `leave` are quick, and any thread may call them."""
 
     def __init__(self, repository: str, layout: Layout | None = None) -> None:
         self._repository = repository
@@ -59,18 +58,18 @@ class Snapshots:
 
     @property
     def revision(self) -> str | None:
-        """What the current set is at."""
+        """The revision of the current set."""
         with self._guard:
             return self._known[0].revision if self._known else None
 
     def is_whole(self) -> bool:
-        """Whether all snapshots of the current set are still there; caches get emptied by others."""
+        """Whether all snapshots of the current set still exist; another program may empty the cache."""
         with self._guard:
             current = self._known[0] if self._known else None
         return current is not None and current.files.holds(current.jobs)
 
     def adopt(self, files: SnapshotSet, snapshot: Snapshot) -> None:
-        """Runs that begin from now on find the files of this set."""
+        """Use this set for runs that start from now on."""
         lock = take_shared(files.lock)
         if lock is None:
             raise SnapshotError(self._repository, f"the snapshots of {snapshot.revision[:12]} are gone")
@@ -85,7 +84,7 @@ class Snapshots:
             del self._known[_KEPT:]
 
     def has(self, job: Job) -> bool:
-        """Whether a run of this job would find the files that belong to it."""
+        """Whether this process has the files of this job's definition."""
         with self._guard:
             try:
                 files, _ = self._choose(job)
@@ -94,7 +93,7 @@ class Snapshots:
         return files.holds((job.name,))
 
     def enter(self, run: Run) -> Place:
-        """The snapshot for a run, which stays as long as the run is in it. SnapshotError if there is none."""
+        """The snapshot for a run; it stays while the run is in it. SnapshotError if there is none."""
         with self._guard:
             files, revision = self._choose(run.job)
             path = files.job(run.job.name)
@@ -116,7 +115,7 @@ class Snapshots:
                 os.close(pin.file)
 
     def close(self) -> None:
-        """Let go of everything, as the end of the process would."""
+        """Release all locks, like the end of the process."""
         with self._guard:
             for file in (*(known.lock for known in self._known), *(pin.file for pin in self._pins.values())):
                 os.close(file)
@@ -125,9 +124,9 @@ class Snapshots:
             self._runs.clear()
 
     def _choose(self, job: Job) -> tuple[SnapshotSet, str]:
-        """The newest set that defines the job alike; else one of another process; else one of its revision.
+        """The newest set with the same definition; else one of another process; else one of its revision.
 
-        That last one is for a job that another version of Foliot has read from the same file in other words.
+        The last case: another version of Foliot read the same file and wrote the definition differently.
         """
         having = [known for known in self._known if job.name in known.jobs]
         for known in having:
@@ -145,7 +144,7 @@ class Snapshots:
         )
 
     def _of_another(self, job: Job) -> tuple[SnapshotSet, str] | None:
-        """Who has declared a job that we have not heard of has pulled before us, and made the current set."""
+        """Look into the current set: another process may have pulled a new job and made that set."""
         current = self._layout.current_set() if self._layout else None
         if current is None or not current.holds((job.name,)):
             return None

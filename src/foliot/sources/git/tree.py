@@ -86,7 +86,7 @@ class _Directory:
 
 
 class Tree:
-    """The checked files of a revision, in one file that is gone when nobody needs it. Use it with `with`."""
+    """The checked files of a revision, in one temporary file. Use it with `with`."""
 
     def __init__(self, spool: Path, limits: Limits) -> None:
         self._limits = limits
@@ -131,7 +131,7 @@ class Tree:
 
     def write(self, place: Path) -> None:
         """Write all files into a new directory."""
-        place.mkdir(mode=0o755)
+        place.mkdir(mode=0o700)  # a run of another user opens it for that user
         for parts in sorted(self._directories):
             folder = place.joinpath(*parts)
             if parts:

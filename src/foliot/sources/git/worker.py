@@ -1,7 +1,7 @@
-"""A process that does one errand for the daemon: pull, recall, build, or tidy up.
+"""A process that does one task for the daemon: pull, read files, recall, build, or tidy up.
 
 Nothing of git, of archives or of many files happens in the daemon itself: not its loop, nor its interpreter
-is ever held up by them. The errand comes as a line of JSON on standard input, stages and the answer go as
+is ever held up by them. The task comes as a line of JSON on standard input, stages and the answer go as
 lines to standard output. The process leads a session of its own, and git runs in it; when the daemon dies,
 standard input ends, and the whole session is killed. After the answer, the end of standard input is leave
 to go; until then the set that was built is held, so that nobody removes it before the daemon has it.
@@ -22,6 +22,7 @@ from typing import Any
 
 from foliot.errors import FoliotError, shorten
 from foliot.sources.git.address import Address
+from foliot.sources.git.beside import FilesRefusedError
 from foliot.sources.git.build import Builder
 from foliot.sources.git.clone import Clone
 from foliot.sources.git.errors import GitError, SnapshotError, write_error
@@ -37,7 +38,7 @@ _Facts = dict[str, Any]
 
 
 class Worker:
-    """The errands, one method each; an errand gets facts and gives facts."""
+    """The tasks, one method each; a task gets facts and gives facts."""
 
     def __init__(self, request: _Facts) -> None:
         self._address = Address(**request["address"])
@@ -48,14 +49,14 @@ class Worker:
         if self._address.is_plain:
             self._clone = Folder(self._layout, self._address, limits, request["store_file"])
         else:
-            git = GitProgram(self._address, self._layout.work, os.environ)
+            git = GitProgram(self._address, self._layout.work, os.environ, request["trusted"])
             self._clone = Clone(self._layout, self._address, git, say)
         self._builder = Builder(self._layout, self._clone, self._address.shown, limits=limits, say=say)
 
     def pull(self, facts: _Facts) -> _Facts:
-        """Bring the clone up to date; which revision, and what its config file says, if that is not known.
+        """Update the clone. Returns the revision, and its config file if that is not known yet.
 
-        Whether it goes on from the revision that somebody else has declared is told, too.
+        The answer also says whether it is a successor of the declared revision.
         """
         rewrites = bool(facts["follow_rewrites"])
         say("waiting for another process that uses the cache")
@@ -72,6 +73,15 @@ class Worker:
                 goes_on = self._clone.goes_on_from(facts["base"], revision)
                 config = self._clone.config(revision, facts["file"])
         return {"revision": revision, "goes_on": goes_on, "config": b64encode(config).decode()}
+
+    def files(self, facts: _Facts) -> _Facts:
+        """The files of a revision that a config names, or why there are none."""
+        with alone_with(self._layout.lock):
+            try:
+                found = self._clone.files(facts["revision"], facts["patterns"])
+            except FilesRefusedError as error:
+                return {"refusal": error.message}
+        return {"files": {name: b64encode(data).decode() for name, data in found.items()}}
 
     def recall(self, _facts: _Facts) -> _Facts:
         """Which revision was good last, and what its config file said; without any remote."""
@@ -101,18 +111,24 @@ class Worker:
         return {"set": made.identity}
 
     def tidy(self, facts: _Facts) -> _Facts:
-        """Show a revision in the clone's work tree, pack, and remove what nobody uses any more."""
+        """Check a revision out in the clone's work tree, pack the clone, and remove unused files."""
         with alone_with(self._layout.lock):
             self._clone.tidy(facts["revision"])
         self._builder.sweep()
         return {}
 
 
-_ERRANDS = {"pull": Worker.pull, "recall": Worker.recall, "build": Worker.build, "tidy": Worker.tidy}
+_TASKS = {
+    "pull": Worker.pull,
+    "files": Worker.files,
+    "recall": Worker.recall,
+    "build": Worker.build,
+    "tidy": Worker.tidy,
+}
 
 
 def say(stage: str) -> None:
-    """Tell how far the errand is; a daemon that loses its patience can then say so."""
+    """Tell how far the task is; a daemon that loses its patience can then say so."""
     _write({"stage": stage})
 
 
@@ -124,8 +140,8 @@ def _write(facts: _Facts) -> None:
 def _answer(request: _Facts) -> _Facts:
     shown = str(request["address"]["shown"])
     try:
-        errand = _ERRANDS[request["errand"]]
-        return {"done": errand(Worker(request), request["facts"])}
+        task = _TASKS[request["task"]]
+        return {"done": task(Worker(request), request["facts"])}
     except FoliotError as error:
         return {"error": write_error(error)}
     except CommandFailedError as error:
@@ -165,7 +181,7 @@ def _bound() -> None:
 
 
 def main() -> None:
-    """Do one errand."""
+    """Do one task."""
     request = json.loads(sys.stdin.buffer.readline())
     leash = _Leash()
     leash.start()

@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import inspect
 from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any, TypeAlias
 
@@ -25,7 +26,15 @@ from pymongo.errors import PyMongoError
 from foliot.clock import SystemClock
 from foliot.doors.documents.errors import BadDocumentError, InvalidConfigError
 from foliot.doors.documents.fields import ID, Fields, ancestors, read, write
-from foliot.doors.documents.job import MILLISECOND, Job, JobUpdate, Settled, milliseconds
+from foliot.doors.documents.job import (
+    MILLISECOND,
+    Job,
+    JobUpdate,
+    Settled,
+    ceil_ms,
+    floor_ms,
+    milliseconds,
+)
 from foliot.doors.documents.stores.mongodb_errors import store_error
 from foliot.doors.documents.stores.server_time import ServerTime
 from foliot.doors.documents.stores.settling import settle_guarded
@@ -34,6 +43,9 @@ from foliot.protocols import Clock
 
 AnyCollection: TypeAlias = Collection[Any] | AsyncCollection[Any]
 _NO_ARRAY = {"$not": {"$type": "array"}}  # $set refuses a path through an array, each time that it is tried
+_LENIENT: CodecOptions[dict[str, Any]] = CodecOptions(
+    unicode_decode_error_handler="replace", datetime_conversion=DatetimeConversion.DATETIME_MS
+)
 _EARLIEST, _LATEST = datetime.min.replace(tzinfo=UTC), datetime.max.replace(tzinfo=UTC)
 
 
@@ -93,7 +105,7 @@ class MongoStore:
         return self._job(document, token)
 
     async def update(self, id: Any, updates: JobUpdate) -> None:  # noqa: A002 - the protocol's word
-        changes = self.fields.changes(updates)
+        changes = self.fields.changes(_rounded(updates))
         if changes:
             done = await self._ask("update", "update_one", {ID: id}, {"$set": changes})
             is_there = done.matched_count > 0
@@ -113,6 +125,7 @@ class MongoStore:
         return bool(done.matched_count)
 
     async def settle(self, job: Job, held: datetime, updates: JobUpdate | None) -> Settled:
+        held, updates = floor_ms(held), updates and _rounded(updates)
         lock = {ID: job.id, self.fields.sleep_until: held}
         paths = (self.fields.interval, self.fields.repeat_until, self.fields.auto_remove)
         own = {path: {"$eq": read(job.data, path)} for path in paths}  # of a missing field: None, as for null
@@ -238,9 +251,15 @@ def _checked(collection: object) -> AnyCollection:
     )
 
 
+def _rounded(updates: JobUpdate) -> JobUpdate:
+    """What MongoDB keeps of an update: milliseconds, and a time is never too early."""
+    at = updates.sleep_until
+    return replace(updates, sleep_until=ceil_ms(at)) if isinstance(at, datetime) else updates
+
+
 def _id_of(raw: RawBSONDocument) -> object:
     try:
-        return raw[ID]
+        return decode(raw.raw, codec_options=_LENIENT).get(ID)
     except Exception:  # noqa: BLE001 - not even that can be read
         return "?"
 

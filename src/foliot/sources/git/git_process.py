@@ -1,4 +1,4 @@
-"""Sending a process on an errand, from the daemon's side; see `worker` for what it does."""
+"""Runs a short-lived process for git work, from the daemon's side; `worker` is the other side."""
 
 from __future__ import annotations
 
@@ -21,33 +21,34 @@ from foliot.sources.git.tree import Limits
 
 _CODE = "import sys; sys.path.insert(0, sys.argv[1]); from foliot.sources.git.worker import main; main()"
 _HOME = Path(__file__).parents[3]  # where the package is, however this process has found it
-_LONGEST_LINE = 8 << 20
+_LONGEST_LINE = 16 << 20
 _GIVEN_UP: dict[str, type[GitError]] = {"pull": RemoteUnavailableError}
 _MORE_PATIENCE = 6  # with disks than with networks: hundreds of jobs may each need thousands of files
 _LEAVE = 5.0  # seconds in which a process that has answered ends
 
 
 @dataclass(frozen=True, slots=True)
-class Errands:
-    """What every errand for one repository has in common."""
+class GitProcesses:
+    """Starts processes for one repository; each does one task: pull, recall, build or tidy."""
 
     address: Address
     root: Path
     timeout: timedelta
     limits: Limits
     store_file: str | None = None
+    trusted: tuple[str, ...] = ()
 
-    async def do(self, errand: str, **facts: object) -> dict[str, Any]:
-        """Have an errand done, and give its answer. Its error is raised here."""
-        async with self.held(errand, **facts) as answer:
+    async def do(self, task: str, **facts: object) -> dict[str, Any]:
+        """Let a process do a task, and return its answer. Its error is raised here."""
+        async with self.held(task, **facts) as answer:
             return answer
 
     @asynccontextmanager
-    async def held(self, errand: str, **facts: object) -> AsyncIterator[dict[str, Any]]:
-        """The answer to an errand, while its process still holds what it made."""
+    async def held(self, task: str, **facts: object) -> AsyncIterator[dict[str, Any]]:
+        """The answer of a task, while its process still holds its locks."""
         process = await self._started()
         try:
-            answer = await self._answer(process, errand, facts)
+            answer = await self._answer(process, task, facts)
             yield answer
             await _part(process)
         finally:
@@ -68,18 +69,19 @@ class Errands:
             raise GitError(self.address.shown, f"no process could be started ({error.strerror})") from error
 
     async def _answer(
-        self, process: asyncio.subprocess.Process, errand: str, facts: Mapping[str, object]
+        self, process: asyncio.subprocess.Process, task: str, facts: Mapping[str, object]
     ) -> dict[str, Any]:
         request = {
-            "errand": errand,
+            "task": task,
             "address": asdict(self.address),
             "root": str(self.root),
             "limits": list(self.limits),
             "store_file": self.store_file,
+            "trusted": self.trusted,
             "facts": facts,
         }
         stage = "starting"
-        patience = self.timeout.total_seconds() * (1 if errand == "pull" else _MORE_PATIENCE)
+        patience = self.timeout.total_seconds() * (1 if task == "pull" else _MORE_PATIENCE)
         try:
             async with asyncio.timeout(patience):
                 _write(process, request)
@@ -92,7 +94,7 @@ class Errands:
                 said = await _complaint(process)
         except TimeoutError:
             reason = f"given up after {patience:g} s, while {stage}"
-            raise _GIVEN_UP.get(errand, SnapshotError)(self.address.shown, reason) from None
+            raise _GIVEN_UP.get(task, SnapshotError)(self.address.shown, reason) from None
         raise GitError(self.address.shown, f"the process ended while {stage}{said}")
 
 
