@@ -333,8 +333,10 @@ class StoreError(FoliotError):
 class StoreUnavailableError(StoreError):
     """The store did not answer; whether what was asked took effect is unknown."""
 
-    def __init__(self, verb: str, reason: str, *, hint: str | None = None) -> None:
-        super().__init__(f"{verb}: {reason}", details={"verb": verb, "reason": reason}, hint=hint)
+    def __init__(self, verb: str, reason: str, *, hint: str | None = None, is_plain: bool = False) -> None:
+        """`is_plain`: the reason is a sentence by itself, and the verb would add nothing for its reader."""
+        message = reason if is_plain else f"{verb}: {reason}"
+        super().__init__(message, details={"verb": verb, "reason": reason}, hint=hint)
 
 
 class NodeBuriedError(StoreError):

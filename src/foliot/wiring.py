@@ -11,13 +11,14 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from datetime import timedelta
 from functools import partial
 from importlib import import_module
+from pathlib import Path
 from typing import Protocol, TypeGuard, cast, runtime_checkable
 from urllib.parse import urlsplit
 
 from foliot.errors import InvalidPolicyError, InvalidStoreError
 from foliot.executors.place import ExecutorPlace, MakeExecutor
 from foliot.model.job import Action
-from foliot.model.view import Schema
+from foliot.model.view import FreeSpace, Schema
 from foliot.protocols import AlertStore, Clock, Executor, NodeStore, OutputStore, SourceStore, Store
 from foliot.protocols_access import AccessStore, AuditStore, PipelineStore
 
@@ -102,6 +103,23 @@ class SizedStoreModule(Protocol):
         ...
 
 
+@runtime_checkable
+class FileStoreModule(Protocol):
+    """The package of a store that is a file of this host: Foliot itself backs it up and gives space back."""
+
+    def back_up(self, url: str, target: Path) -> int:
+        """Copy the store into a new file, consistent while nodes work on it; how many bytes it has."""
+        ...
+
+    def free_space(self, url: str) -> FreeSpace:
+        """How much of the file is in use."""
+        ...
+
+    def give_back(self, url: str) -> None:
+        """Write the file anew without what is free in it. Writers wait meanwhile."""
+        ...
+
+
 @asynccontextmanager
 async def open_store(url: str, clock: Clock, *, lease: timedelta) -> AsyncIterator[FullStore]:
     """The store that a URL names, for as long as it is needed."""
@@ -132,6 +150,13 @@ def sizes_of(url: str) -> Mapping[str, int]:
     return module.sizes_of(url) if isinstance(module, SizedStoreModule) else {}
 
 
+def file_module(url: str) -> FileStoreModule | None:
+    """What can be done to the file of a store; None: it is a server's."""
+    check_url(url)
+    module: object = _module_of(url)
+    return module if isinstance(module, FileStoreModule) else None
+
+
 def _module_of(url: str) -> StoreModule:
     """The package of a store. It is imported when it is needed: its driver may not be installed."""
     scheme = _scheme(url)
@@ -156,6 +181,9 @@ def _scheme(url: str) -> str:
 
 
 def _unknown(url: str, scheme: str) -> InvalidStoreError:
+    if not scheme and url and "@" not in url:  # a path, and nothing that could be a password
+        hint = f"a file is written sqlite:///{url}; others are {_SCHEMES}"
+        return InvalidStoreError(url, "has no scheme", hint=hint)
     reason = f"has the unknown scheme {scheme!r}" if scheme else "has no scheme"
     return InvalidStoreError(url, reason, hint=_SCHEMES)
 

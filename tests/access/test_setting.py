@@ -169,3 +169,20 @@ def test_a_file_that_cannot_be_written_is_told_and_the_store_has_no_token(tmp_pa
         assert not await store.tokens(TokenQuery())
 
     asyncio.run(act())
+
+
+def test_two_daemons_with_stores_of_their_own_each_find_their_token_again(tmp_path: Path) -> None:
+    async def scene() -> None:
+        clock = ManualClock()
+        first, second = MemoryStore(clock), MemoryStore(clock)
+        ours = await open_token_file(first, tmp_path, "web-1", clock.now())
+        theirs = await open_token_file(second, tmp_path, "web-1", clock.now())
+        again = await open_token_file(first, tmp_path, "web-1", clock.now())
+        assert ours is not None
+        assert theirs is not None
+        assert again is not None
+        assert (theirs.path.name, again.path.name) == ("api.token", f"api-{ours.token.id}.token")
+        assert again.token == ours.token
+        assert stat.S_IMODE(again.path.stat().st_mode) == 0o600
+
+    asyncio.run(scene())

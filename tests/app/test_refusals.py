@@ -22,6 +22,7 @@ from foliot.errors import (
     InvalidStoreError,
 )
 from foliot.executors.python import JobRun
+from foliot.model.job import Action
 
 # -- what cannot be right --------------------------------------------------------------------------
 
@@ -222,7 +223,9 @@ def test_definitions_that_cannot_be_are_refused_and_nothing_is_changed() -> None
             await app.schedule("x", NEVER, scene)
         with pytest.raises(InvalidJobError, match="declared in the code"):
             await app.schedule("taken", NEVER, remind, payload={"user_id": 1})
-        with pytest.raises(InvalidJobError, match="another action"):
+        with pytest.raises(
+            InvalidJobError, match=r"is the name of two functions: .*remind.* and .*<lambda>.*line"
+        ):
             app.action(lambda: None, name="remind")
         with pytest.raises(InvalidPolicyError, match="timezone"):
             app.job(Every("1s"), timezone="UTC")
@@ -318,3 +321,38 @@ def test_a_listener_that_waits_for_the_engine_is_told_that_it_cannot() -> None:
     play(scene)
     app.close()
     assert "cannot wait for itself" in str(errors[0])
+
+
+def _declare_in(module: str, app: Foliot) -> None:
+    space: dict[str, object] = {"__name__": module, "app": app}
+    code = compile("@app.job('@daily')\ndef clean() -> None: ...\n", f"{module}.py", "exec")
+    exec(code, space)  # noqa: S102 - a module, as an import would run it
+
+
+def test_two_functions_of_one_name_in_two_modules_are_refused_with_both_places() -> None:
+    app = Foliot("memory://")
+    _declare_in("shop_jobs", app)
+    _declare_in("shop_jobs", app)  # a cell that is run again
+    with pytest.raises(InvalidJobError) as refused:
+        _declare_in("mail_jobs", app)
+    for place in ("job clean", "shop_jobs.clean (shop_jobs.py, line 1)", "mail_jobs.clean (mail_jobs.py"):
+        assert place in str(refused.value)
+
+
+def test_the_name_of_a_function_that_is_not_here_is_refused_where_it_is_written() -> None:
+    app = Foliot("memory://")
+    app.action(lambda: None, name="typo")
+
+    async def scene() -> None:
+        with pytest.raises(
+            InvalidJobError, match=r"job x: .*tpyo.* is no function of this program"
+        ) as refused:
+            await app.schedule("x", NEVER, "tpyo")
+        assert refused.value.hint is not None
+        assert refused.value.hint.startswith("did you mean typo?")
+        async with app:
+            await app.schedule("x", NEVER, Action(kind="python:elsewhere"))
+            assert [status.name for status in await app.jobs()] == ["x"]
+
+    play(scene)
+    app.close()

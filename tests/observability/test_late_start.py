@@ -46,7 +46,7 @@ def test_a_start_after_a_suspend_is_late_in_the_log_and_in_the_metrics(
 
     async def scene() -> None:
         async with app:
-            while metrics.registry.get_sample_value("foliot_last_pulse_timestamp_seconds") is None:
+            while metrics.registry.get_sample_value("foliot_last_heartbeat_timestamp_seconds") is None:
                 await clock.wait(timedelta(milliseconds=5))
             clock.slept = timedelta(seconds=50)  # so it wakes some thirty seconds after the time
             await ran.wait()

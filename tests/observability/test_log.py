@@ -139,7 +139,7 @@ def test_a_store_that_stays_away_is_told_ever_more_rarely_and_its_return_once(
             f'WARNING store_trouble error="claim: the disk is full" troubles={count}'
             for count in (1, 2, 4, 8, 16, 32, 64)
         ),
-        "INFO store_answers troubles=100",
+        "INFO store_recovered troubles=100",
     ]
 
 
@@ -178,8 +178,8 @@ def test_who_was_buried_is_told_with_where_it_ran_and_what_it_held(lines: Callab
 
     until = "lease_until=2026-05-01T12:00:00Z"
     assert lines() == [
-        f"WARNING node_buried node=n1 name=shop host=web-1 process=4711 {until} attempts=3 by=n2",
-        f'WARNING node_buried node="of an older version" {until} attempts=0 by=n2',
+        f"WARNING node_declared_dead node=n1 name=shop host=web-1 process=4711 {until} attempts=3 by=n2",
+        f'WARNING node_declared_dead node="of an older version" {until} attempts=0 by=n2',
     ]
 
 
@@ -250,19 +250,19 @@ PINNED = {
     "occurrences_skipped": "INFO",
     "source_followed": "INFO",
     "source_moved": "INFO",
-    "source_answers": "INFO",
+    "source_recovered": "INFO",
     "next_run": "INFO",
     "run_succeeded": "INFO",
     "run_cancelled": "INFO",
-    "store_answers": "INFO",
-    "broker_answers": "INFO",
-    "results_answer": "INFO",
+    "store_recovered": "INFO",
+    "broker_recovered": "INFO",
+    "results_recovered": "INFO",
     "stop_asked": "INFO",
-    "end_asked": "INFO",
+    "stop_forced": "INFO",
     "beat_started": "INFO",
     "beat_stopping": "INFO",
     "job_enqueued": "INFO",
-    "enqueues_untold": "INFO",
+    "enqueues_suppressed": "INFO",
     "schedule_locked": "DEBUG",
     "enqueue_failed": "ERROR",
     "lock_failed": "ERROR",
@@ -270,23 +270,24 @@ PINNED = {
     "state_unwritten": "ERROR",
     "schedule_unusable": "ERROR",
     "attempt_failed": "WARNING",
-    "failures_untold": "WARNING",
+    "failures_suppressed": "WARNING",
     "job_set_aside": "WARNING",
     "start_late": "WARNING",
     "source_failed": "WARNING",
     "source_behind": "WARNING",
     "jobs_dropped": "WARNING",
     "jobs_passed_over": "WARNING",
+    "job_unserved": "WARNING",
     "job_not_understood": "WARNING",
     "store_trouble": "WARNING",
     "broker_trouble": "WARNING",
     "broker_unconfirmed": "WARNING",
     "entry_refused": "WARNING",
     "results_trouble": "WARNING",
-    "task_start_untold": "WARNING",
+    "task_start_not_reported": "WARNING",
     "store_regressed": "ERROR",
     "lease_lost": "WARNING",
-    "node_buried": "WARNING",
+    "node_declared_dead": "WARNING",
     "clock_jumped": "WARNING",
     "clock_corrected": "WARNING",
     "clock_skewed": "WARNING",
@@ -294,7 +295,7 @@ PINNED = {
     "alert_refused": "WARNING",
     "ping_failed": "WARNING",
     "executor_failed": "ERROR",
-    "ends_untold": "ERROR",
+    "ends_not_stored": "ERROR",
     "listener_failed": "ERROR",
     "task_failed": "ERROR",
     "request_failed": "ERROR",

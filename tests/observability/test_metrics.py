@@ -36,13 +36,13 @@ NAMES = {
     "foliot_open_attempts": ("gauge", ""),
     "foliot_turn_duration_seconds": ("histogram", "turn"),
     "foliot_leases_lost_total": ("counter", ""),
-    "foliot_nodes_buried_total": ("counter", ""),
+    "foliot_nodes_declared_dead_total": ("counter", ""),
     "foliot_store_troubles_total": ("counter", "error"),
     "foliot_clock_jumps_total": ("counter", "direction"),
     "foliot_clock_skew_seconds": ("gauge", ""),
     "foliot_backlog_age_seconds": ("gauge", ""),
     "foliot_backlog_jobs": ("gauge", ""),
-    "foliot_last_pulse_timestamp_seconds": ("gauge", ""),
+    "foliot_last_heartbeat_timestamp_seconds": ("gauge", ""),
     "foliot_source_jobs": ("gauge", "source"),
     "foliot_source_failures": ("gauge", "source"),
     "foliot_source_pulled_timestamp_seconds": ("gauge", "source"),
@@ -226,19 +226,19 @@ def test_how_the_node_fares() -> None:
     assert value(metrics, "foliot_turn_duration_seconds_sum", turn="claim") == 0.007
     assert value(metrics, "foliot_turn_duration_seconds_count", turn="report") == 0
     assert value(metrics, "foliot_leases_lost_total") == 1
-    assert value(metrics, "foliot_nodes_buried_total") == 1
+    assert value(metrics, "foliot_nodes_declared_dead_total") == 1
     assert value(metrics, "foliot_store_troubles_total", error="StoreUnavailableError") == 1
     assert value(metrics, "foliot_clock_jumps_total", direction="forward") == 2
     assert value(metrics, "foliot_clock_jumps_total", direction="backward") == 1
     assert value(metrics, "foliot_clock_skew_seconds") == 0.25
     assert value(metrics, "foliot_backlog_age_seconds") == 9
     assert value(metrics, "foliot_backlog_jobs") == 1234
-    assert value(metrics, "foliot_last_pulse_timestamp_seconds") == pulse().at.timestamp()
+    assert value(metrics, "foliot_last_heartbeat_timestamp_seconds") == pulse().at.timestamp()
 
 
 def test_before_the_first_heartbeat_nothing_is_claimed_about_time() -> None:
     assert value(Metrics(), "foliot_clock_skew_seconds") is None
-    assert value(Metrics(), "foliot_last_pulse_timestamp_seconds") is None
+    assert value(Metrics(), "foliot_last_heartbeat_timestamp_seconds") is None
 
 
 def test_ten_thousand_jobs_are_not_ten_thousand_series() -> None:

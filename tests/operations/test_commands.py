@@ -73,8 +73,8 @@ async def test_a_pause_of_one_occurrence_is_told_in_the_singular_and_an_end_as_a
 @scenario
 async def test_a_trigger_asks_for_a_run(desk: Desk) -> None:
     effect = await desk.ops.trigger("hourly")
-    assert (effect.text, effect.run) == ("shop/hourly!id-0 is asked for", "shop/hourly!id-0")
-    assert effect.starts == (Start("shop/hourly!id-0", 1, START, "asked for by a person"),)
+    assert (effect.text, effect.run) == ("shop/hourly!id-0 is requested", "shop/hourly!id-0")
+    assert effect.starts == (Start("shop/hourly!id-0", 1, START, "triggered manually"),)
     assert effect.consequences == ("shop/hourly!id-0 starts now",)
     assert effect.attempt is not None
     assert (effect.attempt.state, effect.attempt.trigger) == (AttemptState.PENDING, Trigger.MANUAL)
@@ -96,11 +96,11 @@ async def test_a_trigger_beside_an_open_run_waits_for_its_end(desk: Desk) -> Non
 @scenario
 async def test_the_same_request_counts_once(desk: Desk) -> None:
     assert (await desk.ops.trigger("hourly", request="a", dry_run=True)).text == (
-        "shop/hourly!a would be asked for"
+        "shop/hourly!a would be requested"
     )
     await desk.ops.trigger("hourly", request="a")
     again = await desk.ops.trigger("hourly", request="a")
-    assert again.text == "shop/hourly!a was asked for before, and counts once"
+    assert again.text == "shop/hourly!a was requested before, and counts once"
     assert (again.has_changed, again.is_served, again.starts) == (False, False, ())
     await desk.run_due(Outcome.FAILED)
     for dry_run in (True, False):
@@ -138,10 +138,10 @@ async def test_a_rerun_is_a_new_request_that_names_the_run_it_repeats(desk: Desk
     [attempt] = await desk.run_due(Outcome.FAILED)
     await desk.advance(at(7, 1))
     effect = await desk.ops.rerun(attempt.run_key)
-    assert effect.text == "shop/hourly!id-0 is asked for"
+    assert effect.text == "shop/hourly!id-0 is requested"
     [again] = await desk.run_due()
     assert (again.trigger, again.number) == (Trigger.MANUAL, 1)
-    assert again.reason == "asked for by a person, to repeat shop/hourly@2026-03-02T07:00:00Z"
+    assert again.reason == "triggered manually, to repeat shop/hourly@2026-03-02T07:00:00Z"
     assert (await desk.ops.rerun("hourly", request="x")).run == "shop/hourly!x"
     [last] = await desk.run_due()
     assert last.reason.endswith("to repeat shop/hourly!id-0")
@@ -238,7 +238,7 @@ def test_a_backfill_chooses(which: Which | None, hours: list[int] | None) -> Non
             return
         effect = await desk.ops.backfill("hourly", at(7), at(12), which=which)
         assert effect.runs == tuple(f"shop/hourly@2026-03-02T{hour:02}:00:00Z" for hour in hours)
-        assert effect.text == f"asked for: {len(hours)}"
+        assert effect.text == f"requested: {len(hours)}"
         numbers = {attempt.run_key: attempt.number for attempt in await desk.ops.attempts(is_open=True)}
         assert {run: numbers[run] for run in effect.runs} == {
             f"shop/hourly@2026-03-02T{hour:02}:00:00Z": 2 if hour in (8, 11) else 1 for hour in hours

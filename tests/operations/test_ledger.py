@@ -79,11 +79,11 @@ async def test_a_skip_names_the_run_that_was_in_its_way(desk: Desk) -> None:
 
 
 @scenario
-async def test_a_paused_job_misses_what_has_come_and_will_not_run(desk: Desk) -> None:
+async def test_a_paused_job_skips_what_has_come_and_will_not_run(desk: Desk) -> None:
     await desk.ops.pause("hourly")
     await desk.advance(at(7, 30))
     ledger = await _ledger(desk)
-    assert fates(ledger) == [(7, "missed"), (8, "will_not")]
+    assert fates(ledger) == [(7, "skipped"), (8, "will_not")]
     assert ledger.occurrences[0].reason == "it is paused since 2026-03-02T06:30:00Z"
 
 

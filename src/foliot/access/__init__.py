@@ -1,4 +1,4 @@
-"""Who may use the API, and what was asked of it: for the REST API, the dashboard and `foliot token`.
+"""Access to the API, and the audit of changes: for the REST API, the dashboard and `foliot token`.
 
     token.py      make a token, read the text of one, compare its secret     pure
     identity.py   who asks, and what that one may do: `allows(scope, source)`   pure

@@ -21,7 +21,7 @@ LONGEST = 20_000  # characters of each text
 
 
 class Actor(NamedTuple):
-    """Who asks, from where, and in which request."""
+    """The caller, its address, and the request."""
 
     name: str
     address: str | None = None
@@ -29,7 +29,7 @@ class Actor(NamedTuple):
 
 
 class Change:
-    """A change that is under way. `after` and `detail` may be told before it ends."""
+    """A change in progress. `after` and `detail` may be set before it ends."""
 
     def __init__(self) -> None:
         self.after: Any = None
@@ -82,7 +82,7 @@ class Auditor:
         await self._store.write_audit(refused)
 
     async def note(self, verb: str, things: Mapping[str, object]) -> None:
-        """What else a change has changed, with what each is now. If the store is away now, that is lost."""
+        """Add entries for other objects that a change has changed. Lost if the store does not answer now."""
         entries = [self._entry(verb, thing, None, after) for thing, after in things.items()]
         with suppress(StoreUnavailableError):
             await self._store.write_audit(*(entry._replace(outcome=AuditOutcome.DONE) for entry in entries))
@@ -97,7 +97,7 @@ class Auditor:
     async def _settle(
         self, entry: AuditEntry, outcome: AuditOutcome, detail: str | None, after: object
     ) -> None:
-        # If the store is away now, the entry stays `asked`, and is shown as unknown: which is true.
+        # If the store does not answer now, the entry stays `asked`, and is later shown as unknown.
         with suppress(StoreUnavailableError):
             await self._store.settle_audit(entry.id, outcome, _text(detail), _text(after))
 

@@ -42,7 +42,7 @@ class Authority:
         self._sessions = _Memory[Session](clock, store.session)
 
     async def identify(self, text: str) -> Identity | None:
-        """Who shows the text of a token; None if it is not valid."""
+        """The identity of a token's text; None if it is not valid."""
         token = await self._shown(text)
         return None if token is None else Identity.of(token)
 
@@ -60,7 +60,7 @@ class Authority:
         return self._sessions.knows(hash_of(cookie))
 
     async def identify_session(self, cookie: str) -> Identity | None:
-        """Who shows the cookie of a session; None if the session or its token is not valid."""
+        """The identity of a session's cookie; None if the session or its token is not valid."""
         now, key = self._clock.now(), hash_of(cookie)
         session = await self._sessions.get(key) if len(cookie) <= _LONGEST_TEXT else None
         if session is None or not session.is_valid(now):

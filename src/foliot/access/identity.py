@@ -1,4 +1,4 @@
-"""Who asks: a token, or a session of it, and what it may do."""
+"""The identity of a caller: a token, or a session of it, and what it may do."""
 
 from __future__ import annotations
 

@@ -84,18 +84,33 @@ class TokenFile(NamedTuple):
 async def open_token_file(store: AccessStore, directory: Path, host: str, now: datetime) -> TokenFile | None:
     """The token file, if its token is valid. Without any token in the store, a new file is made.
 
-    None: the store has tokens, but the one of this host is not among them. A file whose token the store does
-    not know is replaced only if the store has none: a token that was revoked must not come back.
+    None: the store has tokens, but none of this host's files is among them. A new file is made only if the
+    store has none: a token that was revoked must not come back. The file of another store is kept beside it.
     """
     path = directory / FILE_NAME
     if await store.tokens(TokenQuery(limit=1)):
-        token = await _known(store, path, now)
-        return None if token is None else TokenFile(path, token, is_new=False)
+        for file in (path, *_set_aside_in(directory)):
+            if (token := await _known(store, file, now)) is not None:
+                return TokenFile(file, token, is_new=False)
+        return None
+    _set_aside(path)
     made = make_token(f"first token of {host}", Scope.ADMIN, now)
     # The file first: a token in the store whose text is lost would keep the next start from making another.
     write_token_file(path, made)
     await store.add_token(made.token)
     return TokenFile(path, made.token, is_new=True)
+
+
+def _set_aside_in(directory: Path) -> list[Path]:
+    return sorted(directory.glob("api-*.token"))
+
+
+def _set_aside(path: Path) -> None:
+    """Keep the token of another store under its id: the daemon of that store finds it there."""
+    text = token_in_file(path)
+    if text is not None and (token_id := read_token(text)[0]).isalnum():
+        with suppress(OSError):
+            path.rename(path.with_name(f"api-{token_id}.token"))
 
 
 async def _known(store: AccessStore, path: Path, now: datetime) -> Token | None:

@@ -11,7 +11,7 @@ from foliot.alerts.message import Alert
 from foliot.alerts.rate import Rate
 
 DEADLINE = timedelta(seconds=30)  # for one message, from the first look-up to the last byte
-LONGEST_WAIT = timedelta(hours=1)  # a server may ask for more patience, but it is not heeded
+LONGEST_WAIT = timedelta(hours=1)  # a longer Retry-After is cut to this
 
 
 class Fate(StrEnum):
@@ -76,7 +76,7 @@ class ShowsOutput(Protocol):
 
 @runtime_checkable
 class Pinged(Protocol):
-    """A channel that is told of starts, too, and of each at once."""
+    """A channel that also gets starts, each at once."""
 
     async def ping_start(self, run: str, attempt: int) -> Sent:
         """Tell that an attempt has started."""

@@ -29,7 +29,7 @@ _HOPELESS = {
 class Command:
     """A channel that runs a command in a shell. Exit code 0 means sent; another one means again.
 
-    `folder` is where it starts, or tells that of an alert: the job's snapshot, if it is a repository's.
+    `folder`: where it starts, or a function of an alert: the job's snapshot, for a repository's channel.
     """
 
     def __init__(

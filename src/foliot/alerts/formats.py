@@ -98,7 +98,7 @@ def _shortened(data: dict[str, Any]) -> dict[str, Any]:
 
 
 def _cut(text: str, limit: int) -> str:
-    """At most so many characters, as the receiver counts them; half an escape at the end is no harm."""
+    """At most `limit` characters, as the receiver counts them; a cut escape at the end does no harm."""
     return text if len(text) <= limit else text[: limit - 1] + "…"
 
 

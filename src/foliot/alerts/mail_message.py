@@ -17,7 +17,7 @@ _LONGEST_OUTPUT = 20_000
 
 
 def mail_of(message: Message, sender: str, to: Sequence[str], template: str | None = None) -> EmailMessage:
-    """The mail that tells a message. The same message gives the same mail."""
+    """The mail of a message. The same message gives the same mail."""
     mail = EmailMessage(policy=SMTP)
     mail["From"] = f"Foliot <{sender}>"
     mail["To"] = ", ".join(to)

@@ -25,11 +25,12 @@ _SAID = {
     AlertKind.SOURCE: "has a problem",
     AlertKind.ENDED: "ended",
     AlertKind.TRIED: "will be tried again",
+    AlertKind.AFTER: "is followed",
 }
 
 
 class Digest(NamedTuple):
-    """Several alerts that are told in one message, the oldest first. There is at least one."""
+    """Several alerts in one message, the oldest first. There is at least one."""
 
     alerts: tuple[Alert, ...]
 

@@ -1,4 +1,4 @@
-"""Pings: a watch service is told of each start and end, and raises the alarm itself when nothing comes.
+"""Pings: a monitoring service gets a request at each start and end, and raises an alarm when none comes.
 
               healthchecks             cronitor                plain
     start     URL/start                ?state=run              –
@@ -6,7 +6,7 @@
     failure   URL/fail, URL/<exit>     ?state=fail             –
     log       URL/log                  ?state=ok               –
 
-A node that is dead sends nothing: the service notices that, as no program on the node could.
+A dead node sends nothing, and the service notices that. No program on the node could.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _LAST_EXIT = 255
 
 
 class PingKind(StrEnum):
-    """What a ping tells."""
+    """What a ping reports."""
 
     START = "start"
     SUCCESS = "success"

@@ -25,7 +25,7 @@ _MOST_APART = 5  # more alerts than these, waiting together, are one digest
 
 @dataclass(frozen=True, slots=True)
 class Rate:
-    """At most so many messages within a time."""
+    """At most `messages` messages within a time."""
 
     messages: int = 20
     within: timedelta = timedelta(minutes=10)

@@ -1,9 +1,10 @@
-"""What an application does for alerts: it delivers for its channels, and looks where no node looks.
+"""An application's work for alerts: it delivers for its channels, and checks jobs that no node serves.
 
     AlertsPart ── a Delivery for each channel (delivery.py) ── runs of foliot.alerts/<channel>
 
-Only nodes that have a channel claim the runs of its job. A node without the secret leaves it to others until
-the secret is there. The start of a run is pinged from here, at once: what is late is worth nothing.
+Only nodes that have a channel claim the runs of its job. A node without the channel's secret leaves them to
+other nodes until it has the secret. Starts of runs are pinged from here directly, because a late ping is
+useless.
 """
 
 from __future__ import annotations
@@ -33,13 +34,13 @@ _TURNS_OF_A_LOOK = 5
 _OVERDUE = timedelta(seconds=30)
 _PAGE, _MOST_PAGES = 500, 20
 _WAITING = "alerts wait to be sent"
-_MOST_COUNTED = 500  # alerts that wait: more would keep the store from jobs that come due
+_MOST_COUNTED = 500  # alerts per look; more would delay the store's other work
 _PINGS_AT_ONCE = 20
-_PING_WAITS = 10.0  # seconds until the ping of a start is worth nothing
+_PING_WAITS = 10.0  # seconds after which the ping of a start is useless
 
 
 def check_channels(given: object) -> None:
-    """Refuse what cannot be channels by name."""
+    """Raise an error if this is not a mapping of names to channels."""
     if not isinstance(given, Mapping):
         hint = 'such as channels={"ops": Webhook("env:OPS_WEBHOOK")}'
         raise InvalidPolicyError("channels", given, "must be channels by name", hint=hint)
@@ -52,7 +53,7 @@ def check_channels(given: object) -> None:
 
 
 class AlertsPart:
-    """Brings the delivery jobs of channels to an engine, and asks for their runs."""
+    """Gives the delivery jobs of channels to an engine, and requests their runs."""
 
     def __init__(self, channels: Mapping[str, Channel], poll: timedelta = _POLL) -> None:
         self._channels = dict(channels)
@@ -64,13 +65,13 @@ class AlertsPart:
         self._place = asyncio.Semaphore(_PINGS_AT_ONCE)
 
     async def begin(self, host: Workplace) -> Mapping[str, Executor]:
-        """Declare a job for each channel. One whose secret is not here is left to nodes that have it."""
+        """Declare a job for each channel. Channels without their secret here are left to other nodes."""
         self._host, self._deliveries = host, {}
         await self._take(self._channels)
         return {kind_of(name): delivery for name, delivery in self._deliveries.items()}
 
     async def offer(self, channels: Mapping[str, Channel]) -> None:
-        """Deliver for these channels, too. One that is known is replaced."""
+        """Deliver for these channels, too. A known channel is replaced."""
         await self._take(channels)
         self._learn()
 
@@ -104,10 +105,10 @@ class AlertsPart:
     # -- while the engine works --------------------------------------------------------------------
 
     async def live(self) -> None:
-        """Ask for a run where alerts wait, and look at jobs that no node looks at."""
+        """Request a run for each channel with waiting alerts, and check jobs that no node serves."""
         host = self._there
         for turn in count():
-            with suppress(StoreError):  # the engine tells of a store that is away
+            with suppress(StoreError):  # the engine reports a store that does not answer
                 await self._turn(host, is_long=turn % _TURNS_OF_A_LOOK == 0)
             await host.clock.wait(self._poll)
 
@@ -121,7 +122,7 @@ class AlertsPart:
                 await self._count_waiting(host)
 
     def _use_what_is_there_now(self) -> None:
-        """A secret may come later than the program that needs it."""
+        """Use channels whose secret has appeared since the start."""
         found = {name: channel for name, channel in self._unusable.items() if channel.missing() is None}
         for name, channel in found.items():
             self._add(name, channel)
@@ -147,7 +148,7 @@ class AlertsPart:
                 host.handle_events((await host.store.update(key_of(channel), ask)).events)
 
     async def _look_at_overdue(self, host: Workplace) -> None:
-        """A job that no node serves is late, too. So many pages of overdue jobs are looked at, no more."""
+        """Check overdue jobs that no node serves: they are late, too. Reads a limited number of pages."""
         now = await host.store.now()
         query = JobQuery(order=JobOrder.SOONEST, limit=_PAGE)
         for _ in range(_MOST_PAGES):
@@ -174,7 +175,7 @@ class AlertsPart:
     def on_events(self, events: Sequence[Event]) -> None:
         """Ping the starts of runs, without waiting for it."""
         for part in parts_of(events):
-            if isinstance(part, HERDS):  # whose jobs tell nothing
+            if isinstance(part, HERDS):  # no job has a ping
                 continue
             for event in part:
                 if event.ping in self._deliveries and event.run_key is not None:
@@ -199,12 +200,12 @@ class AlertsPart:
                 self._place.release()
 
     async def close(self) -> None:
-        """Starts that are not told by now are not told."""
+        """Drop pings that were not sent yet."""
         for task in self._pings:
             task.cancel()
 
     def title(self, job: str) -> None:
-        """Their runs are not told of in the log one by one."""
+        """Runs of deliveries are not logged one by one."""
 
 
 def _wakes_before(view: JobView, at: datetime) -> bool:
@@ -213,5 +214,5 @@ def _wakes_before(view: JobView, at: datetime) -> bool:
 
 
 def alert_parts(channels: Mapping[str, Channel]) -> list[Part]:
-    """What an application with these channels has attached to it from the beginning."""
+    """The parts of an application with these channels."""
     return [AlertsPart(channels)] if channels else []

@@ -1,7 +1,7 @@
-"""What people ask of channels: which there are, whether one works, and to be quiet for a while.
+"""Commands for channels: list them, test one, mute one.
 
-A test goes the way of every alert: into the outbox, and out by a node that has the channel. So it tries the
-secrets and the network of that node, and the person who asks needs neither.
+A test goes the same way as every alert: into the outbox, and out through a node that has the channel. So it
+tests the secrets and the network of that node, and the person who calls it needs neither.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class Muted(NamedTuple):
 
 
 class Trial(NamedTuple):
-    """What became of a test. `state` is None if no living node has the channel."""
+    """The result of a test. `state` is None if no running node has the channel."""
 
     channel: str
     state: AlertState | None
@@ -45,7 +45,7 @@ class Trial(NamedTuple):
 
 
 async def find_channel(store: FullStore, name: str) -> str:
-    """A channel by its name; one of a repository also by the name that it has in the file.
+    """A channel by its name; a channel of a repository also by its short name in the file.
 
     JobNotFoundError, or AmbiguousNameError if several repositories have it.
     """
@@ -61,7 +61,7 @@ async def find_channel(store: FullStore, name: str) -> str:
 
 
 async def mute_channel(store: FullStore, channel: str, until: datetime | None, reason: str = "") -> None:
-    """Hold back what waits for a channel until then, and then send it; None: no longer."""
+    """Hold back alerts of a channel until then, and send them after that; None ends it."""
     await store.update(key_of(channel), lambda record: plan_mute(record, until, reason))
 
 
@@ -81,14 +81,14 @@ async def muted(store: FullStore, jobs: Collection[str], now: datetime) -> list[
 
 
 def make_test(kind: AlertKind, job: str, now: datetime, run: str | None = None) -> Alert:
-    """An alert that tells of nothing."""
+    """An alert for a test."""
     return Alert(f"test-{uuid4().hex}", now, kind, job, run=run, since=now, why=_TEST, is_test=True)
 
 
 async def send_test(
     store: FullStore, channels: Iterable[str], alert: Alert, clock: Clock, patience: timedelta
 ) -> list[Trial]:
-    """Have nodes send an alert, and say what became of it. What is not sent in time will not be sent."""
+    """Let a node send a test alert, and return the result. A test that is not sent in time is dropped."""
     nodes = [view.node for view in await store.nodes() if view.until > await store.now()]
     results, waiting = [], set[str]()
     for channel in channels:
@@ -118,7 +118,7 @@ async def _look(store: FullStore, channel: str, alert: Alert) -> ChannelAlert:
 
 
 async def _give_up(store: FullStore, channel: str, id_: str) -> Trial:
-    """The last run of the delivery says why."""
+    """Drop a test alert; the last run of the delivery says why it was not sent."""
     runs = await store.runs(RunQuery(job=key_of(channel), limit=2))
     errors = [run.error for run in runs if run.error]
     answer = errors[0] if errors else "no answer in time"

@@ -1,9 +1,9 @@
-"""What the job that delivers for a channel remembers: a mute, and which sources it was told to be in trouble.
+"""The memory of a channel's delivery job: its mute, and the sources that are in trouble.
 
     pull fails ─▶ 10 minutes ─▶ trouble: `source` ─▶ a day ─▶ `source`, reminder 1 ─▶ it answers: `recovery`
 
-A source has no job of its own. So its episode lies in the watch of the channel's job, which all nodes share,
-and its alert is written in the step that begins, reminds of, or ends the episode.
+A source has no job of its own. So its episode is stored in the watch of the channel's job, which all nodes
+share. Its alert is written in the same transaction that begins, repeats or ends the episode.
 """
 
 from __future__ import annotations
@@ -33,13 +33,13 @@ class Trouble(NamedTuple):
 
 
 def plan_mute(record: Record, until: datetime | None, reason: str) -> Decision:
-    """Hold back what waits for the channel until then; None: no longer."""
+    """Hold back alerts of the channel until then; None ends it."""
     watch = _watch_of(record)._replace(muted_until=until, muted_reason=reason or None)
     return _changed(record, watch)
 
 
 def plan_trouble(record: Record, trouble: Trouble, now: datetime) -> Decision:
-    """A source is in trouble: it is told when that begins, and once a day."""
+    """A source is in trouble: send an alert at the beginning, and one each day."""
     known = _episode_of(record, trouble.source)
     if known is None:
         name = f"{trouble.source}\n{format_instant(trouble.since)}"
@@ -52,7 +52,7 @@ def plan_trouble(record: Record, trouble: Trouble, now: datetime) -> Decision:
 
 
 def plan_well(record: Record, source: str, revision: str | None, now: datetime) -> Decision:
-    """A source is well. If the channel was told of trouble, it is told."""
+    """A source is well again. Send a recovery if the channel got an alert before."""
     known = _episode_of(record, source)
     if known is None:
         return Decision(record.state)
@@ -61,7 +61,7 @@ def plan_well(record: Record, source: str, revision: str | None, now: datetime) 
 
 
 def plan_notice(record: Record, notice: Trouble, now: datetime) -> Decision:
-    """Something has happened to a source with a revision, and is over: it is told once."""
+    """An event of one revision of a source: send one alert."""
     name = f"{notice.source}\n{notice.revision}"
     alert = _alert(notice, Episode(AlertKind.SOURCE, name, notice.since), AlertKind.SOURCE, now)
     return _changed(record, record.state.watch, alert)
@@ -76,7 +76,7 @@ def _alert(trouble: Trouble, episode: Episode, kind: AlertKind, now: datetime) -
 
 
 def _watch_of(record: Record) -> Watch:
-    """Its watch; a new one knows when a node must look for the sake of runs."""
+    """The watch of the job; a new one has the present time to wake."""
     state = record.state
     return Watch(wake_at=state.wake_at) if state.watch is None else state.watch
 

@@ -1,4 +1,4 @@
-"""What an application does with its store. Everything here runs on the engine's loop."""
+"""An application's access to its store. Everything here runs on the engine's loop."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ from foliot.wiring import FullStore, check_executors, check_url, open_store
 
 T = TypeVar("T")
 
-# A lease is renewed three times in its length: what is shorter runs out while the store does its work.
+# A lease is renewed every third of its length: a shorter lease would expire during a call of the store.
 _SHORTEST = {
     "lease": timedelta(seconds=1),
     "drain": timedelta(microseconds=1),
@@ -48,7 +48,7 @@ _MOST_SLOTS = 1_000_000_000
 
 
 class Watcher(Listener, Monitor, Protocol):
-    """Is told what happens to jobs, how the node fares, and how sources that are followed do: metrics."""
+    """Metrics: gets events of jobs, the health of the node, and the state of sources."""
 
     def on_source(self, health: SourceHealth) -> None:
         """A source was looked at."""
@@ -57,19 +57,19 @@ class Watcher(Listener, Monitor, Protocol):
 
 @runtime_checkable
 class AlertWatcher(Protocol):
-    """Metrics that want to know what became of alerts."""
+    """Metrics about alerts."""
 
     def on_alerts(self, health: AlertHealth) -> None:
-        """Some were settled, or those that wait were counted."""
+        """Alerts were settled, or waiting ones were counted."""
         ...
 
 
 @runtime_checkable
 class EnqueueWatcher(Protocol):
-    """Metrics that want to know what was put into queues of others."""
+    """Metrics about tasks in queues of others."""
 
     def on_enqueued(self, health: EnqueueHealth) -> None:
-        """Some tasks were, or could not be; or those that wait were counted."""
+        """Tasks were enqueued or refused, or waiting ones were counted."""
         ...
 
 
@@ -78,15 +78,14 @@ class AppSettings:
     """How an application behaves.
 
     `slots`: how many attempts may run at once, by queue. `groups`: how many attempts of each group may run,
-    over all nodes. `lease`: for how long a node that is silent counts
-    as living. `drain`: for how long what runs may go on when the program is stopped. `poll`: how often to
-    look for what another process has scheduled. `metrics`: what counts and measures, if anything does.
-    `executors`: what carries out actions of the program's own kinds, or makes it, by the prefix of the kinds.
-    `http_allow`: servers that jobs of the kind `http` may reach beside public ones: host, host:port, range.
-    `pipelines`: the function of a pipeline and a run that runs pipelines of the API; None: their actions do.
-    `channels`: what sends alerts, by name. `notify`: the channels that are told of jobs that do not say.
-    `node_name`: what lists of nodes call this process; the application's name, if it is empty.
-    `tells_failures`: whether the log is told of runs that fail; a door that tells of them itself says no.
+    over all nodes. `lease`: how long a silent node counts as alive. `drain`: how long running jobs may
+    continue when the program stops. `poll`: how often to look for jobs that other processes have scheduled.
+    `metrics`: the object that counts and measures. `executors`: executors for the program's own kinds of
+    action, or functions that make them, by the prefix of the kinds. `http_allow`: servers that jobs of the
+    kind `http` may reach beside public ones: host, host:port, range. `pipelines`: the function that runs
+    pipelines of the API; None: their actions do. `channels`: objects that send alerts, by name. `notify`: the
+    channels of jobs that name none. `node_name`: the name of this process in lists of nodes; by default the
+    application's. `tells_failures`: whether failed runs are logged here; False for a door that logs them.
     """
 
     slots: int | Mapping[str, int] = 1000
@@ -140,7 +139,7 @@ class AppSettings:
 
 
 def _openings(given: object) -> tuple[str, ...]:
-    """What the operator allows, checked: it is read at each start."""
+    """The allowed servers, checked; they are read at each start."""
     hint = 'such as ["intern.example:8080", "10.0.0.0/8"]'
     if isinstance(given, str) or not isinstance(given, Sequence):
         raise InvalidPolicyError("http_allow", given, "must be a list of hosts and ranges", hint=hint)
@@ -159,21 +158,21 @@ def _is_slot(slot: tuple[object, object]) -> bool:
 
 
 def check_clock(clock: object) -> None:
-    """Refuse what cannot tell the time."""
+    """Raise an error if this is not a clock."""
     if not all(callable(getattr(clock, name, None)) for name in ("now", "monotonic", "wait")):
         hint = "leave it out, or give it a ManualClock() of foliot.testing.clock"
         raise InvalidPolicyError("clock", clock, "is no clock", hint=hint)
 
 
 def check_store(store: object) -> None:
-    """Refuse what can be no store's URL."""
+    """Raise an error if this is not the URL of a store."""
     if not isinstance(store, str):
         raise InvalidStoreError(shorten(store), "is no URL", hint='such as "sqlite:///jobs.db"')
     check_url(store)
 
 
 def make_settings(given: Mapping[str, Any]) -> AppSettings:
-    """Settings from what users write."""
+    """Settings from arguments as users write them."""
     known = [field.name for field in fields(AppSettings)]
     for name in given:
         if name not in known:
@@ -184,7 +183,7 @@ def make_settings(given: Mapping[str, Any]) -> AppSettings:
 
 
 class Core:
-    """The store of an application, opened when it is first needed, and its verbs."""
+    """The store of an application, opened when it is first needed, and calls on it."""
 
     def __init__(self, url: str, name: str, clock: Clock, settings: AppSettings) -> None:
         self.name = name
@@ -217,7 +216,7 @@ class Core:
             return self._store
 
     async def close(self) -> None:
-        """Let go of the store. It is opened again if it is needed again."""
+        """Close the store. The next call opens it again."""
         async with self._opening:
             self._store = None
             self._closings += 1
@@ -240,12 +239,12 @@ class Core:
         await self._definitions.change(Changes(removed=tuple(names)))
 
     def _handle_now(self, events: Sequence[Event]) -> None:
-        self.handle_events(events)  # the engine that runs now; there may be another later
+        self.handle_events(events)  # the present engine; there may be another one later
 
     # -- questions and commands --------------------------------------------------------------------
 
     async def ask(self, question: Callable[[Operations], Awaitable[T]]) -> T:
-        """Have something answered or done; jobs of this application are called by their names."""
+        """Call an operation; jobs of this application are named without their source."""
         return await question(await self._operations())
 
     async def _operations(self) -> Operations:
@@ -258,12 +257,12 @@ class Core:
         return [view async for view in (await self._operations()).every_job(*sources)]
 
     async def finished(self, run: object, timeout: timedelta | str | None) -> Attempt:  # noqa: ASYNC109 - a text, too
-        """Wait for a run to end; its last attempt."""
+        """Wait for a run to end; returns its last attempt."""
         limit = None if timeout is None else as_duration("timeout", timeout)
         return await (await self._operations()).finished(run, timeout=limit)
 
     async def _wait_for(self, closings: int, run: str, duration: timedelta) -> None:
-        """Wait for the end of a run in this process, or until it is time to look for it in the store."""
+        """Wait until a run ends in this process, or until it is time to look into the store."""
         try:
             await self.clock.wait(duration, self._awaited.setdefault(run, asyncio.Event()))
         finally:
@@ -272,11 +271,11 @@ class Core:
             raise AppStateError(self.name, "it was stopped while a run was waited for")
 
     def note_ends(self, events: Sequence[Event]) -> None:
-        """Wake those who wait for runs that have ended here."""
+        """Wake the callers that wait for these runs."""
         for event in events if self._awaited else ():
             if event.what is Happening.ENDED and event.run_key in self._awaited:
                 self._awaited[event.run_key].set()
 
 
 def _ignore_events(_: Sequence[Event]) -> None:
-    """No engine runs here: another process finds what has changed by looking."""
+    """No engine runs here; other processes find changes by polling."""

@@ -1,6 +1,6 @@
-"""What the code of a program declares, beside nodes of an older or a newer revision of it.
+"""Declares the jobs of a program's code, beside nodes with an older or newer version of the code.
 
-How the revisions agree is said in `engine.convergence`. A node tells its revision by a kind such as
+`engine.convergence` explains how the versions agree. A node announces its version by a kind such as
 `code:shop/code-4f1a…`, which no job has.
 """
 
@@ -26,12 +26,12 @@ _MARKER = "code:"
 
 
 def is_marker(kind: str) -> bool:
-    """Whether a kind tells which revision of a program's code a node runs."""
+    """Whether a kind announces the version of a program's code."""
     return kind.startswith(_MARKER)
 
 
 class Declaration:
-    """The jobs of a program's code, and the store that is to agree with them."""
+    """The jobs of a program's code, and the store that must equal them."""
 
     def __init__(self, core: Core, registry: Registry) -> None:
         self._core = core
@@ -40,33 +40,33 @@ class Declaration:
 
     @property
     def marker(self) -> str:
-        """The kind that tells which revision of the code a node runs."""
+        """The kind that announces this version of the code."""
         return self._declared().mark.own
 
     def _declared(self) -> Declared:
-        """The code as it is now: it may grow while the program runs."""
+        """The present declarations; more may come while the program runs."""
         name, snapshot = self._core.name, self._registry.snapshot()
         mark = Mark(f"{_MARKER}{name}", f"{_MARKER}{name}/{snapshot.revision}")
         return Declared(name, mark, {job.name: job for job in snapshot.jobs}, snapshot.revision)
 
     async def write(self) -> Sequence[Event]:
-        """Make the store agree with the code."""
+        """Make the store equal to the code."""
         store = await self._core.store()
         events: tuple[Event, ...] = ()
         if store.traits.proves_deaths and other_marks(self._declared().mark, await store.nodes()):
             events = await bury_dead_nodes(
                 store, await store.now()
-            )  # a node whose death is proved keeps no jobs
+            )  # first declare dead nodes dead, so that they keep no jobs
         self._declarer = Declarer(store, self._declared, _job_of)
         return joined(events, await self._declarer.declare())
 
     async def tidy(self) -> Sequence[Event]:
-        """Do what follows when nodes of other revisions have come or gone; nearly always nothing."""
+        """React to nodes of other versions that came or left; usually there is nothing to do."""
         return () if self._declarer is None else await self._declarer.look_again()
 
 
 async def bury_dead_nodes(store: FullStore, now: datetime) -> tuple[Event, ...]:
-    """Declare nodes dead whose lease has run out, and tell the log."""
+    """Declare nodes with an expired lease dead, and log it."""
     recovered = await store.recover(_BATCH, now, plan_lost)
     for dead in recovered.buried:
         tell_burial(dead)
@@ -74,5 +74,5 @@ async def bury_dead_nodes(store: FullStore, now: datetime) -> tuple[Event, ...]:
 
 
 def _job_of(view: JobView) -> Job | None:
-    """What is stored of a job; None if it was set aside: the code declares it anew."""
+    """The stored job; None if it was set aside, and then the code declares it again."""
     return None if view.record is None or view.damage is not None else view.record.job

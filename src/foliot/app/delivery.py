@@ -2,8 +2,8 @@
 
     outbox has alerts for `ops` ──▶ a run of foliot.alerts/ops ──▶ Channel.send ──▶ settled in the outbox
 
-One run of it is open at a time. A run that cannot send is tried again for as long as alerts wait. A node that
-dies after a message was sent and before that was noted sends it again, under the same ids.
+Only one such run is open at a time. A run that cannot send is retried as long as alerts wait. If a node dies
+after it sent a message and before it recorded that, the message is sent again with the same ids.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ from foliot.wiring import FullStore
 
 SOURCE = "foliot.alerts"
 _EXPIRES = timedelta(hours=24)
-_PING_EXPIRES = timedelta(minutes=10)  # a watch service has drawn its own conclusion by then
-_UNREADABLE = timedelta(seconds=30)  # so often alerts that cannot be read are tried again
-_AT_ONCE = 300  # alerts of one message at most
-_MOST_REMEMBERED = 500  # alerts among which the messages of the last minutes are looked for
+_PING_EXPIRES = timedelta(minutes=10)  # the monitoring service has raised its alarm by then
+_UNREADABLE = timedelta(seconds=30)  # retries for alerts that cannot be read
+_AT_ONCE = 300  # most alerts in one message
+_MOST_REMEMBERED = 500  # recent alerts that are read to count the messages of the last minutes
 _NEVER = Once(datetime(1970, 1, 1, tzinfo=UTC))
 # A message may take 30 seconds, and a run sends five at most.
 _POLICY = Policy(
@@ -43,9 +43,9 @@ OnSettled = Callable[[Sequence[ChannelAlert]], None]
 
 
 class Delivery(TaskExecutor):
-    """Sends what waits for one channel, at its rate. `not_before`: until then no run is worth asking for.
+    """Sends the waiting alerts of one channel, at its rate. `not_before`: request no run before that.
 
-    `on_settled` is told of alerts that no longer wait.
+    `on_settled` is called with alerts that no longer wait.
     """
 
     def __init__(
@@ -55,11 +55,11 @@ class Delivery(TaskExecutor):
         self.channel = channel
         self._name, self._store, self._on_settled = name, store, on_settled
         self._sent_at: set[datetime] = set()
-        self._refusal = ""  # the last that the log was told of
+        self._refusal = ""  # the last refusal that was logged
         self.not_before = datetime.min.replace(tzinfo=UTC)
 
     async def execute(self, run: Run) -> Result:
-        """Send the oldest alerts; the next run sends what is left."""
+        """Send the oldest alerts; the next run sends the rest."""
         del run
         rows = await self._store.waiting(self._name, _AT_ONCE)
         now = await self._store.now()
@@ -80,7 +80,7 @@ class Delivery(TaskExecutor):
                 self.not_before = now + sent.after
                 return Result(Outcome.SUCCEEDED, output=f"the channel asks to wait: {sent.reason}")
             if sent.fate is Fate.AGAIN:
-                # A channel that has taken some of it is asked for the rest soon: the back-off begins anew.
+                # The channel accepted some alerts: retry the rest soon, with the first delay.
                 outcome = Outcome.SUCCEEDED if part is not plan.parts[0] else Outcome.FAILED
                 reason = sent.reason or "the channel could not be reached"
                 return Result(outcome, None if outcome is Outcome.SUCCEEDED else reason, output=reason)
@@ -95,7 +95,7 @@ class Delivery(TaskExecutor):
         return any(watch is not None and watch.is_muted(now) for watch in watches)
 
     async def _with_output(self, part: Sequence[Alert]) -> Sequence[Alert]:
-        """With the end of what the attempt wrote, if it is one alert. The store has no secret of a run."""
+        """Add the end of the attempt's output to a single alert. Secrets are already masked in the store."""
         alert = part[0]
         if len(part) > 1 or not isinstance(self.channel, ShowsOutput) or not (alert.run and alert.attempt):
             return part
@@ -103,14 +103,14 @@ class Delivery(TaskExecutor):
         return part if output is None else [alert._replace(output=output.text[-LONGEST_OUTPUT:] or None)]
 
     def _tell_refusal(self, sent: Sent) -> None:
-        """The same refusal of a hundred alerts is one line of the log."""
+        """Log a refusal once, not for each alert."""
         refusal = sent.reason if sent.fate is Fate.REFUSED else ""
         if refusal and refusal != self._refusal:
             tell("alert_refused", channel=self._name, answer=refusal)
         self._refusal = refusal
 
     async def _recently_sent(self, rate: Rate | None, now: datetime) -> list[datetime]:
-        """When the last messages were sent, by any node: what is sent together is settled together."""
+        """When any node sent the last messages. Alerts of one message have the same time."""
         if rate is None:
             return []
         query = AlertQuery(channel=self._name, state=AlertState.SENT, limit=_MOST_REMEMBERED)
@@ -144,13 +144,13 @@ def key_of(channel: str) -> str:
 
 
 def delivery_job(channel: str) -> Job:
-    """The job that delivers for a channel: it has no time of its own."""
+    """The delivery job of a channel: it has no schedule."""
     action = Action(kind=kind_of(channel))
     return Job(source=SOURCE, name=channel, schedule=_NEVER, action=action, policy=_POLICY)
 
 
 async def declare_deliveries(store: FullStore, jobs: Sequence[Job]) -> None:
-    """Add those that are not there as they are here; other programs may have other channels."""
+    """Add or change these delivery jobs, and keep those of other programs."""
     views = await store.jobs(JobQuery(keys=frozenset(job.key for job in jobs), limit=max(len(jobs), 1)))
     known = {view.key: view.record.job for view in views if view.record is not None and not view.damage}
     new = tuple(job for job in jobs if job.key not in known or not job.says_the_same(known[job.key]))
@@ -165,7 +165,7 @@ async def declare_deliveries(store: FullStore, jobs: Sequence[Job]) -> None:
                 declared=PlanDeclared(now),
                 removed=lambda record: plan_removed(record, now),
             )
-        except StaleRevisionError as stale:  # another node was quicker with its own
+        except StaleRevisionError as stale:  # another node declared its own meanwhile
             base = stale.details["found"]
         else:
             return

@@ -1,4 +1,4 @@
-"""One life of an engine, with the parts that bring jobs to it. Everything here runs on the engine's loop.
+"""One start of an engine with its parts. Everything here runs on the engine's loop.
 
 prepare   each part declares its jobs and brings its executors     then: go, finish
 """
@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import concurrent.futures
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import replace
 from datetime import timedelta
 from importlib.metadata import version
 from typing import cast
@@ -26,7 +27,7 @@ from foliot.wiring import FullStore
 
 
 class EngineRun:
-    """An engine that lives, and what it needs. `name` is what the log calls it."""
+    """A running engine with its parts. `name` is its name in the log."""
 
     def __init__(  # noqa: PLR0913 - all that differs between an application and a door
         self,
@@ -50,6 +51,9 @@ class EngineRun:
         self._monitors = (self._log, *monitors)
         self._watch = watch
         self._executors = ByKind[Executor]()
+        self._groups: dict[
+            str, int
+        ] = {}  # the engine's own: what is put in here counts from its next claim on
         self._ended: concurrent.futures.Future[None] = concurrent.futures.Future()
         self._engine: Engine | None = None
         self._write_outputs: Callable[[], Awaitable[None]]
@@ -59,8 +63,9 @@ class EngineRun:
     async def prepare(
         self, store: FullStore, settings: Settings, new_id: Callable[[], str], node_name: str
     ) -> None:
-        """Declare what the parts declare, and make an engine that has not begun yet."""
+        """Let the parts declare their jobs, and make an engine that has not started yet."""
         live = LiveOutput()
+        self._groups.update(settings.groups)
         self._write_outputs = lambda: live.write_on(store, self._clock)
         place = Workplace(
             store,
@@ -70,6 +75,7 @@ class EngineRun:
             self._watch,
             live.follow,
             self._add_executors,
+            self._limit_groups,
         )
         try:
             for part in self._parts:
@@ -82,7 +88,7 @@ class EngineRun:
             store,
             self._executors,
             clock=self._clock,
-            settings=settings,
+            settings=replace(settings, groups=self._groups),
             new_id=new_id,
             name=node_name,
             listeners=self._listeners,
@@ -99,15 +105,22 @@ class EngineRun:
         if self._engine is not None:
             self._engine.learn()
 
+    def _limit_groups(self, limits: Mapping[str, int]) -> None:
+        if limits.items() <= self._groups.items():
+            return
+        self._groups.update(limits)
+        if self._engine is not None:
+            self._engine.learn()
+
     async def _tell_jobs(self, store: FullStore) -> None:
-        """Let monitors know which jobs there are: so many as they tell apart."""
+        """Tell monitors the existing jobs, at most as many as they distinguish."""
         watchers = [monitor for monitor in self._monitors if isinstance(monitor, JobWatcher)]
         views = await store.jobs(JobQuery(limit=1000)) if watchers else ()
         for watcher in watchers:
             watcher.on_jobs(views)
 
     def go(self) -> None:
-        """Let the engine and the parts live."""
+        """Start the engine and the parts."""
         assert self._engine is not None  # noqa: S101 - `prepare` has made it
         self._life = asyncio.ensure_future(self._engine.run())
         self._life.add_done_callback(self._note_end)
@@ -117,7 +130,7 @@ class EngineRun:
 
     def _keep_alive(self, name: str, work: Callable[[], Awaitable[None]]) -> None:
         task = asyncio.ensure_future(keep_alive(name, work, self._clock))
-        self._beside.add(task)  # the loop itself would let go of it
+        self._beside.add(task)  # keep a reference: the loop has only a weak one
         task.add_done_callback(self._beside.discard)
 
     def _title(self, job: str) -> str | None:
@@ -137,7 +150,7 @@ class EngineRun:
             self._ended.set_result(None)
 
     def _handle_events(self, events: Sequence[Event]) -> None:
-        """What this program has changed: its engine need not wait to find out."""
+        """Pass events of this program's own changes to the engine at once."""
         if self._engine is None:
             self._log.on_events(events)
         else:
@@ -145,7 +158,7 @@ class EngineRun:
             self._engine.wake()
 
     async def finish(self) -> None:
-        """Stop in order; when this returns, nothing runs any more. Raises what has ended the engine."""
+        """Shut down gracefully; after this nothing runs. Raises the error that ended the engine, if any."""
         for task in self._beside:
             task.cancel()
         if self._engine is None:

@@ -1,4 +1,4 @@
-"""The executors of an application, built in or its own: they come to the engine as a part."""
+"""The executors of an application, built in or its own, as a part of the engine."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from foliot.wiring import built_in_executors, is_executor
 
 
 class ExecutorsPart:
-    """Makes executors when the engine begins, and lets go of those that it has made."""
+    """Makes executors when the engine starts, and closes them at the end."""
 
     def __init__(
         self,
@@ -33,7 +33,7 @@ class ExecutorsPart:
         self._registry = registry
         self._jobs_loop = jobs_loop
         self._made: dict[str, Executor] = {}
-        self.marker = ""  # the kind that tells others which revision of the code runs here; no job has it
+        self.marker = ""  # announces the version of the code; no job has this kind
 
     async def begin(self, host: Workplace) -> Mapping[str, Executor]:
         """Make all of them."""
@@ -46,21 +46,21 @@ class ExecutorsPart:
         return self.by_kind()
 
     def by_kind(self) -> dict[str, Executor]:
-        """Functions are known one by one; any other executor carries out all kinds of its prefix."""
+        """Each function has its own kind; any other executor has all kinds of its prefix."""
         found = {all_of(prefix): executor for prefix, executor in self._made.items()}
         python = found.pop(PREFIX)
         return found | dict.fromkeys((*self._registry.functions, self.marker), python)
 
     @property
     def is_in_job(self) -> bool:
-        """Whether a function that runs as a job asks."""
+        """Whether the caller is a function that runs as a job."""
         return current_executor() in self._made.values()
 
     async def live(self) -> None:
-        """Executors have nothing to do by themselves."""
+        """Nothing to do."""
 
     async def close(self) -> None:
-        """Let go of what was made; an executor that was given whole belongs to the program."""
+        """Close the executors made here; an executor object that was given belongs to the program."""
         for prefix, executor in self._made.items():
             if isinstance(executor, Closing) and executor is not self._given[prefix]:
                 try:
@@ -70,7 +70,7 @@ class ExecutorsPart:
         self._made = {}
 
     def title(self, job: str) -> None:
-        """Jobs are called by their names."""
+        """The name of a job."""
 
 
 def _made(prefix: str, make: MakeExecutor, place: ExecutorPlace) -> Executor:

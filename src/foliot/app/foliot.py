@@ -5,7 +5,7 @@
     asyncio.run(app.run())                or `async with app:`, or app.start() … app.stop()
 
 Jobs of the code and jobs that are scheduled while the program runs are two sources of the same store: a
-new release of the code changes the first and leaves the second alone.
+new release of the code changes the first and does not touch the second.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ class Foliot(Hosted):
         self._thread = EngineThread(name, self._core.close)
 
     def _check_name(self) -> None:
-        """Refuse now what every job of this name would refuse later."""
+        """Check the name now, not at the first job."""
         Template(self.name, {}).declared("check", Every("1h"), Action(kind="python:check"))
         if self.name == API_SOURCE:
             raise InvalidJobError(
@@ -85,10 +85,10 @@ class Foliot(Hosted):
         timezone: str | None = None,
         **options: Unpack[JobOptions],
     ) -> Callable[[F], F]:
-        """Declare a job: the function below runs by this schedule. The function itself stays as it is."""
+        """Declare a job: the function below runs by this schedule. Returns the function unchanged."""
         rule = make_schedule(schedule, timezone)
         if name is not None:
-            self._template(name, options)  # refused here already; without a name, when there is one
+            self._template(name, options)  # checked here, if the name is known
 
         def declare(function: F) -> F:
             job_name = name_of(function, name)
@@ -107,7 +107,7 @@ class Foliot(Hosted):
             return self._core.template(self.name, options)
 
     def action(self, function: F | None = None, *, name: str | None = None) -> Any:
-        """Make a function something that jobs can be scheduled for: `@app.action`, or with a name."""
+        """Register a function as an action of scheduled jobs: `@app.action`, or with a name."""
 
         def register(function: F) -> F:
             self._registry.add_function(name_of(function, name), function)
@@ -117,14 +117,14 @@ class Foliot(Hosted):
         return register if function is None else register(function)
 
     def attach(self, part: Part) -> None:
-        """Have the engine carry out the jobs of another source, too, such as a git repository's."""
+        """Let the engine run the jobs of another source, too, such as a git repository."""
         if self._runtime is not None:
             raise AppStateError(self.name, "it is running", hint="attach it before")
         check_part(part)
         self._parts.append(part)
 
     def use_store(self, store: str) -> None:
-        """Keep the jobs elsewhere than the code says: for whoever runs it, not for whoever wrote it."""
+        """Use another store than the code says. For the operator of a program, not for its author."""
         check_store(store)
         if self._runtime is not None or self._thread.is_open:
             raise AppStateError(self.name, "its store is open", hint="say so before it is used")
@@ -142,7 +142,7 @@ class Foliot(Hosted):
         timezone: str | None = None,
         **options: Unpack[JobOptions],
     ) -> None:
-        """Add a job, or change it; it stays until it is unscheduled, whatever the code declares."""
+        """Add or change a job. It stays until it is unscheduled, whatever the code declares."""
         rule = make_schedule(schedule, timezone)
         self._template(name, options)  # refused here, with its name
         await self.schedule_many([(name, rule, action, payload)], **options)
@@ -150,7 +150,10 @@ class Foliot(Hosted):
     async def schedule_many(
         self, jobs: Iterable[Scheduled] | AsyncIterable[Scheduled], **options: Unpack[JobOptions]
     ) -> int:
-        """Add or change many jobs, in batches; how many. A batch is taken whole or not at all."""
+        """Add or change many jobs, in batches.
+
+        A batch is stored completely or not at all. Returns how many.
+        """
         template = self._core.template(self._core.added, options)
         count, batch, rules = 0, list[Job](), Rules()
         async for name, schedule, action, payload in each(jobs):
@@ -172,7 +175,7 @@ class Foliot(Hosted):
         return len(batch)
 
     async def unschedule(self, *names: str) -> None:
-        """Remove jobs that were scheduled. What runs may end. JobNotFoundError if there is no such job."""
+        """Remove scheduled jobs. Running attempts may end. JobNotFoundError if there is no such job."""
         await self._call(self._core.remove(names))
 
     # -- asking and telling ------------------------------------------------------------------------
@@ -180,26 +183,29 @@ class Foliot(Hosted):
     async def trigger(
         self, name: str, *, request: str | None = None, payload: Mapping[str, Any] | None = None
     ) -> str:
-        """Run a job now, with that `run.payload`; the key of the run. The same `request` runs it once."""
+        """Run a job now, with this `run.payload`.
+
+        Returns the key of the run. The same `request` runs it once.
+        """
         effect = await self._ask(lambda ops: ops.trigger(name, request=request, payload=payload))
         if effect.is_served:
             raise CommandRefusedError(effect.job, f"{effect.run} has run already")
         return effect.run
 
     async def finished(self, run_key: str, *, timeout: timedelta | str | None = None) -> Attempt:  # noqa: ASYNC109
-        """Wait for a run to end, wherever it runs; its last attempt. WaitTimeoutError if it takes longer."""
+        """Wait for the end of a run, in any process. Returns its last attempt, or raises WaitTimeoutError."""
         return await self._call(self._core.finished(run_key, timeout))
 
-    async def pause(self, name: str, *, reason: str = "") -> None:
-        """Let a job rest until it is resumed; it survives restarts. What runs goes on."""
-        await self._ask(lambda ops: ops.pause(name, reason=reason))
+    async def pause(self, name: str, *, reason: str = "", until: datetime | None = None) -> None:
+        """Let a job rest until then, or until it is resumed; it survives restarts. What runs goes on."""
+        await self._ask(lambda ops: ops.pause(name, reason=reason, until=until))
 
     async def resume(self, name: str) -> None:
-        """End a pause. What was missed meanwhile is not caught up."""
+        """End a pause. Occurrences during the pause are not caught up."""
         await self._ask(lambda ops: ops.resume(name))
 
     async def cancel(self, run_key: str) -> None:
-        """Ask a run to end, wherever it runs."""
+        """Ask a run to end, in any process."""
         await self._ask(lambda ops: ops.cancel(run_key))
 
     async def history(self, name: str | None = None, *, limit: int = 20) -> Sequence[Attempt]:
@@ -207,11 +213,11 @@ class Foliot(Hosted):
         return await self._ask(lambda ops: ops.history(name, limit))
 
     async def log(self, attempt: Attempt) -> str:
-        """What an attempt told its `run.log`."""
+        """What an attempt wrote to its `run.log`."""
         return await self._ask(lambda ops: ops.log(attempt))
 
     async def jobs(self) -> list[JobStatus]:
-        """All jobs of this application, with what is next for them and what is wrong with them."""
+        """All jobs of this application, with their next occurrences and problems."""
         views = await self._call(self._core.views())
         return [status_of(view, self._registry.kinds) for view in views]
 
@@ -227,7 +233,7 @@ class Foliot(Hosted):
         return await self._call(self._core.ask(question))
 
     def listen(self, listener: Callable[[Event], None]) -> Callable[[Event], None]:
-        """Have a function told of every event, on the engine's thread, so it must be quick."""
+        """Call a function with every event, on the engine's thread, so it must be quick."""
         given: object = listener
         if not callable(given) or inspect.iscoroutinefunction(listener):
             hint = "give it a plain function that takes an event"
@@ -238,10 +244,13 @@ class Foliot(Hosted):
     # -- running -----------------------------------------------------------------------------------
 
     async def run(self) -> None:
-        """Run until SIGTERM or Ctrl-C: then drain. A second signal ends what runs at once."""
+        """Run until SIGTERM or Ctrl-C; then let jobs finish for `drain`.
+
+        A second signal ends them at once.
+        """
         runtime = self._make_runtime(asyncio.get_running_loop())
         try:
-            with runtime.heeding_signals() as asked:
+            with runtime.stopped_by_signals() as asked:
                 beginning = asyncio.ensure_future(self._begin(runtime))
                 if not await begins_before(asked, beginning):
                     return
@@ -267,7 +276,7 @@ class Foliot(Hosted):
         try:
             await self._finish()
         except Exception as failure:
-            if error is None or failure is not self.failure:  # the block's own error counts more
+            if error is None or failure is not self.failure:  # the error of the block is more important
                 raise
         finally:
             self._leave()
@@ -284,7 +293,7 @@ class Foliot(Hosted):
             raise
 
     def stop(self) -> None:
-        """End what `start` began: claim no more, let what runs end for a while, then end it."""
+        """Shut down gracefully: start nothing more, let jobs finish for `drain`, then end them."""
         self._thread.refuse_if_forked()
         runtime = self._runtime
         if self._thread.is_current or (runtime is not None and runtime.is_in_job):
@@ -304,7 +313,7 @@ class Foliot(Hosted):
             self.close()
 
     def wait(self, work: Awaitable[T]) -> T:
-        """Do from plain code what is awaited elsewhere: `app.wait(app.trigger("x"))`."""
+        """Run a coroutine of the application from plain code: `app.wait(app.trigger("x"))`."""
         with closing_if_refused(work):
             self._thread.refuse_if_forked()
             if self._thread.is_current:
@@ -314,7 +323,7 @@ class Foliot(Hosted):
             return thread.submit(self._after_declarations(as_coroutine(work))).result()
 
     def close(self) -> None:
-        """Let go of the store. Only for programs that schedule and do not run; `stop` does it otherwise."""
+        """Close the store. Only for programs that schedule and never run; otherwise `stop` does it."""
         self._thread.refuse_if_forked()
         if self._runtime is not None:
             raise AppStateError(self.name, "it is running", hint="stop it first")
@@ -336,7 +345,7 @@ class Foliot(Hosted):
         beginning = asyncio.ensure_future(self._on_engine(runtime.begin()))
         try:
             await asyncio.shield(beginning)
-        except asyncio.CancelledError:  # what has begun by then is ended: nobody else knows of it
+        except asyncio.CancelledError:  # end what has started, because no one else will
             runtime.end_now()
             await asyncio.wait((beginning,))
             await self._finish()
@@ -352,13 +361,13 @@ class Foliot(Hosted):
         ending = asyncio.ensure_future(self._on_engine(self._end(runtime)))
         try:
             await asyncio.shield(ending)
-        except asyncio.CancelledError:  # whoever waits for the drain no longer does
+        except asyncio.CancelledError:  # the caller no longer waits for the drain
             runtime.end_now()
             await asyncio.wait((ending,))
             raise
 
     async def _end(self, runtime: Runtime) -> None:
-        """The store is let go of when the engine has ended, not before."""
+        """Close the store after the engine has ended."""
         try:
             await runtime.finish()
         finally:
@@ -366,12 +375,12 @@ class Foliot(Hosted):
             await self._core.close()
 
     def _leave(self) -> None:
-        """What has ended leaves no thread behind."""
+        """Leave no thread behind."""
         if self._runtime is None:
             self._thread.leave()
 
     async def _call(self, work: Coroutine[Any, Any, T]) -> T:
-        """Everything that touches the store happens on the engine's thread."""
+        """Run a coroutine on the engine's thread: only that thread uses the store."""
         with closing_if_refused(work):
             self._thread.refuse_if_forked()
         if self._thread.is_running_here:
@@ -383,7 +392,7 @@ class Foliot(Hosted):
         return await (work if self._thread.is_running_here else self._thread.get().call(work))
 
     async def _after_declarations(self, work: Coroutine[Any, Any, T]) -> T:
-        """What was declared a line above is there for the next call."""
+        """Wait until earlier declarations are stored."""
         if self._runtime is not None:
             await self._runtime.declared()
         return await work

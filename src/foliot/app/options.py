@@ -1,4 +1,4 @@
-"""What users write next to a schedule, and the definition that it becomes."""
+"""Options of a job as users write them, and the definition made of them."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ from foliot.model.policy import (
     Retry,
     read_duration,
 )
-from foliot.schedules import Cron, Every, Once, Schedule
+from foliot.schedules import Cron, Every, Never, Once, OnDays, Schedule
 
 
 class JobOptions(TypedDict, total=False):
-    """How a job behaves; docs/reference/policies.md says what holds where nothing is said."""
+    """The options of a job; docs/reference/policies.md has the defaults."""
 
     queue: str
     group: str | None
@@ -58,7 +58,7 @@ Scheduled = tuple[str, Schedule | str, Callable[..., Any] | str | Action, Mappin
 
 _OF_THE_JOB = ("queue", "group", "enabled", "repeat_until", "auto_remove")
 _EXAMPLE = Every("1h")
-_COMPARABLE = frozenset((str, Cron, Every, Once))
+_COMPARABLE = frozenset((str, Cron, Every, Never, OnDays, Once))
 _MOST_RULES = 4096
 _FOUR = "(name, schedule, action, payload)"
 _WORDS_OF_OTHERS = {
@@ -89,7 +89,7 @@ def make_schedule(schedule: Schedule | str, timezone: str | None) -> Schedule:
 
 
 class Rules:
-    """The schedules of one call: equal ones become one object, so that jobs share what is computed for it."""
+    """The schedules of one call. Equal ones become one object, so that jobs share its tables."""
 
     def __init__(self) -> None:
         self._known: dict[Schedule | str, Schedule] = {}
@@ -108,9 +108,9 @@ class Rules:
 
 
 class Template:
-    """What many jobs have in common: their source and options, read and checked once.
+    """What many jobs have in common: source and options, checked once.
 
-    `notify`: who is told of jobs whose options do not say. `groups`: those that have a limit.
+    `notify`: the default channels. `groups`: the groups with a limit.
     """
 
     def __init__(
@@ -122,9 +122,9 @@ class Template:
         self._source = source
         self._shared: dict[int, tuple[Schedule, tuple[Any, ...]]] = {}  # by the identity of the schedule
         self.policy = make_policy(given)
-        # What a person schedules for a time that has just passed is meant to run, not to be forgotten.
+        # A one-time job for a time that has just passed shall run.
         self._at_once = self.policy if "first_seen" in given else make_policy({**given, "first_seen": "now"})
-        # Of the job's own options, now: the first of a million jobs may come much later.
+        # Check the options now: the first of a million jobs may come much later.
         job = self._make("check", _EXAMPLE, Action(kind="check"), self.policy)
         if job.group is not None and job.group not in groups:
             hint = f'say how many of it may run at once: Foliot(groups={{"{job.group}": 1}})'
@@ -163,7 +163,7 @@ def _refuse_unknown(given: Mapping[str, Any]) -> None:
 
 @contextmanager
 def naming(job: object) -> Iterator[None]:
-    """Say of an error whose it is."""
+    """Add the job's name to errors raised inside."""
     try:
         yield
     except InvalidJobError as error:
@@ -179,7 +179,7 @@ def name_job(error: InvalidJobError, job: object) -> None:
 
 
 def make_policy(options: Mapping[str, Any]) -> Policy:
-    """Policies from what users write: durations and modes may be text."""
+    """Policies from options: durations and modes may be text."""
     given = dict(options)
     grace = given.pop("grace", None)
     for name in ("timeout", "splay"):
@@ -197,7 +197,7 @@ def make_policy(options: Mapping[str, Any]) -> Policy:
 
 
 def as_notify(given: Any) -> Any:
-    """The channels to tell: a `Notify`, or their names."""
+    """A `Notify`, from itself or from names of channels."""
     return Notify(given) if isinstance(given, str | list | tuple) else given
 
 
@@ -228,7 +228,7 @@ def as_duration(field: str, value: timedelta | str) -> timedelta:
 
 
 async def each(jobs: Iterable[Scheduled] | AsyncIterable[Scheduled]) -> AsyncIterable[Scheduled]:
-    """Jobs that are given at once, or one after the other."""
+    """Iterate over jobs from a plain or an asynchronous iterable."""
     given: object = jobs
     if isinstance(given, AsyncIterable):
         async for job in given:

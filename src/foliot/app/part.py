@@ -1,7 +1,7 @@
-"""Parts: what brings jobs of its own to an application's engine, such as a git repository that is followed.
+"""Parts: they add jobs to an application's engine, such as those of a git repository.
 
-A part lives on the engine's loop, from before the engine's first claim to after its last report. It has a
-source, or several, and the executors for their actions; scheduling is the engine's alone.
+A part runs on the engine's loop, from before the engine's first claim until after its last report. It has one
+or several sources, and executors for their actions. Only the engine schedules.
 """
 
 from __future__ import annotations
@@ -21,10 +21,11 @@ from foliot.wiring import FullStore
 class Workplace(NamedTuple):
     """What an application gives to its parts.
 
-    `handle_events`: tell all listeners, and have the engine look again.
-    `watch`: tell the metrics how a source fares, what became of alerts, or of what was put into queues.
-    `follow_log`: bring what a run writes to the store while it runs.
-    `learn`: have the engine serve more kinds of actions than `begin` has named.
+    `handle_events`: pass events to all listeners, and let the engine look again.
+    `watch`: pass figures about sources, alerts or queues to the metrics.
+    `follow_log`: store the output of a run while it runs.
+    `learn`: let the engine serve more kinds of action than `begin` returned.
+    `limit`: set the limits of groups, over all nodes.
     """
 
     store: FullStore
@@ -34,32 +35,33 @@ class Workplace(NamedTuple):
     watch: Callable[[SourceHealth | AlertHealth | EnqueueHealth], None]
     follow_log: FollowLog
     learn: Callable[[Mapping[str, Executor]], None] = lambda _: None
+    limit: Callable[[Mapping[str, int]], None] = lambda _: None
 
 
 class Part(Protocol):
-    """Something that is attached to an application. One that is a `Listener`, too, is told of events."""
+    """An attachment to an application. If it is also a `Listener`, it gets events."""
 
     async def begin(self, host: Workplace) -> Mapping[str, Executor]:
-        """Declare what there is; the executors for it, by the kind of their actions. May raise."""
+        """Declare the jobs. Returns their executors by kind of action. May raise."""
         ...
 
     async def live(self) -> None:
-        """Do what there is to do while the engine works, until cancelled; return if there is nothing.
+        """Work beside the engine until cancelled; return if there is nothing to do.
 
-        If it raises, the log is told, and after a pause it is called again.
+        If it raises, the error is logged, and it is called again after a pause.
         """
         ...
 
     async def close(self) -> None:
-        """Let go of everything; nothing runs any more. Called after a `begin` that failed, too."""
+        """Release everything; no run is left. Also called after a failed `begin`."""
         ...
 
     def title(self, job: str) -> str | None:
-        """What people call a job, if it is one of this part's: its runs are then told of in the log."""
+        """The name of a job of this part, for the log; None for other jobs."""
         ...
 
 
 def check_part(part: object) -> None:
-    """Refuse what cannot be attached."""
+    """Raise an error if this is not a part."""
     if not all(callable(getattr(part, name, None)) for name in ("begin", "live", "close", "title")):
         raise InvalidPolicyError("part", part, "is no part", hint="such as Rollcron(…)")

@@ -1,4 +1,4 @@
-"""Runs of pipelines: what a pipeline does is looked up when it runs, so that a change counts at once.
+"""Runs pipelines. A pipeline is looked up when it runs, so that a change takes effect at once.
 
 run of a job of the kind `pipeline` ──▶ the pipeline ──▶ the program's function, if it has one for pipelines
                                         gone: it fails    else the executor of the pipeline's action
@@ -27,25 +27,25 @@ from foliot.protocols import Clock, Executor, Result, Run
 from foliot.wiring import FullStore
 
 RunPipeline = Callable[[Pipeline, JobRun], Awaitable[None]]
-_PAUSE = timedelta(seconds=1)  # before a store that is away is asked again
+_PAUSE = timedelta(seconds=1)  # before a call that failed is repeated
 
 
 def check_run_pipeline(given: object) -> None:
-    """Refuse what cannot run pipelines."""
+    """Raise an error if this cannot run pipelines."""
     if given is not None and not callable(given):
         hint = "async def execute(pipeline, run): …"
         raise InvalidPolicyError("pipelines", given, "must be a function", hint=hint)
 
 
 class Chosen(NamedTuple):
-    """What carries a pipeline out, and the run as it is given to that."""
+    """The executor of a pipeline, and the run for it."""
 
     executor: Executor
     run: Run
 
 
 class PipelineExecutor(TaskExecutor):
-    """Looks a pipeline up and has it carried out. `choose` says by what; None: it cannot be, here."""
+    """Looks a pipeline up and runs it. `choose` returns the executor; None if this node has none."""
 
     def __init__(
         self, store: FullStore, clock: Clock, choose: Callable[[Run, Pipeline], Chosen | None]
@@ -54,7 +54,7 @@ class PipelineExecutor(TaskExecutor):
         self._store, self._clock, self._choose = store, clock, choose
 
     async def execute(self, run: Run) -> Result:
-        """Have the pipeline of a run carried out; one that is gone fails, and its schedule goes on."""
+        """Run the pipeline of a run. If it is gone, the run fails, and its schedule stays."""
         name = str(run.data.get("pipeline"))
         pipeline = await self._look_up(name)
         if pipeline is None or pipeline.status is PipelineStatus.REMOVED:
@@ -63,7 +63,7 @@ class PipelineExecutor(TaskExecutor):
         if chosen is None:
             reason = f"no executor here for {pipeline.action.kind}, the action of the pipeline"
             return Result(Outcome.FAILED, f"{reason} {pipeline.full_name}")
-        with suppress(StoreError):  # what it did last is told by its runs, too
+        with suppress(StoreError):  # not essential: its runs show it, too
             await self._store.note_pipeline_run(pipeline.id, run.key[0])
         return await _carry_out(chosen)
 
@@ -71,7 +71,7 @@ class PipelineExecutor(TaskExecutor):
         while True:
             try:
                 return await self._store.pipeline(pipeline)
-            except StoreUnavailableError:  # the run waits for it, as its report would
+            except StoreUnavailableError:  # the run waits for the store, as its report would
                 await self._clock.wait(_PAUSE)
 
 
@@ -79,7 +79,7 @@ async def _carry_out(chosen: Chosen) -> Result:
     ended: asyncio.Future[Result] = asyncio.get_running_loop().create_future()
 
     def note(_: Run, result: Result) -> None:
-        if not ended.done():  # an executor that tells an end twice is heard once
+        if not ended.done():  # only the first end of a run counts
             ended.set_result(result)
 
     ask_to_end = chosen.executor.start(chosen.run, note)
@@ -91,7 +91,7 @@ async def _carry_out(chosen: Chosen) -> Result:
 
 
 class _ByAction(PipelineExecutor):
-    """Has pipelines carried out by the executors of their actions; it leaves others to other nodes."""
+    """Runs pipelines by the executors of their actions, and leaves other kinds to other nodes."""
 
     def __init__(self, store: FullStore, clock: Clock, executors: ByKind[Executor]) -> None:
         super().__init__(store, clock, self._by_action)
@@ -104,7 +104,7 @@ class _ByAction(PipelineExecutor):
         return Chosen(executor, Run(replace(run.job, action=pipeline.action), run.attempt))
 
     def fits(self, job: Job) -> bool:
-        """Whether there is an executor here for what the pipeline did when its schedule was declared."""
+        """Whether this node has an executor for the pipeline's action at the time of the declaration."""
         return serves(self._executors.keys(), str(job.action.data.get("kind")))
 
     def on_passed_over(self, jobs: object) -> None:
@@ -126,7 +126,7 @@ class _FunctionRun(Run):
 
 
 class PipelinesPart:
-    """Brings the executor of pipelines to an engine. A node with a function for them serves `pipeline:`."""
+    """The part for pipelines. A node with a function for them serves `pipeline:`."""
 
     def __init__(
         self,

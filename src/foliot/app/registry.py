@@ -1,9 +1,11 @@
-"""The functions of a program that jobs may call, by name; and the jobs that are declared in its code."""
+"""The functions that jobs may call, by name, and the jobs that the code declares."""
 
 from __future__ import annotations
 
 import hashlib
+import inspect
 from collections.abc import Callable, Iterable, Mapping
+from difflib import get_close_matches
 from typing import Any
 
 from foliot.errors import InvalidJobError, shorten
@@ -22,11 +24,11 @@ _MOST_FITS = 1000
 
 
 class Registry:
-    """What a program can do, and what it declares."""
+    """The functions and jobs of a program."""
 
     def __init__(self, prefixes: Iterable[str] = ()) -> None:
         own = {**built_in_executors(), **dict.fromkeys(prefixes)}
-        # Of the kinds that executors carry out; functions are known one by one.
+        # prefixes of kinds with an executor; each function has its own kind
         self._prefixes = tuple(all_of(prefix) for prefix in own if all_of(prefix) != PREFIX)
         self.functions: dict[str, Function] = {}  # by the kind of their action
         self._kinds: dict[Callable[..., Any], str] = {}
@@ -48,9 +50,8 @@ class Registry:
         kind = PREFIX + name
         known = self.functions.get(kind)
         if known is not None and not _is_same(known.call, function):
-            raise InvalidJobError(
-                "action", name, "is the name of another action", hint="give it another name"
-            )
+            reason = f"is the name of two functions: {_place_of(known.call)} and {_place_of(function)}"
+            raise InvalidJobError("action", name, reason, hint='give one of them another name: name="…"')
         described = describe(function)
         try:
             self._kinds[function] = kind
@@ -61,7 +62,7 @@ class Registry:
         self._fits.clear()
 
     def add_job(self, job: Job) -> None:
-        """Declare a job in code. A cell of a notebook that is run again declares it again."""
+        """Declare a job in code. Running a notebook cell again replaces it."""
         self._jobs[job.name] = job
         self._snapshot = None
 
@@ -71,7 +72,7 @@ class Registry:
         self._snapshot = None
 
     def refuse_declared(self, name: object) -> None:
-        """A job of the code cannot be scheduled, too."""
+        """Raise an error if the code declares a job of that name."""
         if isinstance(name, str) and name in self._jobs:
             raise InvalidJobError("name", name, "is declared in the code", hint="choose another name")
 
@@ -91,7 +92,9 @@ class Registry:
             if not action.kind.startswith(PREFIX):
                 return self._of_other_kind(action)
             payload = action.data
-            action = action.kind.removeprefix(PREFIX)
+            action = action.kind.removeprefix(PREFIX)  # which another program may have
+        else:
+            self._check_known(action)
         kind = PREFIX + action if isinstance(action, str) else self._kind_of(action)
         if kind is None or (isinstance(action, str) and not is_name(action)):
             name = getattr(action, "__name__", action)
@@ -113,6 +116,16 @@ class Registry:
             return unchecked_action(kind, dict(payload))
         return Action(kind=kind, data=_stored("payload", payload))
 
+    def _check_known(self, name: Callable[..., Any] | str) -> None:
+        """Refuse the name of a function that is not here: a typing error would wait for ever."""
+        if not isinstance(name, str) or not is_name(name) or PREFIX + name in self.functions:
+            return
+        known = [kind.removeprefix(PREFIX) for kind in self.functions]
+        close = get_close_matches(name, known, n=1)
+        elsewhere = f'if another program has it, write Action(kind="{PREFIX}{shorten(name)}")'
+        hint = f"did you mean {close[0]}? {elsewhere}" if close else f"put @app.action above it; {elsewhere}"
+        raise InvalidJobError("action", name, "is no function of this program", hint=hint)
+
     def _of_other_kind(self, action: Action) -> Action:
         if not serves(self._prefixes, action.kind):
             known = [*(prefix.rstrip(":") for prefix in self._prefixes), *sorted(self.functions)]
@@ -131,8 +144,8 @@ class Registry:
             return None
 
     def snapshot(self) -> Snapshot:
-        """All that the code declares; the revision is a digest of it, so that the same code is the same."""
-        if self._snapshot is None:  # it is asked for at each third of the lease
+        """All declared jobs; the revision is a digest of them."""
+        if self._snapshot is None:  # called at each heartbeat
             jobs = tuple(self._jobs[name] for name in sorted(self._jobs))
             digest = hashlib.sha256("\n".join(encode_job(job) for job in jobs).encode())
             self._snapshot = Snapshot(f"code-{digest.hexdigest()[:20]}", jobs)
@@ -161,11 +174,18 @@ def name_of(function: object, given: str | None) -> str:
 
 
 def _is_same(known: Callable[..., Any], new: Callable[..., Any]) -> bool:
-    """A module that is loaded again, or a cell that is run again, brings the same function anew."""
+    """Whether this is the same function, from a reloaded module or a repeated notebook cell."""
     return known is new or (
         getattr(known, "__module__", None) == getattr(new, "__module__", None)
         and getattr(known, "__qualname__", None) == getattr(new, "__qualname__", None)
     )
+
+
+def _place_of(function: Callable[..., Any]) -> str:
+    """Where a function is written: `shop.jobs.clean (shop/jobs.py, line 7)`."""
+    name = f"{getattr(function, '__module__', '?')}.{getattr(function, '__qualname__', repr(function))}"
+    code = getattr(inspect.unwrap(function), "__code__", None)
+    return name if code is None else f"{name} ({code.co_filename}, line {code.co_firstlineno})"
 
 
 def _check_fit(kind: str, function: Function, payload: Mapping[str, Any]) -> None:

@@ -1,4 +1,4 @@
-"""One start of an application: its engine on the engine's loop, its jobs on the program's."""
+"""One start of an application: the engine on its own loop, jobs on the program's loop."""
 
 from __future__ import annotations
 
@@ -25,15 +25,18 @@ from foliot.engine.settings import RECOVER, Settings
 from foliot.errors import StoreError, StoreUnavailableError
 from foliot.executors.place import MakeExecutor
 from foliot.model.decision import Event
+from foliot.model.query import names_of
 from foliot.model.view import AlertHealth, EnqueueHealth, SourceHealth
 from foliot.observability.log import tell
 from foliot.protocols import Executor
+from foliot.schedules.duration import format_duration
 
-_PAUSE = timedelta(seconds=1)  # before a store that was busy is asked again
+_MOST_NAMED = 5  # jobs that a stop waits for
+_PAUSE = timedelta(seconds=1)  # before a call to a busy store is repeated
 
 
 class Runtime(EngineRun):
-    """An engine that lives, with the program's code and its parts."""
+    """A running engine with the program's code and parts."""
 
     def __init__(
         self,
@@ -71,7 +74,7 @@ class Runtime(EngineRun):
     # -- on the engine's loop ----------------------------------------------------------------------
 
     async def begin(self) -> None:
-        """Declare what the code and the parts declare, and let an engine live."""
+        """Declare the jobs of code and parts, and start an engine."""
         self._core.failure = None
         self._loop = asyncio.get_running_loop()
         self._beginning = asyncio.current_task()
@@ -125,12 +128,12 @@ class Runtime(EngineRun):
         self._handle_events(await self._declaration.write())
 
     def _mark(self) -> None:
-        """Tell others which revision of the code runs here."""
+        """Announce which version of the code runs here."""
         self._executors.pop(self._own.marker, None)
         self._own.marker = self._declaration.marker
 
     async def _tidy_on(self) -> None:
-        """Others of another revision come and go; what they had goes when the last of them has gone."""
+        """Check regularly for nodes of other versions: their jobs go when the last one leaves."""
         while True:
             await self._core.clock.wait(cast("timedelta", self._core.settings.lease) / 3)
             with suppress(StoreError):  # the engine tells of a store that is away
@@ -140,12 +143,12 @@ class Runtime(EngineRun):
 
     @property
     def is_in_job(self) -> bool:
-        """Whether a job of this engine asks."""
+        """Whether the caller is a job of this engine."""
         return self._own.is_in_job or (self.jobs_thread is not None and self.jobs_thread.is_current)
 
     @property
     def is_on_jobs_loop(self) -> bool:
-        """Whether the loop that coroutines of jobs run on would wait for the answer."""
+        """Whether the caller is on the loop of the jobs, which would then wait for itself."""
         return asyncio._get_running_loop() is self._jobs_loop  # noqa: SLF001 - the public one raises if none runs
 
     def learn(self) -> None:
@@ -164,11 +167,11 @@ class Runtime(EngineRun):
         self._keep_alive("declaration", partial(self._declare_at_last, tried))
 
     async def _declare_at_last(self, tried: asyncio.Future[None]) -> None:
-        """A store that is busy is asked again: nobody would declare it a second time."""
+        """Declare, and repeat while the store is busy, because no one else would declare it."""
         try:
             while not await self._try_to_declare():
                 if not tried.done():
-                    tried.set_result(None)  # whoever waits for it is told by the store itself
+                    tried.set_result(None)  # the next call of the store reports the error
                 await self._core.clock.wait(_PAUSE)
         finally:
             if not tried.done():
@@ -183,23 +186,24 @@ class Runtime(EngineRun):
         return True
 
     async def declared(self) -> None:
-        """Wait until what the program has declared is in the store, or the store did not take it."""
+        """Wait until the declarations are stored, or the store has refused them."""
         if self._tries:
             await asyncio.wait(set(self._tries))
 
     # -- on the program's loop ---------------------------------------------------------------------
 
     @contextmanager
-    def heeding_signals(self) -> Iterator[asyncio.Event]:
-        """An event that is set by SIGTERM or Ctrl-C; one more of them ends at once what runs."""
+    def stopped_by_signals(self) -> Iterator[asyncio.Event]:
+        """An event that SIGTERM or Ctrl-C sets. A second signal ends running jobs at once."""
         loop, asked = asyncio.get_running_loop(), asyncio.Event()
 
         def heed() -> None:
             if asked.is_set():
-                tell("end_asked", app=self._core.name)
+                tell("stop_forced", app=self._core.name)
                 self.end_now()
             else:
-                tell("stop_asked", app=self._core.name, drain=self._core.settings.drain)
+                drain = self._core.settings.drain
+                tell("stop_asked", app=self._core.name, drain=drain, waiting=self._waiting_for(drain))
                 asked.set()
 
         heeded = []
@@ -207,13 +211,24 @@ class Runtime(EngineRun):
             try:
                 loop.add_signal_handler(number, heed)
             except (NotImplementedError, RuntimeError, ValueError):
-                continue  # not the main thread, or not this system: the program heeds its own signals
+                continue  # not the main thread, or not supported here: the program handles signals itself
             heeded.append(number)
         try:
             yield asked
         finally:
             for number in heeded:
                 loop.remove_signal_handler(number)
+
+    def _waiting_for(self, drain: timedelta | str) -> str | None:
+        """What a stop waits for, and how to end it; None: nothing runs."""
+        runs = self._engine.open_runs() if self._engine is not None else []
+        if not runs:
+            return None
+        jobs = [next(names_of(run)).job.partition("/")[2] for run in runs[:_MOST_NAMED]]
+        more = f" and {len(runs) - _MOST_NAMED} more" if len(runs) > _MOST_NAMED else ""
+        what = f"{len(runs)} run{'s' * (len(runs) != 1)}: {', '.join(jobs)}{more}"
+        limit = drain if isinstance(drain, str) else format_duration(drain)
+        return f"up to {limit} for {what}; Ctrl-C again ends it"
 
     async def until(self, asked: asyncio.Event) -> None:
         """Wait until the program is asked to stop, or the engine has failed."""
@@ -226,7 +241,7 @@ class Runtime(EngineRun):
             ended.cancel()
 
     def end_now(self) -> None:
-        """Drain no longer: end what runs, now; and what has not yet begun does not begin."""
+        """End the drain: end running jobs now, and start nothing more."""
         if self._loop is not None:
             self._loop.call_soon_threadsafe(self._end_now)
 
@@ -238,7 +253,7 @@ class Runtime(EngineRun):
 
 
 async def begins_before(asked: asyncio.Event, beginning: asyncio.Future[None]) -> bool:
-    """Whether it has begun before it was asked to stop; if not, it no longer does. Raises what went wrong."""
+    """Whether the start was complete before the stop; otherwise the start is cancelled. Raises its errors."""
     stopping = asyncio.ensure_future(asked.wait())
     try:
         await asyncio.wait((beginning, stopping), return_when=asyncio.FIRST_COMPLETED)
@@ -253,13 +268,13 @@ async def begins_before(asked: asyncio.Event, beginning: asyncio.Future[None]) -
 
 
 async def _until(future: concurrent.futures.Future[None]) -> bool:
-    """Wait for the end of it, however it ends; asking is not cancelled on to it."""
+    """Wait for the end of a task; a cancellation of the caller does not cancel it."""
     await asyncio.wait((asyncio.shield(asyncio.wrap_future(future)),))
     return True
 
 
 class _Tell:
-    """Tells the program's own listeners, and those who wait for a run."""
+    """Passes events to the program's listeners, and to callers that wait for a run."""
 
     def __init__(self, core: Core) -> None:
         self._core = core

@@ -11,7 +11,7 @@ from foliot.protocols import JobView
 
 
 class JobStatus(NamedTuple):
-    """What is next for a job, how it has fared, and what is wrong with it, if anything is."""
+    """A job's next occurrence, its last results, and its problem, if it has one."""
 
     name: str
     schedule: str
@@ -25,7 +25,7 @@ class JobStatus(NamedTuple):
 
 
 def status_of(view: JobView, kinds: Collection[str]) -> JobStatus:
-    """The status, as seen by a program that can run these kinds of actions."""
+    """The status of a job, for a program that can run these kinds of action."""
     name = view.key.partition("/")[2]
     if view.record is None:
         return JobStatus(

@@ -1,4 +1,4 @@
-"""Work beside the engine, for as long as the engine lives. A fault must end neither of them silently."""
+"""Keeps work beside the engine running. An error ends neither of them silently."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from foliot.protocols import Clock
 _FIRST_PAUSE = timedelta(seconds=1)
 _LONGEST_PAUSE = timedelta(minutes=5)
 _OWN_FAULTS = (Exception, SystemExit, asyncio.CancelledError)
-_CALM = 600.0  # seconds without a fault, after which the next one counts as the first
+_CALM = 600.0  # seconds without an error, after which the pause is short again
 
 
 async def keep_alive(name: str, work: Callable[[], Awaitable[None]], clock: Clock) -> None:
-    """Do the work until it is cancelled or returns. If it raises, tell the log and begin again after a pause.
+    """Do the work until it is cancelled or returns. If it raises, log it and start it again after a pause.
 
     Each pause is twice as long as the one before, up to five minutes.
     """
@@ -37,9 +37,9 @@ async def keep_alive(name: str, work: Callable[[], Awaitable[None]], clock: Cloc
 
 
 def tell_listener(listener: object, tell_it: Callable[[], None]) -> None:
-    """Call a function of the program's own. Its fault, even `sys.exit`, is told and goes no further.
+    """Call a function of the program. Its error, even `sys.exit`, is logged and stops here.
 
-    Only on the main thread can an exception be somebody else's: a Ctrl-C, or the end of a test.
+    Only on the main thread an exception may come from outside: a Ctrl-C, or the end of a test.
     """
     try:
         tell_it()

@@ -1,4 +1,4 @@
-"""An event loop on a thread of its own, for the engine: a program that blocks its loop costs no lease."""
+"""An event loop on its own thread, for the engine: a program that blocks its own loop loses no lease."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ START_AFTER_FORK = "start it after the fork, in each process; close() before a f
 
 
 class LoopThread:
-    """A loop that runs until it is closed. Daemon: it never holds up the end of the process."""
+    """A loop that runs until it is closed. A daemon thread: it never delays the end of the process."""
 
     def __init__(self, name: str) -> None:
         self.loop = asyncio.new_event_loop()
@@ -41,7 +41,7 @@ class LoopThread:
     def _turn(self) -> None:
         """Run the loop until it is stopped, or until a callback or a task calls `sys.exit`.
 
-        `sys.exit` ends a loop, but here it must end only what has called it: others wait for this thread.
+        `sys.exit` would end the loop. Here it must end only its caller, because others wait for this thread.
         """
         try:
             self.loop.run_forever()
@@ -50,22 +50,22 @@ class LoopThread:
 
     @property
     def is_current(self) -> bool:
-        """Whether whoever asks is on it."""
+        """Whether the caller is on this thread."""
         return threading.current_thread() is self._thread
 
     def submit(self, work: Coroutine[Any, Any, T]) -> concurrent.futures.Future[T]:
-        """Have it run there; the answer can be waited for from any thread."""
+        """Run a coroutine there. Any thread may wait for the result."""
         if self._process != os.getpid():  # no thread survives a fork: the wait would never end
             work.close()
             raise AppStateError(self._thread.name, STARTED_BEFORE_FORK, hint=START_AFTER_FORK)
         return asyncio.run_coroutine_threadsafe(work, self.loop)
 
     async def call(self, work: Coroutine[Any, Any, T]) -> T:
-        """Have it run there, and wait for it here."""
+        """Run a coroutine there, and await the result here."""
         return await asyncio.wrap_future(self.submit(work))
 
     def close(self) -> None:
-        """End the loop and its thread; what still runs on it is cancelled first."""
+        """End the loop and its thread; running tasks are cancelled first."""
         if self._thread.is_alive():
             self.submit(self._cancel_all()).result()
             self.loop.call_soon_threadsafe(self._stop)
@@ -84,9 +84,9 @@ class LoopThread:
 
 
 class EngineThread:
-    """The engine's thread of an application: begins when it is needed, and ends with what needs it.
+    """The engine's thread of an application: it starts when needed, and ends after its last use.
 
-    `release` lets go of what is open on it.
+    `release` closes what is open on it.
     """
 
     def __init__(self, app: str, release: Callable[[], Coroutine[Any, Any, None]]) -> None:
@@ -105,21 +105,21 @@ class EngineThread:
 
     @property
     def is_current(self) -> bool:
-        """Whether whoever asks is on it."""
+        """Whether the caller is on this thread."""
         return self._thread is not None and self._thread.is_current
 
     @property
     def is_running_here(self) -> bool:
-        """Whether the coroutine that asks runs on it."""
+        """Whether the calling coroutine runs on it."""
         return self._thread is not None and asyncio.get_running_loop() is self._thread.loop
 
     def refuse_if_forked(self) -> None:
-        """Raise where the thread is not: whoever waited for it would wait for ever."""
+        """Raise an error in a forked process, where the thread is missing: a wait would never end."""
         if self._thread is not None and self._process != os.getpid():
             raise AppStateError(self._app, STARTED_BEFORE_FORK, hint=START_AFTER_FORK)
 
     def get(self) -> LoopThread:
-        """The thread, which begins now if there is none."""
+        """The thread; it is started if there is none."""
         self.refuse_if_forked()
         if self._thread is None:
             self._thread, self._process = LoopThread(f"foliot-{self._app}"), os.getpid()
@@ -127,7 +127,7 @@ class EngineThread:
 
     @contextmanager
     def held(self) -> Iterator[LoopThread]:
-        """The thread, which does not end while it is held."""
+        """The thread; it does not end inside this block."""
         self.refuse_if_forked()
         with self._lock:
             thread = self.get()
@@ -141,11 +141,11 @@ class EngineThread:
                 self.leave()
 
     def stay(self) -> None:
-        """The application is to run: the thread goes on."""
+        """The application runs: keep the thread."""
         self._is_left = False
 
     def leave(self) -> None:
-        """The application has ended: so does its thread, or else with the last call that uses it."""
+        """The application has ended: end the thread now, or after its last call."""
         self.refuse_if_forked()
         with self._lock:
             self._is_left = bool(self._calls)
@@ -153,7 +153,7 @@ class EngineThread:
                 self._close()
 
     def close(self) -> None:
-        """End the thread, whoever uses it."""
+        """End the thread, even if it is used."""
         self.refuse_if_forked()
         with self._lock:
             self._close()
@@ -166,13 +166,13 @@ class EngineThread:
 
 
 async def as_coroutine(work: Awaitable[T]) -> T:
-    """Whatever can be awaited, as what a loop takes."""
+    """Any awaitable as a coroutine."""
     return await work
 
 
 @contextmanager
 def closing_if_refused(work: Awaitable[object]) -> Iterator[None]:
-    """A coroutine that is refused does not begin: it is closed, so that Python does not complain of it."""
+    """Close a coroutine that is refused, so that Python does not warn about it."""
     try:
         yield
     except AppStateError:

@@ -83,7 +83,7 @@ async def fetch(
     except socket.gaierror as error:
         reason = f"is not found ({error.strerror})"
     except (OSError, HTTPException, ValueError) as error:
-        # The text of such an error may have parts of the request in it: only its kind is told.
+        # The text of such an error may contain parts of the request, so only its type is shown.
         reason = f"cannot be asked ({_told(error)})"
     raise RequestFailedError(request.url.shown, reason)
 

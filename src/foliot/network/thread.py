@@ -29,7 +29,7 @@ async def in_thread(work: Callable[[], T], abandon: Callable[[], None], name: st
         failure: BaseException | None = None
         try:
             result = work()
-        except BaseException as error:  # noqa: BLE001 - the caller is told, whatever it is
+        except BaseException as error:  # noqa: BLE001 - the caller gets the error, whatever it is
             failure = error
         with suppress(RuntimeError):  # the loop has ended meanwhile
             loop.call_soon_threadsafe(tell, result, failure)

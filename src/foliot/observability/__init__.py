@@ -1,11 +1,11 @@
-"""Watching an engine: log lines and metrics, both made by listeners; the engine itself knows neither.
+"""Log lines and metrics, both made by listeners; the engine itself knows neither.
 
-    log        what is told to the logger `foliot`: constant event names with fields, few lines
+    log        lines for the logger `foliot`: constant event names with fields, few lines
     log_format how lines look, for programs that let Foliot configure the logging: text or JSON
     metrics    counters, gauges and histograms for Prometheus; the only module that imports its client
 
-Both are told events in batches, on the engine's thread, and a million runs are a million events: what goes
-well costs well under a microsecond each, and leaves no line. Nothing here is set up by importing it.
+Both get events in batches, on the engine's thread. A million runs are a million events, so a run that
+succeeds costs well under a microsecond, and leaves no line. Importing this package configures nothing.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _LATER = {
 
 
 def __getattr__(name: str) -> Any:
-    """Import the client of Prometheus only for those who ask for metrics."""
+    """Import the client of Prometheus only when metrics are used."""
     if name not in _LATER:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from importlib import import_module  # noqa: PLC0415 - as above

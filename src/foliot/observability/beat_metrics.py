@@ -1,7 +1,7 @@
 """Metrics of the beat door: those of its document, by schedule, beside those of the engine.
 
-`CronScheduler(…, metrics=BeatMetrics())`. Times of runs that other nodes have done come from the store by
-each heartbeat, so each node tells them all: take `max by (schedule_id)`.
+`CronScheduler(…, metrics=BeatMetrics())`. Each node reads the times of all runs from the store at each
+heartbeat, so each node exports all of them: use `max by (schedule_id)`.
 """
 
 from __future__ import annotations

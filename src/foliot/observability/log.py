@@ -1,9 +1,8 @@
-"""What an engine tells the log: each line is a constant event name with fields, and there are few.
+"""The log of an engine: few lines, each a constant event name with fields.
 
-A run that goes well leaves no line above DEBUG. What may come in thousands (late starts, skips,
-declarations) is one line for each batch, and in a flood of batches one for each half minute, with the sum.
-Failures are told each, up to a hundred in a second. The logger is `foliot`; who configures it is the
-program's choice.
+A run that succeeds leaves no line above DEBUG. Late starts, skips and declarations may come in thousands:
+they are one line for each batch, and in a flood one line each half minute, with the sum. Each failure has a
+line, up to a hundred in a second. The logger is `foliot`; the program configures it.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ from foliot.model.attempt import Attempt, Outcome, Trigger, format_instant
 from foliot.model.decision import Event, Happening
 from foliot.model.events import HerdEnded, HerdStarted, parts_of
 from foliot.model.view import NodeView, Pulse, StoreHealth
-from foliot.observability.flood import Flood
+from foliot.observability.throttle import Throttle
 
 # Every line there is. The documentation and a test name them all.
 LINES = {
@@ -36,19 +35,19 @@ LINES = {
     "occurrences_skipped": logging.INFO,
     "source_followed": logging.INFO,
     "source_moved": logging.INFO,
-    "source_answers": logging.INFO,
+    "source_recovered": logging.INFO,
     "next_run": logging.INFO,
     "run_succeeded": logging.INFO,
     "run_cancelled": logging.INFO,
-    "store_answers": logging.INFO,
-    "broker_answers": logging.INFO,
-    "results_answer": logging.INFO,
+    "store_recovered": logging.INFO,
+    "broker_recovered": logging.INFO,
+    "results_recovered": logging.INFO,
     "stop_asked": logging.INFO,
-    "end_asked": logging.INFO,
+    "stop_forced": logging.INFO,
     "beat_started": logging.INFO,
     "beat_stopping": logging.INFO,
     "job_enqueued": logging.INFO,
-    "enqueues_untold": logging.INFO,
+    "enqueues_suppressed": logging.INFO,
     "schedule_locked": logging.DEBUG,
     "enqueue_failed": logging.ERROR,
     "lock_failed": logging.ERROR,
@@ -56,23 +55,24 @@ LINES = {
     "state_unwritten": logging.ERROR,
     "schedule_unusable": logging.ERROR,
     "attempt_failed": logging.WARNING,
-    "failures_untold": logging.WARNING,
+    "failures_suppressed": logging.WARNING,
     "job_set_aside": logging.WARNING,
     "start_late": logging.WARNING,
     "source_failed": logging.WARNING,
     "source_behind": logging.WARNING,
     "jobs_dropped": logging.WARNING,
     "jobs_passed_over": logging.WARNING,
+    "job_unserved": logging.WARNING,
     "job_not_understood": logging.WARNING,
     "store_trouble": logging.WARNING,
     "broker_trouble": logging.WARNING,
     "broker_unconfirmed": logging.WARNING,
     "entry_refused": logging.WARNING,
     "results_trouble": logging.WARNING,
-    "task_start_untold": logging.WARNING,
+    "task_start_not_reported": logging.WARNING,
     "store_regressed": logging.ERROR,
     "lease_lost": logging.WARNING,
-    "node_buried": logging.WARNING,
+    "node_declared_dead": logging.WARNING,
     "clock_jumped": logging.WARNING,
     "clock_corrected": logging.WARNING,
     "clock_skewed": logging.WARNING,
@@ -80,7 +80,7 @@ LINES = {
     "alert_refused": logging.WARNING,
     "ping_failed": logging.WARNING,
     "executor_failed": logging.ERROR,
-    "ends_untold": logging.ERROR,
+    "ends_not_stored": logging.ERROR,
     "listener_failed": logging.ERROR,
     "task_failed": logging.ERROR,
     "request_failed": logging.ERROR,
@@ -92,7 +92,8 @@ WRONG_CLOCK = timedelta(seconds=2)
 SUMMED_UP_EVERY = timedelta(seconds=30)
 MOST_FAILURES = 100  # in a second
 _ON_TIME = timedelta(0)
-PROMPT = frozenset({Trigger.SCHEDULE, Trigger.CATCH_UP, Trigger.MANUAL})  # they are to start at scheduled_for
+# These are to start at scheduled_for.
+PROMPT = frozenset({Trigger.SCHEDULE, Trigger.CATCH_UP, Trigger.MANUAL, Trigger.AFTER, Trigger.REBOOT})
 
 _STARTED, _ENDED, _SKIPPED = Happening.STARTED, Happening.ENDED, Happening.SKIPPED
 _WELL = frozenset({Outcome.SUCCEEDED, Outcome.CANCELLED})
@@ -120,14 +121,14 @@ class Line:
 
 
 def _plain(value: Any) -> Any:
-    """A value as JSON has it: instants as text, durations in seconds."""
+    """A value for JSON: instants as text, durations in seconds."""
     if isinstance(value, timedelta):
         return round(value.total_seconds(), 3)
     return format_instant(value) if isinstance(value, datetime) else value
 
 
 def quoted(value: object) -> str:
-    """A value as one word; quoted if it would not be one, so that no field can pretend to be another."""
+    """A value as one word, quoted if needed, so that no value can look like another field."""
     text = str(value)
     if text and text.isprintable() and not set(text) & set(' "='):
         return text
@@ -135,23 +136,29 @@ def quoted(value: object) -> str:
 
 
 def tell(event: str, cause: BaseException | None = None, /, **fields: Any) -> None:
-    """Write a line, if somebody wants lines of its level; with the traceback of its cause."""
+    """Write a line, if its level is enabled, with the traceback of its cause."""
     level = LINES[event]
     if _logger.isEnabledFor(level):
         _logger.log(level, Line(event, fields), exc_info=cause)
 
 
 def tell_burial(dead: NodeView, by: str | None = None) -> None:
-    """A node was buried: where it ran, until when it was heard of, and how many attempts are lost with it."""
+    """A node was declared dead: where it ran, when its lease expired, and how many attempts are lost."""
     node = dead.node
     tell(
-        "node_buried", node=node.id, name=node.name or None, host=node.host or None, process=node.process,
-        lease_until=dead.until, attempts=dead.open_count, by=by,
-    )  # fmt: skip
+        "node_declared_dead",
+        node=node.id,
+        name=node.name or None,
+        host=node.host or None,
+        process=node.process,
+        lease_until=dead.until,
+        attempts=dead.open_count,
+        by=by,
+    )
 
 
 def _no_title(_: str) -> None:
-    """Jobs are told of by their keys, and only if something is wrong."""
+    """No job has a title: jobs are logged by their keys, and only if something is wrong."""
 
 
 def _tell_success(event: Event, attempt: Attempt, name: str) -> None:
@@ -163,7 +170,7 @@ def _tell_success(event: Event, attempt: Attempt, name: str) -> None:
 
 
 class LogListener:
-    """Tells the log how an engine and its jobs fare."""
+    """Logs the events of jobs and the health of an engine."""
 
     def __init__(
         self, title: Callable[[str], str | None] = _no_title, *, tells_failures: bool = True
@@ -177,9 +184,9 @@ class LogListener:
         self._skips: dict[str, _Skips] = {}
         self._changes = _Changes()
         self._corrected = _Skips(_CORRECTED, "clock_corrected", most=1)
-        self._failures = Flood(MOST_FAILURES, timedelta(seconds=1))
+        self._failures = Throttle(MOST_FAILURES, timedelta(seconds=1))
         self._untold = 0
-        self._declared: dict[str, datetime] = {}  # jobs that are new, and since when they are there
+        self._declared: dict[str, datetime] = {}  # new jobs, and when they were declared
 
     # -- what happens to jobs ----------------------------------------------------------------------
 
@@ -207,7 +214,7 @@ class LogListener:
                 _tell_happening(event)
 
     def _is_counted(self, events: Sequence[Event]) -> bool:
-        """Whether there is nothing to tell of each of them: a herd has started, or has succeeded."""
+        """Whether these events need no line each: a herd has started, or has succeeded."""
         if isinstance(events, HerdEnded):
             return self._title is _no_title or not any(self._title(ending.job) for ending in events.endings)
         if not isinstance(events, HerdStarted):
@@ -220,7 +227,7 @@ class LogListener:
         return True
 
     def note_declared(self, events: Sequence[Event]) -> None:
-        """A new job may owe a run for a time before it was there; that run is late only since it is there."""
+        """A new job may owe a run for a time before its declaration; lateness counts from the declaration."""
         for event in events:
             if event.what is Happening.DECLARED and len(self._declared) < _MOST_DECLARED:
                 self._declared[event.job] = event.at
@@ -238,7 +245,7 @@ class LogListener:
             self._untold += 1
             return
         run, number, outcome = event.run_key, event.number, attempt.outcome
-        said = event.reason.removeprefix(f"{outcome}: ")  # the error's first line; or what became of its node
+        said = event.reason.removeprefix(f"{outcome}: ")  # the error's first line, or its node's fate
         error = None if said == outcome else said
         name = self._title(event.job)
         stderr = attempt.error.partition("\n")[2] if name and attempt.error else None
@@ -255,7 +262,7 @@ class LogListener:
 
     def _tell_untold(self, at: datetime) -> None:
         if self._untold and self._failures.is_over(at):
-            tell("failures_untold", count=self._untold)
+            tell("failures_suppressed", count=self._untold)
             self._untold = 0
 
     def _sort(self, events: Sequence[Event]) -> None:
@@ -284,7 +291,7 @@ class LogListener:
     # -- how the node fares ------------------------------------------------------------------------
 
     def on_trouble(self, error: StoreError) -> None:
-        """A store is asked again and again: of its troubles in a row the 1st, 2nd, 4th, 8th … is told."""
+        """Log the 1st, 2nd, 4th, 8th … trouble in a row, because calls are repeated again and again."""
         self._troubles += 1
         if self._troubles & (self._troubles - 1) == 0:
             tell("store_trouble", error=str(error), hint=error.hint, troubles=self._troubles)
@@ -297,7 +304,7 @@ class LogListener:
             self._node = pulse.node
             tell("node_joined", node=pulse.node)
         if self._troubles:
-            tell("store_answers", troubles=self._troubles)
+            tell("store_recovered", troubles=self._troubles)
             self._troubles = 0
         if abs(pulse.jump) >= WRONG_CLOCK:
             tell("clock_jumped", by=pulse.jump, node=pulse.node)
@@ -324,7 +331,7 @@ class _Late:
     """Late starts: how many since the last line, and the latest of them."""
 
     def __init__(self) -> None:
-        self._flood = Flood(1, SUMMED_UP_EVERY)
+        self._throttle = Throttle(1, SUMMED_UP_EVERY)
         self._count = 0
         self._worst: tuple[Event, Attempt] | None = None
 
@@ -335,7 +342,7 @@ class _Late:
         self._worst = max([*known, *late], key=lambda start: _lateness(*start), default=None)
 
     def tell(self, at: datetime) -> None:
-        if self._worst is None or not self._flood.lets_through(at):
+        if self._worst is None or not self._throttle.lets_through(at):
             return
         event, attempt = self._worst
         tell(
@@ -354,10 +361,10 @@ def _lateness(event: Event, attempt: Attempt) -> timedelta:
 
 
 class _Skips:
-    """What happened to jobs for one reason since the last line: how often, and which job was the first."""
+    """Events of jobs with one reason since the last line: their number, and the first job."""
 
     def __init__(self, reason: str, line: str = "occurrences_skipped", most: int = _MOST_LINES) -> None:
-        self._flood = Flood(most, SUMMED_UP_EVERY)
+        self._throttle = Throttle(most, SUMMED_UP_EVERY)
         self._reason = reason
         self._line = line
         self._count = 0
@@ -368,7 +375,7 @@ class _Skips:
         self._count += 1
 
     def tell(self, at: datetime) -> None:
-        if self._count and self._flood.lets_through(at):
+        if self._count and self._throttle.lets_through(at):
             others = self._count - 1 or None
             tell(self._line, job=self._first, reason=self._reason, others=others)
             self._count, self._first = 0, ""
@@ -378,11 +385,11 @@ class _Changes:
     """How many definitions came, changed or went since the last line."""
 
     def __init__(self) -> None:
-        self._flood = Flood(_MOST_LINES, SUMMED_UP_EVERY)
+        self._throttle = Throttle(_MOST_LINES, SUMMED_UP_EVERY)
         self.counts: Counter[Happening] = Counter()
 
     def tell(self, at: datetime) -> None:
-        if self.counts and self._flood.lets_through(at):
+        if self.counts and self._throttle.lets_through(at):
             tell("jobs_changed", **{what.value: self.counts[what] or None for what in _DEFINITIONS})
             self.counts.clear()
 

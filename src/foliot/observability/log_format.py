@@ -23,10 +23,10 @@ def configure_logging(
     level: str = "info",
     stream: TextIO | None = None,
 ) -> None:
-    """Have Foliot's lines written to a stream (stderr): pretty on a terminal and JSON otherwise, or as told.
+    """Write Foliot's lines to a stream (stderr): pretty on a terminal, JSON otherwise, or as `format` says.
 
-    For programs that have no logging of their own. Only the logger `foliot` is touched; again, it replaces
-    what it did before.
+    For programs that do not configure logging themselves. It changes only the logger `foliot`. Calling it
+    again replaces the earlier configuration.
     """
     if format not in FORMATS:
         raise InvalidPolicyError("log format", format, "is not known", hint=f"one of: {', '.join(FORMATS)}")
@@ -48,7 +48,7 @@ def configure_logging(
 
 
 class _Handler(logging.StreamHandler[TextIO]):
-    """Ours, so that it can be found again."""
+    """A class of our own, so that `configure_logging` finds its handler again."""
 
 
 class JsonFormatter(logging.Formatter):

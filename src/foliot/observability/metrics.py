@@ -1,7 +1,8 @@
-"""Metrics for Prometheus: `Foliot(…, metrics=Metrics())`, and its registry is what is to be scraped.
+"""Metrics for Prometheus: `Foliot(…, metrics=Metrics())`; scrape its registry.
 
-Events are counted on the engine's thread (see `tally`); the client's objects are made when somebody asks,
-on whichever thread that is. Jobs are not told apart unless it is asked for: each would be some sixty series.
+Events are counted on the engine's thread (see `tally`). The client's objects are made at each scrape, on the
+thread of the scrape. By default there is no label for the job, because each job would have about sixty
+series.
 """
 
 from __future__ import annotations
@@ -28,8 +29,8 @@ from foliot.observability.tally import MOST_JOBS, TURN, Tallies, Tally
 class Metrics(Collector):
     """What an engine counts and measures.
 
-    `by_job`: True gives each job series of its own; some keys (`"app/refresh"`) do so for these. `registry`:
-    where to register, if not in a registry of its own.
+    `by_job`: True adds the label `job` for all jobs; a collection of keys (`"app/refresh"`) for these.
+    `registry`: where to register; by default a new registry.
     """
 
     def __init__(
@@ -93,13 +94,13 @@ class Metrics(Collector):
             self._burials += 1
 
     def on_jobs(self, views: Sequence[JobView]) -> None:
-        """The jobs that are there when the engine begins: when each has last succeeded."""
+        """The last successes of jobs, when the engine starts."""
         with self._lock:
             for view in views:
                 self._tallies.note_success(view.key, view.last_success_at)
 
     def on_source(self, health: SourceHealth) -> None:
-        """A source that is followed was looked at."""
+        """A source was checked."""
         with self._lock:
             self._sources[health.source] = health
             self._dropped[health.source] = self._dropped.get(health.source, 0) + health.dropped
@@ -124,14 +125,14 @@ class Metrics(Collector):
                 self._lengths = dict(health.lengths)
 
     def on_store(self, health: StoreHealth) -> None:
-        """The store has told how it fares by itself."""
+        """The store has measured its own health."""
         with self._lock:
             self._store = health
 
     # -- asked by a scrape -------------------------------------------------------------------------
 
     def describe(self) -> Iterable[Metric]:
-        """The families, so that a name that is taken is refused when this is registered."""
+        """The families, so that a name conflict is found at registration."""
         return self.collect()
 
     def collect(self) -> list[Metric]:
@@ -200,7 +201,7 @@ class Metrics(Collector):
             "foliot_leases_lost", "How often this node was declared dead, and was not.", self._leases_lost
         )
         yield CounterMetricFamily(
-            "foliot_nodes_buried", "Nodes that this node has found dead, and buried.", self._burials
+            "foliot_nodes_declared_dead", "Nodes that this node has declared dead.", self._burials
         )
         troubles = CounterMetricFamily(
             "foliot_store_troubles", "Calls that the store did not answer.", labels=("error",)
@@ -223,7 +224,7 @@ class Metrics(Collector):
                 _overdue,
             ),
             "foliot_backlog_jobs": ("How many jobs are due, unclaimed.", _backlog),
-            "foliot_last_pulse_timestamp_seconds": ("The last heartbeat, by the store's time.", _at),
+            "foliot_last_heartbeat_timestamp_seconds": ("The last heartbeat, by the store's time.", _at),
         }
         for name, (meaning, value) in gauges.items():
             gauge = GaugeMetricFamily(name, meaning, labels=())
@@ -286,7 +287,7 @@ class Metrics(Collector):
         yield from (seconds, failures, lengths)
 
     def _series(self, *values: str) -> tuple[str, ...]:
-        """Labels, or their values, without that of the job if jobs are not told apart."""
+        """Labels or values, without the job's if jobs have no label."""
         return values if self._tallies.is_by_job else values[1:]
 
     def _counter(

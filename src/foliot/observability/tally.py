@@ -1,7 +1,6 @@
-"""Counting what happened, quickly: plain numbers in plain dictionaries, which metrics are made of when asked.
+"""Counts events quickly: plain numbers in dictionaries. Metrics are made of them at each scrape.
 
-An event costs about half a microsecond here; to observe it through the client's own objects, each with its
-lock and its children by label, costs several. The standard library is all that is needed.
+An event costs about half a microsecond here. The client's own objects, with locks and labels, cost several.
 """
 
 from __future__ import annotations
@@ -30,9 +29,9 @@ _NOTHING = timedelta(0)
 
 
 class Tally:
-    """What happened to the attempts of one job, or of all.
+    """Counts of attempts of one job, or of all jobs.
 
-    An attempt is counted once: by what was measured of it, or, if there is nothing to measure, beside that.
+    Each attempt is counted once: in a histogram if it was measured, otherwise in a counter.
     """
 
     def __init__(self) -> None:
@@ -54,7 +53,7 @@ class Tally:
         return _sums(self._never_ran, self.durations)
 
     def start(self, attempt: Attempt, offset: timedelta | None = None) -> None:
-        """An attempt was claimed, so that it starts at once."""
+        """An attempt was claimed, and starts at once."""
         trigger, claimed_at = attempt.trigger, attempt.claimed_at
         lateness = self.lateness.get(trigger)
         if lateness is None:
@@ -94,18 +93,18 @@ class Tally:
                 self.delay.observe(started_at - claimed_at, count)
 
     def skip(self, reason: str) -> None:
-        """Occurrences were skipped. Reasons are few texts; what varies in them is left out."""
+        """Occurrences were skipped. Numbers in the reason are replaced, so that there are few reasons."""
         reason = _NUMBER.sub("N", reason)
         if reason not in self.skipped and len(self.skipped) >= _MOST_REASONS:
             reason = _OTHER
         self.skipped[reason] = self.skipped.get(reason, 0) + 1
 
 
-MOST_JOBS = 1000  # whose last success is told, however many there are
+MOST_JOBS = 1000  # most jobs with a gauge of their last success
 
 
 class Tallies:
-    """A tally for all jobs together; or one for each job that is to be told apart, and one for the rest."""
+    """One tally for all jobs; or one for each job with a label, and one for the rest."""
 
     def __init__(self, by_job: bool | Collection[str]) -> None:  # noqa: FBT001 - which jobs: all, none, these
         self.is_by_job = bool(by_job)

@@ -6,6 +6,7 @@
                  each with `dry_run`: the planner decides on the record as it is, and nothing is written
 
     Definitions  jobs of a source are added, changed and removed one by one
+    plan         what a change of definitions would do to runs; `facts_of` makes JSON of it
     facts        how a job and a node are, in single words; which jobs no node serves
 
 A command answers with an `Effect`; its dry run with the same one, but for `is_dry_run`. What cannot be done
@@ -17,10 +18,12 @@ from foliot.operations.effect import Effect, Start
 from foliot.operations.facts import Unserved, find_unserved, next_at, node_state, serves_source, state_of
 from foliot.operations.ledger import Fate, Ledger, Occurrence
 from foliot.operations.operations import Operations, Which
+from foliot.operations.plan import plan_changes, plan_source
+from foliot.operations.plan_facts import facts_of
 from foliot.operations.questions import EVERYTHING, Questions, can_start, readable
 
 __all__ = [
     "EVERYTHING", "Check", "Defined", "Definitions", "Effect", "Fate", "Ledger", "Occurrence", "Operations",
-    "Questions", "Start", "Unserved", "Which", "can_start", "find_unserved", "next_at", "node_state",
-    "readable", "serves_source", "state_of",
+    "Questions", "Start", "Unserved", "Which", "can_start", "facts_of", "find_unserved", "next_at",
+    "node_state", "plan_changes", "plan_source", "readable", "serves_source", "state_of",
 ]  # fmt: skip

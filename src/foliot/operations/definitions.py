@@ -127,7 +127,7 @@ class Definitions:
                     declared=plan.declared if has_checks else PlanDeclared(now),
                     removed=plan.removed,
                 )
-            except StaleRevisionError as stale:  # another process was quicker; these are additions, so go on
+            except StaleRevisionError as stale:  # another process was faster; try again
                 base = stale.details["found"]
             else:
                 self._handle_events(events)

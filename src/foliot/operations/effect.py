@@ -14,7 +14,7 @@ from foliot.model.state import Record, Skip
 _WORDS = {
     "pause": ("is paused", "would be paused", "was paused already"),
     "resume": ("runs again", "would run again", "was not paused"),
-    "request": ("is asked for", "would be asked for", "was asked for before, and counts once"),
+    "request": ("is requested", "would be requested", "was requested before, and counts once"),
     "end": ("is asked to end", "would be asked to end", "is asked to end"),
     "drop": ("will not start", "would not start", "will not start"),
     "declare": ("is declared", "would be declared", "is declared so already"),
@@ -54,6 +54,7 @@ class Effect(NamedTuple):
     cancels: tuple[str, ...] = ()
     skips: tuple[Skip, ...] = ()
     reason: str = ""
+    paused_until: datetime | None = None
 
     @property
     def run(self) -> str:
@@ -73,11 +74,13 @@ class Effect(NamedTuple):
             if not self.runs:
                 none = {"missed": "was missed in that time", "failed": "failed in that time"}
                 return f"no occurrence {none.get(self.reason, 'lies in that time')}"
-            return f"{len(self.runs)} would run" if self.is_dry_run else f"asked for: {len(self.runs)}"
+            return f"{len(self.runs)} would run" if self.is_dry_run else f"requested: {len(self.runs)}"
         done, would, before = _WORDS[self._deed]
         words = before if not self.has_changed else would if self.is_dry_run else done
-        why = f": {self.reason}" if self.reason and self.has_changed else ""
-        return f"{self.run} {words}{why}"
+        if not self.has_changed:
+            return f"{self.run} {words}"
+        until = f" until {format_instant(self.paused_until)}" if self.paused_until else ""
+        return f"{self.run} {words}{until}" + (f": {self.reason}" if self.reason else "")
 
     @property
     def _deed(self) -> str:
@@ -119,6 +122,7 @@ def effect_of(command: str, record: Record, decision: Decision, at: datetime, *,
         drops=tuple(attempt.run_key for attempt in changed if not attempt.is_open),
         cancels=tuple(a.run_key for a in changed if a.state is AttemptState.CANCELLING),
         skips=decision.skips,
+        paused_until=decision.state.paused_until if command == "pause" else None,
     )
 
 

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Literal, NamedTuple
 
+from foliot.model.attempt import Attempt
 from foliot.model.state import Problem
 from foliot.model.view import NodeView
 from foliot.operations.questions import can_start
 from foliot.protocols import JobView
+from foliot.schedules import Never
 from foliot.wiring import FullStore
 
 NodeState = Literal["alive", "draining", "silent"]
@@ -34,7 +36,8 @@ def state_of(view: JobView) -> tuple[str, ...]:
         **{problem.value: state.last_problem == problem for problem in _NOT_WELL},
     }
     words = tuple(word for word, is_true in facts.items() if is_true)
-    return words or (("ok",) if state.next_at is not None else ("finished",))
+    is_to_run = state.next_at is not None or isinstance(job.schedule, Never)
+    return words or (("ok",) if is_to_run else ("finished",))
 
 
 def next_at(view: JobView) -> datetime | None:
@@ -60,6 +63,19 @@ def serves_source(view: NodeView, source: str) -> bool:
     """
     subjects = {kind.partition(":")[2].partition("/")[0] for kind in view.node.kinds or ()}
     return not subjects.isdisjoint((source, source.removesuffix(_ADDED)))
+
+
+def took(attempt: Attempt) -> timedelta | None:
+    """How long an attempt ran."""
+    if attempt.started_at is None or attempt.finished_at is None:
+        return None
+    return attempt.finished_at - attempt.started_at
+
+
+def lateness(attempt: Attempt) -> timedelta | None:
+    """How long after its time an attempt began; a retry has no time of its own."""
+    began = attempt.started_at or attempt.claimed_at
+    return None if began is None or attempt.number > 1 else began - attempt.scheduled_for
 
 
 class Unserved(NamedTuple):

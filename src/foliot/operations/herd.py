@@ -56,7 +56,10 @@ NO_ROOM = Room({}, {})
 
 
 async def find_room(ops: Questions) -> Room:
-    """What the living nodes have. A queue with a node of an older version is left out: it tells no slots."""
+    """The slots of running nodes.
+
+    A queue with a node of an older version is left out: its slots are unknown.
+    """
     now, slots, unknown = await ops.store.now(), Counter[str](), set[str]()
     for view in await ops.store.nodes():
         if node_state(view, now) == "alive":

@@ -44,7 +44,7 @@ class Occurrence(NamedTuple):
 
 
 class Ledger(NamedTuple):
-    """Occurrences in the order of time; `next`: where to go on from, if there are more."""
+    """Occurrences in the order of time; `next`: where the next page begins, if there is one."""
 
     job: str
     occurrences: tuple[Occurrence, ...] = ()
@@ -98,6 +98,9 @@ def _fate(record: Record, why: Why, last: Attempt | None, at: datetime, now: dat
     if fate is Fate.WAITS and now - start_at > record.job.policy.misfire.grace:
         return Fate.MISSED
     if fate is Fate.WILL_NOT and start_at <= now:
+        paused_at = record.state.paused_at
+        if paused_at is not None and paused_at <= at:  # the end of the pause writes the skip
+            return Fate.SKIPPED
         return Fate.UNKNOWN if at < record.state.created_at else Fate.MISSED
     return fate
 

@@ -44,7 +44,7 @@ class Which(StrEnum):
 
 
 class Operations(Questions):
-    """Questions and commands. `tell` is told the events of what was done here; `new_id` names requests."""
+    """Queries and commands. `tell` is called with the events of commands; `new_id` names requests."""
 
     def __init__(  # noqa: PLR0913 - each has a default
         self,
@@ -73,15 +73,19 @@ class Operations(Questions):
     async def _same_store(self) -> FullStore:
         return self.store
 
-    async def pause(self, job: object, *, reason: str = "", dry_run: bool = False) -> Effect:
-        """Let occurrences pass without a run, until the job is resumed. What runs goes on.
+    async def pause(
+        self, job: object, *, reason: str = "", until: datetime | None = None, dry_run: bool = False
+    ) -> Effect:
+        """Let occurrences pass without a run, until then or until the job is resumed. What runs goes on.
 
         The reason is kept until then.
         """
         record = await self.usable(job)
+        if until is not None:
+            check_aware(until)
         if reason and not is_name(reason):
             raise CommandRefusedError(record.job.key, _must_be_short("reason"))
-        effect = await self._do("pause", record, Pause(reason), dry_run=dry_run)
+        effect = await self._do("pause", record, Pause(reason, until), dry_run=dry_run)
         return effect._replace(reason=reason)
 
     async def resume(self, job: object, *, dry_run: bool = False) -> Effect:
@@ -105,7 +109,7 @@ class Operations(Questions):
         if last.is_open:
             hint = "wait for its end, or cancel it"
             raise CommandRefusedError(last.run_key, f"the run has not ended: it is {last.state}", hint=hint)
-        reason = f"asked for by a person, to repeat {last.run_key}"
+        reason = f"triggered manually, to repeat {last.run_key}"
         command = RunNow("", reason, last.payload)
         return await self._request("rerun", await self._owner(last), request, command, dry_run=dry_run)
 

@@ -14,6 +14,7 @@ from foliot.errors import (
     InvalidJobError,
     JobNotFoundError,
     RunNotFoundError,
+    SourceNotFoundError,
     StoreError,
     WaitTimeoutError,
     shorten,
@@ -21,6 +22,7 @@ from foliot.errors import (
 from foliot.model.attempt import Attempt, Outcome, run_key
 from foliot.model.job import EARLIEST, Job, is_name
 from foliot.model.kinds import serves
+from foliot.model.query import JobState
 from foliot.model.splay import offset_of
 from foliot.model.state import Record, Skip
 from foliot.model.view import NodeView, SourceView
@@ -35,6 +37,7 @@ from foliot.wiring import FullStore
 EVERYTHING = 1_000_000
 MOST_TRACES = 20_000  # attempts and skips of a job that are read to explain an instant, the newest first
 _PAGE = 1000
+_LEAST_OF_A_REQUEST = 4  # characters by which a request can be named
 _LOOK_EVERY = timedelta(milliseconds=200)
 _LOOK_AT_LEAST_EVERY = timedelta(seconds=2)
 
@@ -93,11 +96,17 @@ class Questions:
         return readable(job if isinstance(job, JobView) else await self.find(job))
 
     async def jobs(
-        self, source: str | None = None, *, with_removed: bool = False, after: str = "", limit: int = 100
+        self,
+        source: str | None = None,
+        *,
+        with_removed: bool = False,
+        after: str = "",
+        limit: int = 100,
+        state: JobState | None = None,
     ) -> JobPage:
-        """A page of jobs, of a source or of all."""
+        """A page of jobs, of a source or of all; only those that are so."""
         return await self.store.jobs(
-            JobQuery(source=source, with_removed=with_removed, after=after, limit=limit)
+            JobQuery(source=source, with_removed=with_removed, after=after, limit=limit, state=state)
         )
 
     async def every_job(self, *sources: str, with_removed: bool = False) -> AsyncIterator[JobView]:
@@ -108,6 +117,15 @@ class Questions:
                 for view in page:
                     yield view
                 query = query._replace(after=page[-1].key)
+
+    async def check_source(self, source: str) -> SourceView:
+        """What is known of a source; SourceNotFoundError, with a suggestion, if nothing is."""
+        views = {view.source: view for view in await self.store.sources()}
+        if source in views:
+            return views[source]
+        if "/" not in source and await self.store.jobs(JobQuery(source=source, with_removed=True, limit=1)):
+            return SourceView(source)
+        raise SourceNotFoundError(source, hint=_close_source(source, views))
 
     async def source_of(self, view: JobView) -> SourceView:
         """What is known of the source of a job."""
@@ -166,7 +184,7 @@ class Questions:
     async def occurrences(
         self, view: JobView, first: datetime | None = None, last: datetime | None = None, *, limit: int = 100
     ) -> Ledger:
-        """The ledger of a time: from its first instant on; without one, so many up to its last.
+        """The ledger of a period: from its first instant on; without one, the last `limit` up to its end.
 
         Without a last instant, it ends with the occurrence that comes next.
         """
@@ -216,10 +234,11 @@ class Questions:
         )
 
     async def history(self, job: object, limit: object) -> tuple[Attempt, ...]:
-        """The latest attempts of a job, or, without one, of all; newest first."""
+        """The latest attempts of a job, also of a removed one, or, without one, of all; newest first."""
         if isinstance(limit, bool) or not isinstance(limit, int) or not 0 <= limit <= maxsize:
             raise InvalidJobError("limit", limit, "must be a number that is not negative", hint="such as 20")
-        return await self.attempts(None if job is None else (await self.find(job)).key, limit=limit)
+        key = None if job is None else (await self.find(job, with_removed=True)).key
+        return await self.attempts(key, limit=limit)
 
     async def run(self, run: object) -> list[Attempt]:
         """The attempts of a run, oldest first. Its key may name the job by its name alone.
@@ -227,7 +246,7 @@ class Questions:
         A job without a run means its latest one.
         """
         view, key = await self._named(run)
-        if found := await self.attempts_of(view.key, key):
+        if found := await self.attempts_of(view.key, key) or await self._begun(view.key, key):
             return found
         hint = f"foliot run list --job {view.key} shows what is remembered"
         raise RunNotFoundError(shorten(run), hint=hint)
@@ -250,6 +269,15 @@ class Questions:
             raise RunNotFoundError(run, hint="it has not run yet, as far as history goes back")
         return view, newest[0].run_key
 
+    async def _begun(self, job: str, key: str) -> list[Attempt]:
+        """The attempts of the one run of a job whose request begins so, among its latest thousand."""
+        _, mark, request = key[len(job) :].partition("!")
+        if not mark or len(request) < _LEAST_OF_A_REQUEST:
+            return []
+        attempts = await self.store.runs(RunQuery(job=job, limit=_PAGE))
+        found = {a.run_key for a in attempts if a.request is not None and a.request.startswith(request)}
+        return await self.attempts_of(job, found.pop()) if len(found) == 1 else []
+
     async def attempts_of(self, job: str, key: str) -> list[Attempt]:
         """The attempts of a run, by its whole key, oldest first; none if it is unknown."""
         found = await self.store.runs(RunQuery(job=job, run_key=key, limit=EVERYTHING))
@@ -264,8 +292,9 @@ class Questions:
         return output.text if output else ""
 
     async def finished(self, run: object, *, timeout: timedelta | None = None) -> Attempt:  # noqa: ASYNC109
-        """Wait for a run to end; its last attempt. WaitTimeoutError if it takes longer; it then goes on.
+        """Wait for a run to end; returns its last attempt.
 
+        After the timeout WaitTimeoutError; the run continues.
         A run that is to be tried again has not ended.
         """
         view, key = await self._named(run)
@@ -293,6 +322,13 @@ def readable(view: JobView) -> Record:
     if view.record is None or view.damage is not None:
         raise StoreError(f"{view.key} cannot be read: {view.damage}", hint="let its source declare it anew")
     return view.record
+
+
+def _close_source(source: str, known: Collection[str]) -> str:
+    """Which source may be meant: that of a repository has a hash behind its name."""
+    begins = [name for name in known if name.startswith(f"{source}-")]
+    close = begins or get_close_matches(source, known, n=1)
+    return f"did you mean {close[0]}?" if close else "foliot source list shows all"
 
 
 def can_start(view: NodeView, queue: str, kind: str, now: datetime) -> bool:

@@ -42,6 +42,7 @@ async def remove_source(
     known = {view.source: view.revision for view in await store.sources()}
     names = await names_of(store, source)
     if "/" in source or (source not in known and not names):  # else `a/b` would be jobs b/… of a source a
+        await ops.check_source(source)  # which says what may be meant
         raise SourceNotFoundError(source, hint="foliot source list shows all")
     serving = tuple(view for view in await store.nodes() if view.until >= now and serves_source(view, source))
     if serving and not force:

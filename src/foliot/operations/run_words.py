@@ -14,7 +14,7 @@ from foliot.protocols import JobQuery, RunQuery
 from foliot.wiring import FullStore
 
 _AGAIN = (Trigger.RETRY, Trigger.LOST)
-_ASKED = (Trigger.MANUAL, Trigger.BACKFILL)
+_ASKED = (Trigger.MANUAL, Trigger.BACKFILL, Trigger.AFTER, Trigger.REBOOT)
 
 
 class RunWords(NamedTuple):
@@ -57,10 +57,11 @@ async def _words(store: FullStore, attempt: Attempt, job: Job | None) -> RunWord
 
 async def _origin(store: FullStore, attempt: Attempt) -> Trigger:
     """Why the run exists: a retry has the reason of the first attempt that is remembered."""
-    if attempt.request is not None:
+    if attempt.request is not None and attempt.trigger not in (*_AGAIN, *_ASKED):
         return Trigger.MANUAL
     if attempt.trigger not in _AGAIN:
         return attempt.trigger
     all_of_run = await store.runs(RunQuery(job=attempt.job, run_key=attempt.run_key, limit=EVERYTHING))
     first = min(all_of_run, key=lambda one: one.number, default=attempt)
-    return Trigger.SCHEDULE if first.trigger in _AGAIN else first.trigger
+    usual = Trigger.SCHEDULE if attempt.request is None else Trigger.MANUAL
+    return usual if first.trigger in _AGAIN else first.trigger

@@ -43,6 +43,7 @@ T = TypeVar("T")
 
 _START = datetime(2026, 1, 1, tzinfo=UTC)
 _LONG = timedelta(days=3650)  # nobody else uses the store: no lease to renew often, nobody to look for
+_LAST = datetime.max.replace(tzinfo=UTC)
 _ALL = sys.maxsize
 _FAILURES = (Outcome.FAILED, Outcome.TIMED_OUT)
 
@@ -155,7 +156,15 @@ class Stepper:
 
     def runs(self, name: str | None = None) -> list[Attempt]:
         """All attempts of a job, or of all jobs, oldest first. In a block, nothing is forgotten."""
-        return list(self._loop.complete(self._core.ask(lambda ops: ops.history(name, _ALL))))[::-1]
+        found = self._loop.complete(self._core.ask(lambda ops: ops.history(name, _ALL)))
+        return sorted(found, key=_order)
+
+
+def _order(attempt: Attempt) -> tuple[datetime, datetime, str, int, int]:
+    """By the time that it is for; those of one instant in the order in which they started."""
+    return (
+        attempt.scheduled_for, attempt.claimed_at or _LAST, attempt.job, attempt.token, attempt.number,
+    )  # fmt: skip
 
 
 class _StepClock:

@@ -4,6 +4,7 @@
             ──▶ past.py   what became of an instant that is over
                 last.py   what happened last
                 waiting.py  a full group, or a time without nodes
+                chain.py  what it runs after, and what runs after it
                 answer.py the answer itself, and words that both use
 
 Everything here is pure: the caller reads the store, and asks.
@@ -22,6 +23,7 @@ from foliot.model.version import Version
 from foliot.model.view import Outage
 from foliot.protocols import JobView
 from foliot.why.answer import Verdict, Why, rule_text, zone_of
+from foliot.why.chain import chain_words
 from foliot.why.last import told_last
 from foliot.why.next import future, next_run
 from foliot.why.past import Traces, past
@@ -68,6 +70,7 @@ def explain(  # noqa: PLR0913 - everything that is known
     record, number = view.record, view.record.state.version
     if at is None:
         answer = next_run(record, kinds, now, group)
+        answer = answer._replace(text=answer.text + chain_words(record.job))
     elif _is_to_come(record, at, now) and not any(r.scheduled_for == at and r.request is None for r in runs):
         answer = future(record, kinds, at)
     elif reason := away(versions, at):

@@ -11,8 +11,8 @@ from foliot.model.attempt import format_instant
 from foliot.model.job import Job
 from foliot.model.kinds import serves
 from foliot.model.state import Record
-from foliot.schedules import Cron, Schedule
-from foliot.schedules.zone import UTC_NAMES, changes, load_zone
+from foliot.schedules import Cron, OnDays, Schedule
+from foliot.schedules.zone import UTC_NAMES, Change, changes, load_zone
 
 
 class Verdict(StrEnum):
@@ -65,20 +65,33 @@ def time_text(instant: datetime | None) -> str:
 
 def no_occurrence(job: Job, at: datetime) -> str:
     """Why an instant is no occurrence of a job's rule."""
-    return _gap(job.schedule, at) or f"{format_instant(at)} is no occurrence of {job.schedule}"
+    rule = job.schedule
+    reason = ""
+    if isinstance(rule, OnDays):
+        reason, rule = rule.keeps_out(at), rule.rule
+    return reason or _gap(rule, at) or f"{format_instant(at)} is no occurrence of {job.schedule}"
 
 
 def _gap(schedule: Schedule, at: datetime) -> str:
-    """A wall time of the rule that the clocks left out as they went forward; `at` is when it would be."""
+    """A wall time of the rule that the clocks left out or show again; `at` is when it would be."""
     if not isinstance(schedule, Cron) or schedule.fields is None:
         return ""
     for change in changes(load_zone(schedule.timezone), at.year):
-        if change.is_gap and change.at <= at < change.at + (change.after - change.before):
-            wall = at + change.before
+        if change.at <= at < change.at + change.length:
+            wall = at + (change.before if change.is_gap else change.after)
             if Cron(schedule.canonical, timezone="UTC", dialect=schedule.dialect).matches(wall):
-                day = f"{wall:%H:%M} of {wall:%Y-%m-%d}"
-                return f"{day} does not exist in {schedule.timezone}: its clocks go forward"
+                return _say_change(schedule, change, f"{wall:%H:%M} of {wall:%Y-%m-%d}")
     return ""
+
+
+def _say_change(rule: Cron, change: Change, wall: str) -> str:
+    if not change.is_gap:
+        return (
+            f"{wall} comes twice in {rule.timezone}, and by dst={rule.dst} the rule runs the first time only"
+        )
+    words = f"{wall} does not exist in {rule.timezone}: its clocks go forward"
+    is_late = rule.around is not None and rule.around.is_late(change)
+    return f"{words}; by dst={rule.dst} it runs at {format_instant(change.at)} instead" if is_late else words
 
 
 def obstacle(record: Record, kinds: Collection[str] | None) -> str:
@@ -90,8 +103,9 @@ def obstacle(record: Record, kinds: Collection[str] | None) -> str:
     if state.removed_at is not None:
         return f"it was removed at {time_text(state.removed_at)}"
     if state.paused_at is not None:
+        until = f" until {time_text(state.paused_until)}" if state.paused_until else ""
         why = f": {state.paused_reason}" if state.paused_reason else ""
-        return f"it is paused since {time_text(state.paused_at)}{why}"
+        return f"it is paused since {time_text(state.paused_at)}{until}{why}"
     if not job.enabled:
         return "its definition switches it off"
     if not serves(kinds, job.action.kind):

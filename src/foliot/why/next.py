@@ -6,8 +6,11 @@ from collections.abc import Collection
 from datetime import datetime, timedelta
 
 from foliot.model.attempt import format_instant
+from foliot.model.job import Job
 from foliot.model.splay import offset_of
 from foliot.model.state import Record
+from foliot.schedules import Never
+from foliot.schedules.explain import explain
 from foliot.why.answer import Verdict, Why, no_occurrence, obstacle, time_text
 from foliot.why.waiting import GroupCount, group_words
 
@@ -32,7 +35,7 @@ def next_run(
         waits = full if full and is_ready else f"waits until {time_text(first.wake_at)}"
         return Why(Verdict.WAITS, f"{first.run_key} {waits}: {first.reason}", first.wake_at)
     if record.state.next_at is None:
-        return Why(Verdict.WILL_NOT, "no occurrence is left")
+        return Why(Verdict.WILL_NOT, _without_a_time(record.job))
     is_due = record.state.next_at + offset_of(record.job) <= now
     if is_due and full:
         text = f"{format_instant(record.state.next_at)} is due, by {record.job.schedule}, and {full}"
@@ -46,14 +49,31 @@ def next_run(
     )
 
 
+def _without_a_time(job: Job) -> str:
+    """Why a job has no next occurrence."""
+    if isinstance(job.schedule, Never) and job.policy.after is not None and not job.schedule.at_boot:
+        return "it has no time of its own"
+    if isinstance(job.schedule, Never):
+        return f"its schedule is {job.schedule}: it runs {explain(job.schedule)}"
+    return "no occurrence is left"
+
+
 def _wanted(record: Record, now: datetime) -> str:
     """What a node needs to take a job that no node has taken."""
     job, due_at = record.job, record.state.next_at
     if due_at is None or now - due_at - offset_of(job) < _LONG:
         return ""
     revision = f" of revision {job.revision[:12]}" if job.revision else ""
-    wanted = f"the queue {job.queue}, the action {job.action.kind}{revision}, and a free slot"
+    allowed = _leave(job) if job.action.kind.startswith("shell:") else ""
+    wanted = f"the queue {job.queue}, the action {job.action.kind}{revision}{allowed}, and a free slot"
     return f"; no node has taken it yet: it needs a node with {wanted}"
+
+
+def _leave(job: Job) -> str:
+    """What the operator of a node has to allow for a command."""
+    if user := job.action.data.get("user"):
+        return f", leave to run jobs as {user} (foliot serve --run-as {user}, as root)"
+    return ", leave to run jobs that name no user (a daemon with --run-as has it only for --run-as root)"
 
 
 def _again(record: Record, now: datetime) -> str:

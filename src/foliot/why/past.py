@@ -14,6 +14,7 @@ from foliot.model.state import OVERLAP, Problem, Record, Skip
 from foliot.model.view import Outage
 from foliot.schedules import Schedule
 from foliot.why.answer import Verdict, Why, no_occurrence, obstacle, time_text
+from foliot.why.chain import followed_words
 from foliot.why.waiting import GroupCount, group_words, outage_at, outage_words
 
 _MOST_TOLD = 5  # attempts of one run
@@ -36,7 +37,8 @@ def past(record: Record, traces: Traces, at: datetime) -> Why:
     schedule, state, start_at = record.job.schedule, record.state, at + offset_of(record.job)
     if attempts := attempts_for(at, traces.runs, schedule):
         late = late_words(attempts[-1], traces.outages, start_at)
-        return Why(_verdict(attempts[0]), _ran_words(attempts, at) + _splay_words(record) + late, at)
+        words = _ran_words(attempts, at) + _splay_words(record) + late
+        return Why(_verdict(attempts[0]), words + followed_words(record.job, attempts[0]), at)
     if skip := skip_of(at, traces.skips, schedule):
         missed = outage_words(traces.outages, start_at) if skip.problem is Problem.MISSED else ""
         return Why(Verdict.SKIPPED, _skip_words(skip, traces.runs, start_at) + missed, at)
@@ -126,7 +128,7 @@ def _attempt_words(attempt: Attempt) -> str:
 
 
 def _start_words(attempt: Attempt) -> str:
-    """How late it was; a retry has no time of its own, and is told when it started."""
+    """How late it started; for a retry, which has no scheduled time, when it started."""
     if attempt.started_at is None:
         return ""
     if attempt.number > 1:

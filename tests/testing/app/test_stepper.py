@@ -358,3 +358,28 @@ def test_a_job_that_is_not_there_is_not_found(app: Foliot, foliot_stepper: Stepp
         for ask in (time.runs, time.next):
             with pytest.raises(JobNotFoundError, match="nobody"):
                 ask("nobody")
+
+
+def test_a_run_that_was_asked_for_comes_after_the_one_that_started_before_it(
+    app: Foliot, foliot_stepper: Steppers
+) -> None:
+    @app.job("0 * * * *")
+    def hourly() -> None: ...
+
+    with foliot_stepper(app, at=NEW_YEAR - timedelta(seconds=1)) as time:
+        time.advance(seconds=1)
+        app.wait(app.trigger("hourly"))
+        time.advance(seconds=1)
+        assert [attempt.trigger for attempt in time.runs("hourly")] == [Trigger.SCHEDULE, Trigger.MANUAL]
+        assert len({attempt.scheduled_for for attempt in time.runs("hourly")}) == 1
+
+
+def test_a_pause_with_an_end_is_over_by_itself(app: Foliot, foliot_stepper: Steppers) -> None:
+    @app.job("0 * * * *")
+    def hourly() -> None: ...
+
+    with foliot_stepper(app, at=NEW_YEAR) as time:
+        until = NEW_YEAR + timedelta(hours=3)
+        app.wait(app.pause("hourly", until=until, reason="a move"))
+        time.advance(hours=4)
+        assert instants(time, "hourly") == [until, until + timedelta(hours=1)]

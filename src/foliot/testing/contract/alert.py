@@ -19,6 +19,7 @@ from foliot.model.policy import Notify, Policy
 from foliot.model.state import Record
 from foliot.model.watch import Episode, Watch
 from foliot.protocols import AlertQuery, AlertState, AlertStore, ChannelAlert, DecideCommand
+from foliot.testing.contract.chain import ChainContract
 from foliot.testing.contract.sample import (
     DAY,
     HOUR,
@@ -32,7 +33,7 @@ from foliot.testing.contract.sample import (
     some_jobs,
     start_due,
 )
-from foliot.testing.contract.stage import Contract, Stage, scenario
+from foliot.testing.contract.stage import Stage, scenario
 
 KEY = a_job().key
 WAITING, SENT, REFUSED = AlertState.WAITING, AlertState.SENT, AlertState.REFUSED
@@ -69,7 +70,7 @@ async def ids_waiting(stage: Stage, channel: str = "ops", limit: int = 100) -> l
     return [one.alert.id for one in await outbox_of(stage).waiting(channel, limit)]
 
 
-class AlertContract(Contract):
+class AlertContract(ChainContract):
     """What is decided is in the outbox at once, stays until it is settled, and is there once."""
 
     @scenario
@@ -91,7 +92,7 @@ class AlertContract(Contract):
             wake_at=stage.later(DAY), alert_at=stage.later(HOUR), quiet_since=stage.now, failed_runs=2,
             failing_since=stage.now, outcomes="+-+",
             episodes=(episode, Episode(AlertKind.LATE, "é", stage.now)),
-            muted_until=stage.later(MINUTE), muted_reason="we know",
+            muted_until=stage.later(MINUTE), muted_reason="we know", asked=("boot-h-1", "after-é"),
         )  # fmt: skip
         await stage.declare(a_job(), wake_at=stage.later(DAY))
         for written in (watch, Watch(), None):

@@ -10,7 +10,7 @@ import pytest
 
 from foliot.errors import StaleRevisionError
 from foliot.model.decision import Decision
-from foliot.model.version import KEPT_REVISIONS
+from foliot.model.version import KEPT_REVISIONS, Revision
 from foliot.model.view import SourceView
 from foliot.protocols import Changes, JobQuery, SourceStore
 from foliot.testing.contract.sample import HOUR, SOURCE, a_job, some_jobs
@@ -165,3 +165,23 @@ class SourceContract(Contract):
         await stage.declare(a_job(source="git"), source="git")
         (shown,) = await seam(stage).sources()
         assert (shown.status, shown.jobs) == ('{"error": "no such host"}', 1)
+
+    @scenario
+    async def test_a_copied_source_has_the_past_of_the_original(self, stage: Stage) -> None:
+        await stage.plan(*some_jobs(2))
+        await stage.plan(a_job("more"))
+        (before,) = await seam(stage).sources()
+        copied = tuple(
+            Revision(SOURCE, ordinal, f"größe-{ordinal}", stage.later(-HOUR), 1, 2, ordinal)
+            for ordinal in (7, 6, 5)
+        )
+        await seam(stage).restore_source(SOURCE, stage.later(-HOUR), copied)
+        assert await seam(stage).sources() == (before._replace(reconciled_at=stage.later(-HOUR)),)
+        assert await seam(stage).revisions(SOURCE) == copied
+        await stage.plan(a_job("last"))
+        newest, *others = await seam(stage).revisions(SOURCE)
+        assert (newest.ordinal, newest.at, tuple(others)) == (8, stage.now, copied)
+        await seam(stage).restore_source(SOURCE, None, ())
+        assert await seam(stage).revisions(SOURCE) == ()
+        (after,) = await seam(stage).sources()
+        assert after.reconciled_at is None

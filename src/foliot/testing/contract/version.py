@@ -15,7 +15,7 @@ from foliot.model.attempt import Outcome
 from foliot.model.job import Action
 from foliot.model.policy import Policy, Retry
 from foliot.model.version import KEPT_VERSIONS, Version
-from foliot.protocols import Changes
+from foliot.protocols import Changes, SkipQuery
 from foliot.schedules import Every, Once
 from foliot.testing.contract.sample import DAY, HOUR, MINUTE, SECOND, SOURCE, a_job, declare_at, some_jobs
 from foliot.testing.contract.stage import Contract, Stage, scenario
@@ -174,3 +174,26 @@ class VersionContract(Contract):
         for command, reason in ((Pause("größer"), "größer"), (Resume(), None), (Pause(), None)):
             await stage.store.update(KEY, lambda record, c=command: plan_command(record, c, stage.now))  # type: ignore[misc] # mypy knows no such default
             assert (await stage.record(KEY)).state.paused_reason == reason
+
+    @scenario
+    async def test_a_pause_with_an_end_is_over_by_itself(self, stage: Stage) -> None:
+        await stage.join("a")
+        await stage.plan(a_job(schedule=Every(HOUR)))
+        until = stage.later(3 * HOUR)
+        await stage.store.update(KEY, lambda record: plan_command(record, Pause("größer", until), stage.now))
+        paused = (await stage.record(KEY)).state
+        assert (paused.paused_at, paused.paused_until, paused.wake_at) == (stage.now, until, until)
+        await stage.advance(2 * HOUR)
+        await stage.join("a")
+        assert await stage.claim("a", decide=plan_due) == []
+        await stage.plan(a_job(schedule=Every(HOUR)), a_job("other"))
+        assert (await stage.record(KEY)).state == paused
+        await stage.advance(HOUR)
+        await stage.join("a")
+        started = [one for one in await stage.claim("a", decide=plan_due) if one.job == KEY]
+        after = (await stage.record(KEY)).state
+        assert (after.paused_at, after.paused_until, after.paused_reason) == (None, None, None)
+        assert [attempt.scheduled_for for attempt in started] == [until], "the one at its end is not skipped"
+        skips = await stage.store.skips(SkipQuery(KEY))
+        assert [skip.reason for skip in skips] == ["the job was paused"]
+        assert skips[0].last < until

@@ -166,9 +166,7 @@ class RedisServer:
     def ask(self, *words: str) -> bytes:
         """What the server answers to one command, as it comes over the wire."""
         with closing(socket.create_connection(("127.0.0.1", self.port), PATIENCE)) as wire:
-            wire.sendall(_packed("AUTH", self.password))
-            if not wire.recv(100).startswith(b"+OK"):
-                raise MissingServerError("the server does not take its password")
+            log_in(wire, self.password)
             wire.sendall(_packed(*words))
             return wire.recv(65536)
 
@@ -224,6 +222,19 @@ def wait_until(is_so: Callable[[], bool], what: str) -> None:
         if clock.monotonic() > give_up_at:
             raise MissingServerError(f"the server took too long {what}")
         pause.wait(0.02)
+
+
+def log_in(wire: socket.socket, password: str) -> None:
+    """Tell a server its password. OSError if it cuts the connection: one that is made a master cuts all."""
+    wire.sendall(_packed("AUTH", password))
+    answer = b""
+    while not answer.endswith(b"\r\n"):
+        more = wire.recv(100)
+        if not more:
+            raise ConnectionResetError("the server has cut the connection before it answered")
+        answer += more
+    if not answer.startswith(b"+OK"):
+        raise MissingServerError("the server does not take its password")
 
 
 def _packed(*words: str) -> bytes:

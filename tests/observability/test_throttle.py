@@ -80,12 +80,12 @@ def test_failures_are_told_each_up_to_a_hundred_in_a_second(lines: Callable[[], 
     assert len(lines()) == 1
     listener.on_events([later(failure, 1)])
     summed_up, again = lines()
-    assert summed_up == "failures_untold count=4999"
+    assert summed_up == "failures_suppressed count=4999"
     assert again.startswith("attempt_failed ")
     listener.on_events([later(failure, 1)] * 100)
     lines()
     listener.on_pulse(pulse(after=60))
-    assert lines() == ["failures_untold count=1"]
+    assert lines() == ["failures_suppressed count=1"]
 
 
 def test_skips_and_definitions_are_told_ten_times_in_half_a_minute_and_then_summed_up(

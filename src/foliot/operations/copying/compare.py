@@ -1,0 +1,60 @@
+"""Whether a copy has what its original has: both stores are read once more, job by job."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Iterable
+from datetime import datetime
+from typing import Any
+
+from foliot.model.query import AuditQuery, PipelineQuery, TokenQuery
+from foliot.operations.copying.past import PAGE, Past, read_past
+from foliot.protocols import JobQuery, JobView
+from foliot.wiring import FullStore
+
+
+async def differences(old: FullStore, new: FullStore, now: datetime) -> AsyncIterator[str]:
+    """What the copy has otherwise, in words; nothing if it is the same."""
+    query = JobQuery(with_removed=True, limit=PAGE)
+    while page := await old.jobs(query):
+        keys = frozenset(view.key for view in page)
+        copies = {view.key: view for view in await new.jobs(query._replace(keys=keys))}
+        for view in page:
+            async for text in _of_job(old, new, view, copies.get(view.key), now):
+                yield text
+        query = query._replace(after=page[-1].key)
+    ours, theirs = await _beside(old), await _beside(new)
+    for name in ours:
+        if ours[name] != theirs[name]:
+            yield name
+
+
+async def _beside(store: FullStore) -> dict[str, tuple[Any, ...]]:
+    """What is no job. Of lists that grow with time, the newest page."""
+    found = {"sources": await store.sources(), "tokens": tuple(await store.tokens(TokenQuery(limit=PAGE)))}
+    found["the audit"] = tuple(await store.audit(AuditQuery(limit=PAGE)))
+    return found | {"pipelines": tuple(await store.pipelines(PipelineQuery(limit=PAGE)))}
+
+
+async def _of_job(
+    old: FullStore, new: FullStore, view: JobView, copy: JobView | None, now: datetime
+) -> AsyncIterator[str]:
+    ours = await read_past(old, view, now)
+    if ours is None:  # it cannot be read, and was left out
+        return
+    theirs = None if copy is None else await read_past(new, copy, now)
+    if theirs is None:
+        yield f"{view.key} is missing"
+        return
+    for name in Past._fields:
+        mine, copied = (_comparable(getattr(past, name)) for past in (ours, theirs))
+        if mine != copied:
+            yield f"{view.key}: {name}"
+    for attempt in (*ours.attempts, *ours.record.attempts):
+        if await old.output(*attempt.key) != await new.output(*attempt.key):
+            yield f"the output of {attempt.run_key} #{attempt.number}"
+
+
+def _comparable(value: Any) -> Any:
+    """Values of which the order is not part, by their texts."""
+    is_record = hasattr(value, "job")
+    return value if is_record or not isinstance(value, Iterable) else sorted(map(repr, value))
