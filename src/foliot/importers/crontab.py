@@ -1,0 +1,169 @@
+"""A crontab, line by line: what each line is, and the job that it becomes.
+
+Variables count for the lines below them, as in cron. A comment that stands right above a line becomes the
+job's description, and is still a comment in the account.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Any
+
+from foliot.importers.ability import HAS_REBOOT, HAS_USER
+from foliot.importers.crontab_env import Variables
+from foliot.importers.crontab_line import REBOOT, Entry, read_entry, read_variable, split_command
+from foliot.importers.crontab_rule import Rule, translate_rule
+from foliot.importers.draft import Draft, Line, LineKind, Note, Source, When
+from foliot.importers.model.vixie import Flavour
+from foliot.importers.refusal import refusal_of
+from foliot.importers.refused import RefusedError
+from foliot.importers.registry import Registry
+
+_FLOCK = re.compile(r"\bflock +(-\S+ +)*-[a-z]*n")
+_LONGEST_DESCRIPTION = 500
+_CORRECT = "correct the line, or remove it"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Setting:
+    """What is known about a table beside its text.
+
+    The `owner` gets its mail. `user` runs its commands; empty: the column of users says it, or the user who
+    imports the table is the one who runs the daemon.
+    """
+
+    name: str
+    flavour: Flavour = "debian"
+    zone: str
+    owner: str = ""
+    user: str = ""
+    is_system: bool = False
+    changes_directory: bool = True
+    switch_off: tuple[str, ...] = ()
+
+
+def read_crontab(data: bytes, setting: Setting, names: Registry) -> Source:
+    """All lines of a table."""
+    return _Reader(setting, names).read(data)
+
+
+class _Reader:
+    def __init__(self, setting: Setting, names: Registry) -> None:
+        self._setting = setting
+        self._names = names
+        self._variables = Variables(setting.flavour)
+        self._above: list[str] = []
+        self._drafts: list[Draft] = []
+        self._notes: list[Note] = []
+
+    def read(self, data: bytes) -> Source:
+        rows = data.split(b"\n")
+        if rows[-1] == b"":
+            rows.pop()
+        else:
+            text = "the last line has no line break: cron does not read it"
+            self._notes.append(Note("no-newline", text, needs_person=True))
+        lines = []
+        for number, row in enumerate(rows, start=1):
+            line = self._line(number, row)
+            if line.kind is not LineKind.COMMENT:
+                self._above.clear()
+            lines.append(line)
+        return Source(
+            name=self._setting.name,
+            lines=tuple(lines),
+            drafts=tuple(self._drafts),
+            notes=tuple(self._notes),
+            switch_off=self._setting.switch_off if self._drafts else (),
+        )
+
+    def _line(self, number: int, row: bytes) -> Line:
+        text = row.decode(errors="backslashreplace")
+        try:
+            return Line(number, text, self._kind(number, row.decode()))
+        except UnicodeDecodeError:
+            reason, to_do = "it is not UTF-8", "write it anew in UTF-8"
+            return Line(number, text, LineKind.UNTRANSLATED, "bytes", reason, to_do)
+        except RefusedError as error:
+            return Line(number, text, LineKind.UNTRANSLATED, error.code, error.reason, error.to_do)
+
+    def _kind(self, number: int, text: str) -> LineKind:
+        stripped = text.strip(" \t\r")
+        if "\x00" in text:
+            raise RefusedError("bytes", "it has a NUL in it", "remove it")
+        if not stripped:
+            return LineKind.BLANK
+        if stripped.startswith("#"):
+            self._above.append(stripped.lstrip("#").strip())
+            return LineKind.COMMENT
+        if (variable := read_variable(text)) is not None:
+            note = self._variables.take(*variable)
+            if note is not None:
+                self._notes.append(note._replace(text=f"line {number}: {note.text}"))
+            return LineKind.VARIABLE
+        entry = read_entry(text, has_user=self._setting.is_system)
+        if entry is None:
+            parts = "rule, user and command" if self._setting.is_system else "rule and command"
+            raise RefusedError("unreadable", f"cron does not read it: it is no {parts}", _CORRECT)
+        self._drafts.append(self._draft(number, entry))
+        return LineKind.JOB
+
+    def _draft(self, number: int, entry: Entry) -> Draft:
+        rule = self._rule(entry)
+        command, stdin = split_command(entry.command)
+        notes = [*(rule.notes if rule else ())]
+        fields = self._fields(command, stdin, entry.user or self._setting.user, notes)
+        if rule and rule.splay:
+            fields["splay"] = f"{rule.splay}m"
+        when = rule.when if rule else When(REBOOT, self._setting.zone)
+        if reason := refusal_of(when, fields, self._names.channels):
+            raise RefusedError("refused-here", reason, "write the job by hand")
+        return Draft(
+            id=self._names.id_for(command),
+            source=self._setting.name,
+            place=f"line {number}",
+            written=entry.rule,
+            when=when,
+            command=entry.command,
+            fields=fields,
+            original=rule.original if rule else None,
+            notes=tuple(notes),
+        )
+
+    def _fields(self, command: str, stdin: str | None, user: str, notes: list[Note]) -> dict[str, Any]:
+        fields: dict[str, Any] = {}
+        if described := " ".join(line for line in self._above if line)[:_LONGEST_DESCRIPTION]:
+            fields["description"] = described
+        fields["run"] = f"cd; {command}" if self._setting.changes_directory else command
+        fields |= {"stdin": stdin} if stdin is not None else {}
+        fields |= {"shell": self._variables.shell} if self._variables.shell else {}
+        if user:
+            fields["user"] = self._user(user, notes)
+        fields["env"] = self._variables.environment
+        notify, told = self._variables.notify(user or self._setting.owner, self._names)
+        fields |= {"notify": notify} if notify else {}
+        notes += told
+        if _FLOCK.search(command):
+            text = "flock -n is left as it is; concurrency: skip does the same for this job"
+            notes.append(Note("flock", text))
+        return fields
+
+    def _rule(self, entry: Entry) -> Rule | None:
+        setting = self._setting
+        if setting.flavour == "busybox" and entry.rule.startswith("@"):
+            raise RefusedError("unknown-macro", "BusyBox's crond has no macros", "write five fields")
+        if entry.rule == REBOOT:
+            if HAS_REBOOT:
+                return None
+            raise RefusedError("reboot", "this version has no @reboot", "start it with a unit of systemd")
+        zone = self._variables.zone(setting.zone)
+        return translate_rule(entry.rule, setting.flavour, zone, self._variables.delay)
+
+    def _user(self, user: str, notes: list[Note]) -> str:
+        if not HAS_USER:
+            reason = f"it runs as {user}, and this version has no user field"
+            raise RefusedError("user", reason, f"import it into a repository whose daemon runs as {user}")
+        text = f"it runs as {user}: start the daemon as root with --run-as {user}"
+        notes.append(Note("user", text, needs_person=True))
+        return user

@@ -1,0 +1,34 @@
+"""The names of one import: ids of jobs and channels, each used once over all sources."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from foliot.importers.naming import clean_id, id_of
+
+
+class Registry:
+    """Gives out ids and names of channels."""
+
+    def __init__(self) -> None:
+        self.channels: dict[str, dict[str, Any]] = {}
+        self._ids: set[str] = set()
+
+    def id_for(self, command: str) -> str:
+        """An id for a command, by its program."""
+        return id_of(command, self._ids)
+
+    def id_named(self, name: str) -> str:
+        """An id like a name."""
+        return id_of(clean_id(name), self._ids)
+
+    def channel_for(self, entry: dict[str, Any]) -> str:
+        """The name of a channel; equal channels are one."""
+        for name, known in self.channels.items():
+            if known == entry:
+                return name
+        to = entry["mail"]
+        base = clean_id(to if isinstance(to, str) else to[0])
+        name = base if base not in self.channels else f"{base}-{len(self.channels) + 1}"
+        self.channels[name] = entry
+        return name
