@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import replace
 from datetime import datetime, timedelta
@@ -18,6 +19,7 @@ from foliot.api.home import StoreHome
 from foliot.api.limits import Limits
 from foliot.api.server import ApiServer, Listening
 from foliot.clock import SystemClock
+from foliot.dashboard.application import make_pages
 from foliot.engine.plan_definition import plan_declared, plan_removed
 from foliot.engine.planner import plan_due, plan_ended
 from foliot.model.access import Right, Scope
@@ -66,7 +68,7 @@ class Stage:
         self._memory = MemoryStore(_clock, lease=LONG)
         home = MemoryHome(self._memory) if url is None else StoreHome(url, _clock)
         where = Listening(host="127.0.0.1", port=0, state=folder, limits=limits, **listening)
-        self.server = ApiServer(home, _clock, where, {})
+        self.server = ApiServer(home, _clock, where, {}, make_pages)
         self.address = self.server.start()
         self.base = f"http://127.0.0.1:{self.server._socket.getsockname()[1]}"
         self.tokens: dict[str, str] = {}
@@ -136,7 +138,8 @@ class Stage:
             async with open_store(self.url, _clock, lease=LONG) as store:
                 return await play(Operations(store, _clock))
 
-        return asyncio.run(playing())
+        with ThreadPoolExecutor(1) as thread:  # this one may have a loop: that of a browser
+            return thread.submit(asyncio.run, playing()).result()
 
     def declare(self, *jobs: Job) -> None:
         self.act(lambda ops: declare(ops, *jobs))

@@ -48,9 +48,21 @@ def test_a_pause_keeps_its_reason_and_is_the_same_twice(stage: Stage, job: str) 
     assert stage.get(job)["paused_reason"] == "the disk is full"
     assert stage.get(job)["state"] == ["paused"]
     assert not stage.post(f"{job}/pause")["changed"]
+    assert not stage.post(f"{job}/pause", {"reason": "the disk is full"})["changed"]
+    assert stage.post(f"{job}/pause", {"reason": "a new disk comes"})["changed"]
+    assert stage.get(job)["paused_reason"] == "a new disk comes"
     assert stage.post(f"{job}/resume")["changed"]
     assert not stage.post(f"{job}/resume")["changed"]
     assert stage.post(f"{job}/pause", {"reason": "a\nb"}, code=409)["code"] == "REFUSED"
+
+
+def test_a_pause_may_end_by_itself(stage: Stage, job: str) -> None:
+    stage.post(f"{job}/pause", {"until": "2999-01-01T00:00:00+01:00"}, "operate")
+    assert stage.get(job)["paused_until"] == "2998-12-31T23:00:00Z"
+    assert stage.post(f"{job}/pause", {"until": "2020-01-01T00:00:00Z"}, code=409)["code"] == "REFUSED"
+    assert stage.post(f"{job}/pause", {"until": "2999-01-01T00:00:00"}, code=422)["code"] == "OFFSET_REQUIRED"
+    stage.post(f"{job}/resume")
+    assert stage.get(job)["paused_until"] is None
 
 
 def test_a_run_is_asked_for_once_for_each_key(stage: Stage, job: str) -> None:

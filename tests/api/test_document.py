@@ -105,7 +105,7 @@ CHECKS = (
     "unsupported_method", "ignored_auth",
 )  # fmt: skip
 # A stream does not end; a login is for browsers; a source that is removed takes its jobs along.
-LEFT_OUT = ("/api/v1/events", "/login", "/logout", "/", "/static/{file}")
+LEFT_OUT = ("/api/v1/events", "/login", "/logout")
 
 
 def find_breaches(stage: Stage, folder: Path, *options: str) -> None:

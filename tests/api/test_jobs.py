@@ -237,3 +237,14 @@ def test_a_job_that_cannot_be_read_is_shown_with_its_damage(alone: Stage) -> Non
     alone._memory.set_aside(BACKUP.key, damage_of(ValueError("odd")))
     assert alone.get("/jobs/ops~2Fbackup")["state"] == ["damaged"]
     assert alone.post("/jobs/ops~2Fbackup/runs", code=409)["code"] == "NOT_POSSIBLE"
+
+
+def test_a_job_says_how_its_rule_is_read_and_what_it_does_at_clock_changes(stage: Stage) -> None:
+    made = stage.post("/jobs", new() | {"dialect": "vixie", "dst": "cron"}, code=201)
+    assert (made["dialect"], made["dst"]) == ("vixie", "cron")
+    changed = stage.expect(200, "PATCH", f"/jobs/{made['id']}", json={"dst": "once"})
+    assert (changed["dialect"], changed["dst"]) == ("vixie", "once")
+    wrong = stage.post("/jobs", new() | {"dst": "twice"}, code=422)
+    assert "clock changes" in str(wrong)
+    asked = stage.get("/cron?expr=30%202%20*%20*%20*&timezone=Europe/Berlin&dst=cron")
+    assert (asked["dst"], asked["dialect"]) == ("cron", "standard")

@@ -17,6 +17,7 @@ CHANGES = {route.name for group in GROUPS for route in group.routes if route.cha
 DIFFERENT = {
     "dry_run",
     "would",
+    "plan",
     "text",
     "links",
     "last_attempt_at",

@@ -9,6 +9,7 @@ from typing import Any
 
 import msgspec
 
+from foliot.api.plan_answers import PlanAnswer
 from foliot.api.terms import Bucket, Repeated, Status, Time
 from foliot.model.attempt import AttemptState, Outcome, Trigger
 from foliot.model.state import SkipCode
@@ -46,6 +47,7 @@ class JobAnswer(Answer, frozen=True):
     next_at: Time | None
     paused_at: Time | None
     paused_reason: str | None
+    paused_until: Time | None
     last_outcome: str | None
     last_attempt_at: Time | None
     last_success_at: Time | None
@@ -60,6 +62,7 @@ class WholeJob(JobAnswer, frozen=True):
 
     explanation: str | None = None
     dialect: str | None = None
+    dst: str | None = None
     enabled: bool = True
     repeat_until: Time | None = None
     auto_remove: bool = False
@@ -124,7 +127,7 @@ class Changed(Answer, frozen=True):
     reason: str | None = None
     dry_run: bool = False
     would: Would | None = None
-    plan: None = None
+    plan: PlanAnswer | None = None
 
 
 class ChangedJob(WholeJob, frozen=True, kw_only=True):
@@ -134,7 +137,7 @@ class ChangedJob(WholeJob, frozen=True, kw_only=True):
     text: str
     dry_run: bool = False
     would: Would | None = None
-    plan: None = None
+    plan: PlanAnswer | None = None
 
 
 class ChangedJobs(Answer, frozen=True):
@@ -142,6 +145,7 @@ class ChangedJobs(Answer, frozen=True):
 
     jobs: tuple[ChangedJob, ...]
     dry_run: bool = False
+    plan: PlanAnswer | None = None
 
 
 class Requested(Answer, frozen=True):
@@ -342,6 +346,7 @@ class CronAnswer(Answer, frozen=True):
     expression: str
     canonical: str
     dialect: str
+    dst: str
     timezone: str
     explanation: str
     occurrences: tuple[Time, ...]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from types import TracebackType
 from typing import Self
 
@@ -20,6 +20,7 @@ from foliot.api import (
     jobs,
     pipeline_runs,
     pipelines,
+    plans,
     rules,
     runs,
     schedules,
@@ -45,22 +46,40 @@ GROUPS: tuple[Group, ...] = tuple(
         runs,
         rules,
         fleet,
+        plans,
         tokens,
         events,
         system,
     )
 )
+Pages = Callable[[Service], Sequence[StarletteRoute]]  # what is there for browsers
 _BRACES = re.compile(r"\{[^}]*\}")
 
 
-class Application:
-    """An API as an ASGI application. `async with` opens and closes it; else the first request opens it."""
+def no_pages(_: Service) -> Sequence[StarletteRoute]:
+    """Nothing for browsers."""
+    return ()
 
-    def __init__(self, home: Home, clock: Clock, options: Options, groups: Sequence[Group] = GROUPS) -> None:
+
+class Application:
+    """An API as an ASGI application. `async with` opens and closes it; else the first request opens it.
+
+    `pages` come before the routes of the API: the dashboard has a form at `/login`, too.
+    """
+
+    def __init__(
+        self,
+        home: Home,
+        clock: Clock,
+        options: Options,
+        groups: Sequence[Group] = GROUPS,
+        pages: Pages = no_pages,
+    ) -> None:
         self.service = Service(home, clock, options)
         self.service.document = make_document(groups)
+        routes = [*pages(self.service), *make_routes(self.service, groups)]
         # A path has one spelling: a slash at its end leads nowhere.
-        router = Router(make_routes(self.service, groups), redirect_slashes=False, default=_lead_nowhere)
+        router = Router(routes, redirect_slashes=False, default=_lead_nowhere)
         self._guard = Guard(router, self.service)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -94,14 +113,16 @@ async def _lead_nowhere(*_: object) -> None:
     raise HTTPException(404)
 
 
-def make_routes(service: Service, groups: Sequence[Group]) -> list[StarletteRoute]:
+def make_routes(
+    service: Service, groups: Sequence[Group], make: Callable[..., Endpoint] = Endpoint
+) -> list[StarletteRoute]:
     """One route for each path, with all its verbs; fixed names come before those in braces."""
     by_path: dict[str, dict[str, Route]] = {}
     for group in groups:
         for route in group.routes:
             by_path.setdefault(_BRACES.sub("{}", route.path), {})[route.verb] = route
     return [
-        StarletteRoute(_numbered(path), Endpoint(service, by_path[path]))
+        StarletteRoute(_numbered(path), make(service, by_path[path]))
         for path in sorted(by_path, key=lambda path: path.replace("{}", "\U0010ffff"))
     ]
 

@@ -50,6 +50,7 @@ class JobParts(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=
     schedule: Annotated[str, Meta(min_length=1, max_length=1000)] | UnsetType = UNSET
     timezone: Annotated[str, Meta(max_length=100)] | UnsetType = UNSET
     dialect: Annotated[str, Meta(max_length=20)] | UnsetType = UNSET
+    dst: Annotated[str, Meta(max_length=20)] | UnsetType = UNSET
     action: ActionBody | UnsetType = UNSET
     queue: Name | UnsetType = UNSET
     enabled: bool | UnsetType = UNSET
@@ -65,6 +66,7 @@ class JobBody(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=T
     action: ActionBody
     timezone: Annotated[str, Meta(max_length=100)] = "UTC"
     dialect: Annotated[str, Meta(max_length=20)] = "standard"
+    dst: Annotated[str, Meta(max_length=20)] = "exact"
     queue: Name = "default"
     enabled: bool = True
     repeat_until: Instant | None = None
@@ -81,7 +83,9 @@ class NewJobBody(JobBody, frozen=True, kw_only=True):
 def make_job(name: str, body: JobBody, identity: Identity) -> Job:
     """The job of a body. 422 with all that is wrong; 403 for an action that the token may not have."""
     faults = _Faults()
-    schedule = faults.of("schedule", lambda: make_schedule(body.schedule, body.timezone, body.dialect))
+    schedule = faults.of(
+        "schedule", lambda: make_schedule(body.schedule, body.timezone, body.dialect, body.dst)
+    )
     action = faults.of("action", lambda: make_action(body.action, identity))
     policy = faults.of("policy", lambda: make_policy(API, body.policy))
     job: Job | None = faults.of(
@@ -117,6 +121,7 @@ def change_job(job: Job, parts: JobParts, identity: Identity) -> JobBody:
         schedule=str(rule),
         timezone=getattr(rule, "timezone", "UTC"),
         dialect=getattr(rule, "dialect", "standard"),
+        dst=getattr(rule, "dst", "exact"),
         action=ActionBody(kind=job.action.kind, payload=data),
         queue=job.queue,
         enabled=job.enabled,
@@ -129,11 +134,11 @@ def change_job(job: Job, parts: JobParts, identity: Identity) -> JobBody:
     return msgspec.structs.replace(body, **given)
 
 
-def make_schedule(text: str, timezone: str, dialect: str) -> Schedule:
+def make_schedule(text: str, timezone: str, dialect: str = "standard", dst: str = "exact") -> Schedule:
     """The schedule of a text: a cron expression, or an instant."""
     if _INSTANT.match(text):
         return Once(text)
-    return Cron(text, timezone=timezone, dialect=dialect)  # type: ignore[arg-type] # it refuses what it does not know
+    return Cron(text, timezone=timezone, dialect=dialect, dst=dst)  # type: ignore[arg-type] # it refuses what it does not know
 
 
 def check_right(kind: str, identity: Identity) -> None:

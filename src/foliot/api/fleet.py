@@ -32,6 +32,7 @@ from foliot.api.fleet_answers import (
     UnservedAnswer,
 )
 from foliot.api.ids import id_of
+from foliot.api.plans import plan_of_removal
 from foliot.api.problem import ProblemError
 from foliot.api.route import Group
 from foliot.api.show import utc
@@ -144,10 +145,12 @@ class RemoveQuery(Query, frozen=True):
 @routes.delete("/sources/{source}", Scope.ADMIN)
 async def remove(call: Call, source: SourceView, query: RemoveQuery) -> RemovedSource:
     """Remove a source with its jobs. What runs may end, and history stays."""
+    plan = await plan_of_removal(call, source.source)
     removal = await remove_source(call.ops, source.source, force=query.force, dry_run=call.dry_run)
     return RemovedSource(
-        source=removal.source, jobs=removal.jobs, running=removal.running, dry_run=call.dry_run
-    )
+        source=removal.source, jobs=removal.jobs, running=removal.running, dry_run=call.dry_run,
+        plan=plan,
+    )  # fmt: skip
 
 
 # -- nodes and queues ------------------------------------------------------------------------------

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from foliot.api.answers import Answer, Links
+from foliot.api.plan_answers import PlanAnswer
 from foliot.api.terms import Time
 from foliot.model.access import Right, Scope
 from foliot.model.audit import AuditOutcome
@@ -80,6 +81,7 @@ class RemovedSource(Answer, frozen=True):
     jobs: int
     running: int
     dry_run: bool = False
+    plan: PlanAnswer | None = None
 
 
 class NodeAnswer(Answer, frozen=True):

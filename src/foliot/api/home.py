@@ -7,6 +7,7 @@ from contextlib import asynccontextmanager
 from datetime import timedelta
 from typing import Any
 
+from foliot.api.service import ReadConfig
 from foliot.app import Foliot
 from foliot.app.part import Workplace
 from foliot.errors import AppStateError
@@ -26,13 +27,14 @@ class StoreHome:
     is_ready = True
     registry = None
 
-    def __init__(self, url: str, clock: Clock) -> None:
-        self._url, self._clock = url, clock
+    def __init__(self, url: str, clock: Clock, read_config: ReadConfig | None = None) -> None:
+        self.place, self._clock = url, clock
+        self.read_config = read_config
 
     @asynccontextmanager
     async def open_store(self) -> AsyncIterator[FullStore]:
         """A store object for the API alone."""
-        async with open_store(self._url, self._clock, lease=LEASE) as store:
+        async with open_store(self.place, self._clock, lease=LEASE) as store:
             yield store
 
     def tell(self, events: Sequence[Event]) -> None:
@@ -96,7 +98,9 @@ class AppHome:
         pulls: Callable[[], Mapping[str, Callable[[], None]]] = dict,
         *,
         has_engine: bool = True,
+        read_config: ReadConfig | None = None,
     ) -> None:
+        self.read_config = read_config
         self._app, self._clock, self._pulls = app, clock, pulls
         self.has_engine = has_engine
         self._pulse = Pulse()
@@ -129,6 +133,11 @@ class AppHome:
         if pull is not None and not dry_run:
             pull()
         return pull is not None
+
+    @property
+    def place(self) -> str:
+        """The URL of the store."""
+        return self._app.store
 
     @property
     def is_alive(self) -> bool:

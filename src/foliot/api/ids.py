@@ -7,11 +7,13 @@ URL has `%XX`: one spelling for each key, which no proxy and no client changes.
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from urllib.parse import quote, unquote
 
 _ID = re.compile(r"(?:[A-Za-z0-9_.-]|~[0-9A-F]{2})+", re.ASCII)
 
 
+@lru_cache(maxsize=4096)  # each link of an answer asks, and each has the same few keys
 def id_of(key: str) -> str:
     """The id of a key."""
     if not key.strip("."):  # `..` in a path leads upwards

@@ -36,15 +36,17 @@ class _Body(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=Tru
 
 
 class PauseBody(_Body, frozen=True):
-    """Why a job is paused. It is kept until the job is resumed."""
+    """Why a job is paused, and when the pause ends by itself. It is kept until the job is resumed."""
 
     reason: Annotated[str, Meta(max_length=200)] = ""
+    until: Instant | None = None
 
 
 @routes.post("/jobs/{job}/pause", Scope.OPERATE)
 async def pause(call: Call, job: JobView, body: PauseBody) -> Changed:
-    """Let the occurrences of a job pass without a run, until it is resumed. What runs goes on."""
-    return _show(await call.ops.pause(living(job), reason=body.reason, dry_run=call.dry_run))
+    """Let the occurrences of a job pass without a run, until then or until resumed. What runs goes on."""
+    paused = call.ops.pause(living(job), reason=body.reason, until=body.until, dry_run=call.dry_run)
+    return _show(await paused)
 
 
 @routes.post("/jobs/{job}/resume", Scope.OPERATE)

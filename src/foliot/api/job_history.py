@@ -152,7 +152,7 @@ async def diff(call: Call, job: JobView, number: int, query: DiffQuery) -> Diff:
     authors = await _authors(call, job.key)
     return Diff(
         job=job.key, before=number, after=later, author=authors.get(later),
-        differences=tuple(_differences(before, after, "")),
+        differences=tuple(differences_of(before, after)),
     )  # fmt: skip
 
 
@@ -165,12 +165,15 @@ def _definition(version: Version, *, shows: bool) -> dict[str, Any] | None:
     return definition
 
 
-def _differences(before: Mapping[str, Any], after: Mapping[str, Any], path: str) -> Sequence[Difference]:
+def differences_of(
+    before: Mapping[str, Any], after: Mapping[str, Any], path: str = ""
+) -> Sequence[Difference]:
+    """What differs between two definitions, field by field."""
     found: list[Difference] = []
     for name in sorted({*before, *after} - {"revision"}):
         old, new = before.get(name), after.get(name)
         if isinstance(old, dict) and isinstance(new, dict):
-            found += _differences(old, new, f"{path}{name}.")
+            found += differences_of(old, new, f"{path}{name}.")
         elif old != new:
             found.append(Difference(field=f"{path}{name}", before=old, after=new))
     return found

@@ -15,6 +15,7 @@ from foliot.api.cursor import Paged, Query
 from foliot.api.definition import JobBody, JobParts, NewJobBody, change_job, make_job
 from foliot.api.finders import FINDERS, find_job
 from foliot.api.ids import key_of
+from foliot.api.plans import plan_of
 from foliot.api.problem import ProblemError
 from foliot.api.route import Group
 from foliot.api.show import definition_of, show_job, show_whole_job, show_would
@@ -62,6 +63,13 @@ class JobsQuery(Paged, frozen=True):
 @routes.get("/jobs", Scope.READ)
 async def list_jobs(call: Call, query: JobsQuery) -> JobList:
     """List jobs in the order of their keys, or of when they are due."""
+    views, following = await page_of_jobs(call, query)
+    is_partial = following is not None and query.search is not None and len(views) < query.limit
+    return JobList(jobs=tuple(show_job(call, view) for view in views), next=following, partial=is_partial)
+
+
+async def page_of_jobs(call: Call, query: JobsQuery) -> tuple[list[JobView], str | None]:
+    """Some jobs that who asks may see, and the cursor of the next page."""
 
     async def ask(source: str | None, after: str) -> JobPage:
         asked = JobQuery(
@@ -73,9 +81,7 @@ async def list_jobs(call: Call, query: JobsQuery) -> JobList:
 
     with call.service.heavy.held("search") if query.search else nullcontext():
         views, following = await call.page(query, query.source, ask)
-    is_partial = following is not None and query.search is not None and len(views) < query.limit
-    shown = tuple(show_job(call, view) for view in views if call.sees(view.key.partition("/")[0]))
-    return JobList(jobs=shown, next=following, partial=is_partial)
+    return [view for view in views if call.sees(view.key.partition("/")[0])], following
 
 
 class JobOfQuery(Query, frozen=True):
@@ -160,7 +166,8 @@ async def declare_jobs(call: Call, body: BatchBody) -> ChangedJobs:
     changes = Changes(declared=tuple(jobs.values()))
     defined = await call.ops.define(API_SOURCE, changes, check=lambda *_: None, dry_run=call.dry_run)
     note_definitions(call, defined)
-    return ChangedJobs(jobs=tuple(_show(call, defined[key]) for key in jobs), dry_run=call.dry_run)
+    shown = tuple(_show(call, defined[key]) for key in jobs)
+    return ChangedJobs(jobs=shown, dry_run=call.dry_run, plan=await plan_of(call, changes))
 
 
 @routes.put("/jobs/{place}", Scope.WRITE)
@@ -216,8 +223,9 @@ async def remove_job(call: Call, job: JobView) -> Changed | None:
     if not call.dry_run:
         return None
     return Changed(
-        job=job.key, changed=effect.has_changed, text=effect.text, dry_run=True, would=show_would(effect)
-    )
+        job=job.key, changed=effect.has_changed, text=effect.text, dry_run=True, would=show_would(effect),
+        plan=await plan_of(call, changes),
+    )  # fmt: skip
 
 
 # -- what they share -------------------------------------------------------------------------------
@@ -285,7 +293,8 @@ async def define(call: Call, job: Job, check: Check) -> ChangedJob:
     record = readable(defined.view)
     call.after = version_of(defined.view)
     call.tag(record.state.version, record.state.token)
-    return _show(call, defined)
+    plan = await plan_of(call, Changes(declared=(job,)))
+    return msgspec.structs.replace(_show(call, defined), plan=plan)
 
 
 def _show(call: Call, defined: Defined) -> ChangedJob:

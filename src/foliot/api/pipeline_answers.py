@@ -9,6 +9,7 @@ from msgspec import UNSET, Meta, UnsetType
 
 from foliot.api.answers import ActionAnswer, Answer, Links, Would
 from foliot.api.definition import ActionBody
+from foliot.api.plan_answers import PlanAnswer
 from foliot.api.terms import Time
 from foliot.model.pipeline import PipelineStatus
 
@@ -124,7 +125,7 @@ class ScheduleAnswer(Answer, frozen=True):
     links: Links
     dry_run: bool = False
     would: Would | None = None
-    plan: None = None
+    plan: PlanAnswer | None = None
 
 
 class ScheduleList(Answer, frozen=True):
@@ -141,4 +142,4 @@ class RemovedSchedule(Answer, frozen=True):
     id: str
     would: Would | None
     dry_run: bool = True
-    plan: None = None
+    plan: PlanAnswer | None = None

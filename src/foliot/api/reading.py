@@ -128,8 +128,6 @@ async def read_body(request: Request, kind: Any, most: int) -> Any:
     raw = await receive(request, most)
     if raw:
         _check_type(request)
-    if raw.count(b"[") + raw.count(b"{") > _MOST_NESTED:
-        raise ProblemError(413, "TOO_LARGE", f"a body has {_MOST_NESTED:,} lists and objects at most")
     try:
         value = read_value(raw.decode("utf-8")) if raw else {}
     except UnicodeDecodeError:
@@ -166,15 +164,18 @@ async def receive(request: Request, most: int) -> bytes:
     length = request.headers.get("content-length", "0")
     if not length.isdecimal() or len(length) > _LONGEST_LENGTH or int(length) > most * _PATIENCE:
         raise _too_large(most)
-    body, total = bytearray(), 0
+    body, total, nested = bytearray(), 0, 0
     async for chunk in request.stream():
         total += len(chunk)
         if total > most * _PATIENCE:
             break
         if total <= most:
             body += chunk
+            nested += chunk.count(b"[") + chunk.count(b"{")
     if total > most:
         raise _too_large(most)
+    if nested > _MOST_NESTED:
+        raise ProblemError(413, "TOO_LARGE", f"a body has {_MOST_NESTED:,} lists and objects at most")
     return bytes(body)
 
 

@@ -40,7 +40,7 @@ class Route:
     `scope` is None if no token is needed. `is_of_all`: a token that is limited to some sources may not,
     whatever its scope. `is_heavy`: few are answered at a time. `is_batch`: its body may be larger. `is_raw`:
     the handler reads the body itself. `media` are other types of answers, beside JSON. `object` names what is
-    made, for the audit, from the call and the body.
+    made, for the audit, from the call and the body. `is_question`: it changes nothing, whatever its verb.
     """
 
     verb: str
@@ -58,11 +58,12 @@ class Route:
     is_raw: bool = False
     media: tuple[str, ...] = ()
     object: Callable[[Any, Any], str] | None = None
+    is_question: bool = False
 
     @property
     def changes(self) -> bool:
         """Whether it may change something: then it has a dry run, and an entry in the audit."""
-        return self.verb != "GET"
+        return self.verb != "GET" and not self.is_question
 
     @property
     def name(self) -> str:

@@ -43,6 +43,7 @@ class CronQuery(Query, frozen=True, rename={"begin": "from"}):
     expr: Annotated[str, Meta(min_length=1, max_length=1000)]
     timezone: Text = "UTC"
     dialect: Text = "standard"
+    dst: Text = "exact"
     n: Annotated[int, Meta(ge=0, le=200)] = 5
     begin: Instant | None = None
 
@@ -50,10 +51,11 @@ class CronQuery(Query, frozen=True, rename={"begin": "from"}):
 @routes.get("/cron", Scope.READ, is_heavy=True)
 async def explain_cron(call: Call, query: CronQuery) -> CronAnswer:
     """Tell what a cron expression means, when it fires, and what may surprise."""
-    rule = Cron(query.expr, timezone=query.timezone, dialect=query.dialect)  # type: ignore[arg-type] # it refuses others
+    rule = Cron(query.expr, timezone=query.timezone, dialect=query.dialect, dst=query.dst)  # type: ignore[arg-type] # it refuses others
     begin = query.begin or await call.ops.store.now()
     return CronAnswer(
-        expression=rule.expression, canonical=rule.canonical, dialect=rule.dialect, timezone=rule.timezone,
+        expression=rule.expression, canonical=rule.canonical, dialect=rule.dialect, dst=rule.dst,
+        timezone=rule.timezone,
         explanation=explain(rule), occurrences=tuple(rule.upcoming(begin, query.n)),
         findings=tuple(
             {"code": one.code, "severity": one.severity, "message": one.message} for one in lint(rule, begin)

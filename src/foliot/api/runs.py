@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Sequence
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from msgspec import Meta
 from starlette.responses import Response
@@ -169,27 +169,30 @@ async def rerun(call: Call, run: list[Attempt]) -> Requested:
 
 
 class LogQuery(Query, frozen=True):
-    """From which place on: the `end` of an earlier answer."""
+    """From which place on: the `end` of an earlier answer. `format` is for links, which accept anything."""
 
     after: Annotated[int, Meta(ge=0, le=2**53)] = 0
+    format: Literal["json", "text"] | None = None
 
 
 @routes.get("/runs/{run}/attempts/{number}/log", Scope.READ, media=_MEDIA, answer=Log)
 async def log(call: Call, run: list[Attempt], number: int, query: LogQuery) -> Any:
     """Tell what an attempt wrote: as JSON, as text/plain, or live as text/event-stream, by `Accept`."""
-    return await answer_log(call, find_attempt(run, number), query.after)
+    return await answer_log(call, find_attempt(run, number), query)
 
 
 @routes.get("/runs/{run}/logs", Scope.READ, media=_MEDIA, answer=Log)
 async def last_log(call: Call, run: list[Attempt], query: LogQuery) -> Any:
     """The same, of the last attempt that has started."""
     started = [attempt for attempt in run if attempt.claimed_at is not None or attempt.started_at is not None]
-    return await answer_log(call, (started or run)[-1], query.after)
+    return await answer_log(call, (started or run)[-1], query)
 
 
-async def answer_log(call: Call, attempt: Attempt, after: int) -> Any:
-    """What an attempt wrote, in the form that the client accepts."""
-    accept = call.request.headers.get("accept", "")
+async def answer_log(call: Call, attempt: Attempt, query: LogQuery) -> Any:
+    """What an attempt wrote, in the form that the client asks for, or else accepts."""
+    accept, after = call.request.headers.get("accept", ""), query.after
+    if query.format is not None:
+        accept = {"text": "text/plain", "json": "application/json"}[query.format]
     if MEDIA_TYPE in accept:
         return stream(call, _follow(call, attempt, after))
     output = await call.ops.store.output(*attempt.key, after)

@@ -28,6 +28,7 @@ from foliot.api.pipeline_answers import (
     Uuid,
 )
 from foliot.api.pipelines import meant_pipeline, named_in
+from foliot.api.plans import plan_of
 from foliot.api.problem import Fault, ProblemError
 from foliot.api.reading import Instant
 from foliot.api.route import Finder, Group
@@ -220,7 +221,10 @@ async def remove_schedule(call: Call, schedule: JobView) -> RemovedSchedule | No
         dry_run=call.dry_run,
     )
     effect = found[schedule.key].effect if schedule.key in found else None
-    return RemovedSchedule(id=name, would=effect and show_would(effect)) if call.dry_run else None
+    if not call.dry_run:
+        return None
+    plan = await plan_of(call, Changes(removed=(name,)))
+    return RemovedSchedule(id=name, would=effect and show_would(effect), plan=plan)
 
 
 class ScheduleBackfill(
@@ -324,7 +328,8 @@ async def _answer(call: Call, defined: Defined) -> ScheduleAnswer:
         call.touched[f"job:{view.key}"] = call.after
     call.tag(record.state.version, record.state.token)
     shown = (await _show_all(call, [view]))[0]
-    return msgspec.structs.replace(shown, dry_run=call.dry_run, would=show_would(effect))
+    plan = await plan_of(call, Changes(declared=(record.job,)))
+    return msgspec.structs.replace(shown, dry_run=call.dry_run, would=show_would(effect), plan=plan)
 
 
 async def _show_all(call: Call, views: list[JobView]) -> list[ScheduleAnswer]:

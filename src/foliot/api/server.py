@@ -16,7 +16,7 @@ import uvicorn
 
 from foliot.access import environment_token, open_token_file
 from foliot.api.address import read_networks
-from foliot.api.application import Application
+from foliot.api.application import Application, Pages, no_pages
 from foliot.api.limits import Limits
 from foliot.api.protocol import make_protocol
 from foliot.api.service import Home, Options
@@ -103,13 +103,18 @@ class ApiServer:
     """An API that is served, from `start` to `stop`. The environment may give a token."""
 
     def __init__(
-        self, home: Home, clock: Clock, listening: Listening, environment: Mapping[str, str]
+        self,
+        home: Home,
+        clock: Clock,
+        listening: Listening,
+        environment: Mapping[str, str],
+        pages: Pages = no_pages,
     ) -> None:
         self._clock, self._listening = clock, listening
         options = replace(
             options_of(listening), environment_token=environment_token(environment, clock.now())
         )
-        self.application = Application(home, clock, options)
+        self.application = Application(home, clock, options, pages=pages)
         config = uvicorn.Config(
             self.application,
             http=make_protocol(options, self.application.service.refused),
@@ -181,10 +186,14 @@ class ApiServer:
 
 @contextmanager
 def serving(
-    home: Home, clock: Clock, listening: Listening, environment: Mapping[str, str]
+    home: Home,
+    clock: Clock,
+    listening: Listening,
+    environment: Mapping[str, str],
+    pages: Pages = no_pages,
 ) -> Iterator[Address]:
     """Serve for a while."""
-    server = ApiServer(home, clock, listening, environment)
+    server = ApiServer(home, clock, listening, environment, pages)
     address = server.start()
     try:
         yield address

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any, Protocol
@@ -14,13 +14,34 @@ from foliot.api.hints import Hub
 from foliot.api.limits import Buckets, Gate, Limits
 from foliot.api.log_reader import LogReaders
 from foliot.api.totals import Totals
+from foliot.engine.change import PlanEffect
 from foliot.errors import FoliotError
 from foliot.model.access import Token
 from foliot.model.decision import Event
+from foliot.model.job import Job
+from foliot.model.state import Record
 from foliot.network.address import Network
 from foliot.operations import Operations
 from foliot.protocols import Clock
 from foliot.wiring import FullStore
+
+
+class Read(Protocol):
+    """The jobs of a text, and what had to be guessed for them."""
+
+    @property
+    def jobs(self) -> tuple[Job, ...]:
+        """In the order of the text."""
+        ...
+
+    @property
+    def effects(self) -> tuple[PlanEffect, ...]:
+        """What was guessed."""
+        ...
+
+
+# Of a text, the name of its source, what is stored of it, and the zone of the daemon's host, if it is told.
+ReadConfig = Callable[[bytes, str, Mapping[str, Record], str | None], Read]
 
 
 class Home(Protocol):
@@ -42,6 +63,16 @@ class Home(Protocol):
 
     def pull(self, source: str, *, dry_run: bool) -> bool:
         """Have a source read again now; whether this process follows it."""
+        ...
+
+    @property
+    def place(self) -> str:
+        """The URL of the store. It may have a password."""
+        ...
+
+    @property
+    def read_config(self) -> ReadConfig | None:
+        """What reads the text of a rollcron.yaml for a plan; None: nothing does here."""
         ...
 
     @property

@@ -1,4 +1,4 @@
-"""Around the API: is it alive, what does it count, how is it documented; and logging in."""
+"""Around the API: is it alive, what does it count, how is it documented; sessions for browsers."""
 
 from __future__ import annotations
 
@@ -15,24 +15,16 @@ from foliot.api.call import Call
 from foliot.api.cursor import Query
 from foliot.api.entry import check_origin, cookie_name, identify
 from foliot.api.limits import too_many
-from foliot.api.pages import docs_page, home_page, login_page, static_file
 from foliot.api.problem import ProblemError
 from foliot.api.reading import read_body, receive
-from foliot.api.route import Finder, Group
-from foliot.errors import FoliotError, StoreUnavailableError
+from foliot.api.route import Group
 from foliot.model.access import SESSION_LIFE, Scope
 
 _MOST_LOGIN = 4096  # bytes of a body
 _FORM = "application/x-www-form-urlencoded"
 
 
-async def find_text(_: Call, text: str) -> str:
-    """What stands there."""
-    return text
-
-
-_NAME = Finder(find_text, lambda name: f"file:{name}", "The name of a file.")
-routes = Group("system", {"file": _NAME}, prefix="")
+routes = Group("system", prefix="")
 
 
 # -- health ----------------------------------------------------------------------------------------
@@ -115,16 +107,11 @@ class _Counted:
 @routes.get("/openapi.json", Scope.READ)
 async def openapi(call: Call) -> Any:
     """Describe all paths, as OpenAPI 3.1."""
-    return JSONResponse(_document(call))
+    return JSONResponse(document_of(call))
 
 
-@routes.get("/docs", Scope.READ, media=("text/html",))
-async def docs(call: Call) -> Any:
-    """The same as a page."""
-    return docs_page(_root(call), _document(call))
-
-
-def _document(call: Call) -> dict[str, Any]:
+def document_of(call: Call) -> dict[str, Any]:
+    """The document, as it is for who asks: behind a proxy, its paths begin with a prefix."""
     return call.service.document | {"servers": [{"url": _root(call) or "/"}]}
 
 
@@ -132,36 +119,7 @@ def _root(call: Call) -> str:
     return str(call.request.scope.get("root_path", ""))
 
 
-# -- pages and logging in --------------------------------------------------------------------------
-
-
-@routes.get("/", None, media=("text/html",))
-async def home(call: Call) -> Any:
-    """Say what is here; who is not logged in is led to the login."""
-    await call.service.open()
-    try:
-        identity = await identify(call.service, call.request)
-    except StoreUnavailableError:
-        raise
-    except FoliotError:
-        return RedirectResponse(f"{_root(call)}/login", 303)
-    return home_page(_root(call), identity)
-
-
-@routes.get("/static/{file}", None, media=("text/css", "text/javascript"))
-async def static(call: Call, file: str) -> Any:
-    """Our own files."""
-    del call
-    found = static_file(file)
-    if found is None:
-        raise ProblemError(404, "NOT_FOUND", "there is no such file")
-    return found
-
-
-@routes.get("/login", None, media=("text/html",))
-async def show_login(call: Call) -> Any:
-    """Ask for a token."""
-    return login_page(_root(call))
+# -- sessions ---------------------------------------------------------------------------------------
 
 
 @routes.post("/login", None, is_raw=True, media=("text/html",))
@@ -179,8 +137,6 @@ async def login(call: Call) -> Any:
     if session is None:
         service.logins.take(group)
         await auditor.refuse("login", "session", "no valid token, and no code")
-        if is_form:
-            return login_page(_root(call), is_refused=True)
         raise ProblemError(401, "NO_TOKEN", "that is no valid token, and no code that was not used")
     root = _root(call)
     response: Response = JSONResponse({"name": session.identity.name, "scope": session.identity.scope})

@@ -1,4 +1,4 @@
-"""The API of an application that another web framework serves: `app.asgi()`."""
+"""The API and the dashboard of an application that another web framework serves: `app.asgi()`."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from foliot.api.limits import Limits
 from foliot.api.service import Options
 from foliot.app import Foliot
 from foliot.clock import SystemClock
+from foliot.dashboard.application import make_pages
 from foliot.errors import InvalidPolicyError
 
 _KNOWN = ("hosts", "is_https", "demands_match", "limits", "has_engine", "proxies")
@@ -37,4 +38,4 @@ def make_asgi(app: Foliot, **given: Any) -> Application:
         proxies=read_networks(given.pop("proxies", ())),
         **given,
     )
-    return Application(home, clock, options)
+    return Application(home, clock, options, pages=make_pages)

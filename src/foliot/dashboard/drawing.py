@@ -1,0 +1,272 @@
+"""Drawings as numbers: templates write them as SVG. Nothing here knows HTML."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from datetime import UTC, date, datetime, time, timedelta
+from math import ceil, log10
+from typing import Any, NamedTuple
+from zoneinfo import ZoneInfo
+
+from foliot.api.answers import OccurrenceAnswer, RunAnswer
+from foliot.dashboard.words import tone_of
+from foliot.model.attempt import Attempt
+from foliot.schedules import Schedule
+from foliot.schedules.zone import changes
+
+BAR, BARS, HIGH = 5, 20, 16
+WIDE = 960  # of a timeline
+_DOT_HIGH = 90
+_WEEKS, _CELL = 53, 18
+_STEPS = (1, 5, 10, 30, 60, 180, 360, 720, 1440, 2880, 10_080)  # minutes between two marks of an axis
+_MOST_TICKS = 12
+_LOWEST = {"good": 5, "rest": 9}  # where the bar of a tone begins: a shape, beside its colour
+
+
+class Bar(NamedTuple):
+    """One path for all bars of a tone."""
+
+    tone: str
+    path: str
+
+
+def bars(words: Sequence[str | None]) -> list[Bar]:
+    """The last outcomes, the newest first, as bars from the right; bad ones are high, good ones are lower."""
+    paths: dict[str, list[str]] = {}
+    for place, word in enumerate(words[:BARS]):
+        tone = tone_of(word)
+        top = _LOWEST.get(tone, 0)
+        x = (BARS - 1 - place) * BAR
+        paths.setdefault(tone, []).append(f"M{x} {top}h{BAR - 1}v{HIGH - top}h-{BAR - 1}z")
+    return [Bar(tone, "".join(parts)) for tone, parts in sorted(paths.items())]
+
+
+def meter(part: float, wide: int = 60) -> int:
+    """How long a bar is, of so many units."""
+    return round(max(0.0, min(1.0, part)) * wide)
+
+
+# -- runs of a job ---------------------------------------------------------------------------------
+
+
+class Dot(NamedTuple):
+    """A run: how long it took, or how late it was."""
+
+    x: int
+    y: int
+    tone: str
+    run: RunAnswer
+    value: str
+
+
+class Dots(NamedTuple):
+    """A drawing of runs, the oldest first. `top` and `bottom` are what its axis says."""
+
+    dots: list[Dot]
+    top: float
+    bottom: float
+    wide: int = WIDE
+    high: int = _DOT_HIGH
+
+
+def dots(runs: Sequence[RunAnswer], what: str) -> Dots | None:
+    """Durations (`took`) or lateness (`late`) of runs, on a scale of powers of ten; None: there are none."""
+    found = [(run, value) for run in reversed(runs) if (value := _value(run, what)) is not None]
+    if not found:
+        return None
+    values = [max(value, 0.011) for _, value in found]
+    low, high = _power(min(values), -1), _power(max(values), 1)
+    scale = max(log10(high) - log10(low), 1e-9)
+    step = WIDE / max(len(found), 1)
+    return Dots(
+        [
+            Dot(
+                round((place + 0.5) * step),
+                round(_DOT_HIGH - 6 - (log10(value) - log10(low)) / scale * (_DOT_HIGH - 12)),
+                tone_of(run.outcome or run.status),
+                run,
+                _seconds(value),
+            )
+            for place, ((run, _), value) in enumerate(zip(found, values, strict=True))
+        ],
+        high,
+        low,
+    )
+
+
+def _value(run: RunAnswer, what: str) -> float | None:
+    if what == "took":
+        return None if run.duration_ms is None else run.duration_ms / 1000
+    if run.started_at is None or run.number > 1:
+        return None
+    return max(0.0, (run.started_at - run.scheduled_for).total_seconds())
+
+
+def _power(value: float, direction: int) -> float:
+    exact = log10(value)
+    return float(10 ** (ceil(exact) if direction > 0 else ceil(exact) - 1))
+
+
+def _seconds(value: float) -> str:
+    return f"{value * 1000:.0f} ms" if value < 1 else f"{value:.1f} s"
+
+
+# -- the timeline of a job -------------------------------------------------------------------------
+
+
+class Mark(NamedTuple):
+    """An occurrence on the timeline."""
+
+    x: float
+    tone: str
+    verdict: str
+    line: OccurrenceAnswer
+
+
+class Tick(NamedTuple):
+    """A mark of the axis."""
+
+    x: float
+    text: str
+
+
+class Band(NamedTuple):
+    """Wall times that do not exist (`gap`), or come twice (`fold`), around a change of the clocks."""
+
+    x: float
+    wide: float
+    kind: str
+    text: str
+
+
+class Timeline(NamedTuple):
+    """What became of the occurrences of a time, and what is planned."""
+
+    first: datetime
+    last: datetime
+    now: float
+    marks: list[Mark]
+    ticks: list[Tick]
+    bands: list[Band]
+    zone: str
+    wide: int = WIDE
+
+
+def timeline(
+    lines: Iterable[OccurrenceAnswer], first: datetime, last: datetime, now: datetime, zone: ZoneInfo
+) -> Timeline:
+    """The drawing of a part of a ledger."""
+    length = (last - first).total_seconds()
+
+    def place(at: datetime) -> float:
+        return round((at - first).total_seconds() / length * WIDE, 1)
+
+    marks = [
+        Mark(place(line.at), mark_tone(line), line.verdict, line)
+        for line in lines
+        if first <= line.at <= last
+    ]
+    found = (Tick(place(at), text) for at, text in _ticks(first, last, zone))
+    return Timeline(
+        first, last, place(now), marks, list(found), list(_bands(first, last, zone, place)), zone.key
+    )
+
+
+def mark_tone(line: OccurrenceAnswer) -> str:
+    """The tone of an occurrence: that of its run, if it ran."""
+    return tone_of(line.outcome if line.verdict == "ran" and line.outcome else line.verdict)
+
+
+def _ticks(first: datetime, last: datetime, zone: ZoneInfo) -> Iterable[tuple[datetime, str]]:
+    minutes = (last - first) / timedelta(minutes=1)
+    step = next((one for one in _STEPS if minutes / one <= _MOST_TICKS), _STEPS[-1])
+    wall = first.astimezone(zone).replace(hour=0, minute=0, second=0, microsecond=0, tzinfo=None)
+    while (at := wall.replace(tzinfo=zone).astimezone(UTC)) <= last:
+        if at >= first:
+            is_day = not wall.hour and not wall.minute
+            yield at, f"{wall:%a} {wall.day} {wall:%b}" if is_day else f"{wall:%H:%M}"
+        wall += timedelta(minutes=step)
+
+
+def _bands(first: datetime, last: datetime, zone: ZoneInfo, place: Any) -> Iterable[Band]:
+    for year in range(first.year, last.year + 1):
+        for change in changes(zone, year):
+            if not first <= change.at <= last:
+                continue
+            size = abs(change.after - change.before)
+            kind = "gap" if change.is_gap else "fold"
+            begin = change.at if change.is_gap else change.at - size
+            end = begin + (size if change.is_gap else 2 * size)
+            does = (
+                "do not exist: the clocks go forward" if change.is_gap else "come twice: the clocks go back"
+            )
+            text = f"{change.wall_start:%H:%M} to {change.wall_end:%H:%M} of {change.wall_start:%d %b} {does}"
+            x = place(max(begin, first))
+            yield Band(x, round(max(place(min(end, last)) - x, 4.0), 1), kind, text)
+
+
+# -- a year of days --------------------------------------------------------------------------------
+
+
+class DayMark(NamedTuple):
+    """A day of a year: the worst of what ran in it, or how much is planned."""
+
+    x: int
+    y: int
+    day: date
+    tone: str
+    text: str
+
+
+def days_of_year(attempts: Iterable[Attempt], rule: Schedule, now: datetime, zone: ZoneInfo) -> list[DayMark]:
+    """Half a year back and half a year ahead, a cell for each day, a column for each week."""
+    worst: dict[date, list[str]] = {}
+    for attempt in attempts:
+        day = attempt.scheduled_for.astimezone(zone).date()
+        worst.setdefault(day, []).append((attempt.outcome or attempt.state).value)
+    today = now.astimezone(zone).date()
+    first = today - timedelta(days=182 + today.weekday())
+    return [_day(first + timedelta(days=n), n, worst, rule, today, zone) for n in range(_WEEKS * 7)]
+
+
+def _day(  # noqa: PLR0913, PLR0917 - a day, its place, and what is known of it
+    day: date, number: int, worst: dict[date, list[str]], rule: Schedule, today: date, zone: ZoneInfo
+) -> DayMark:
+    found = worst.get(day, [])
+    tones = [tone_of(word) for word in found]
+    tone = next((one for one in ("bad", "busy", "rest", "good") if one in tones), "none")
+    text = f"{len(found)} attempts" if found else "no attempt that is kept"
+    if day >= today:
+        begin = datetime.combine(day, time(), zone)
+        planned = rule.count(begin, begin + timedelta(days=1) - timedelta(microseconds=1))
+        text = f"{len(found)} attempts, {planned} planned" if found else f"{planned} planned"
+        tone = tone if found else "wait" if planned else "none"
+    week, weekday = divmod(number, 7)
+    return DayMark(week * _CELL, weekday * _CELL, day, tone, f"{day:%a} {day.day} {day:%b %Y}: {text}")
+
+
+# -- the week --------------------------------------------------------------------------------------
+
+
+class Cell(NamedTuple):
+    """An hour of the week, or a minute of an hour. `level` is 0 to 5. `is_changed`: the clocks are moved."""
+
+    at: datetime
+    runs: int
+    level: int
+    is_changed: bool = False
+    text: str = ""
+
+
+_LEVELS, _MIDDLE = 5, 2
+
+
+def levels(counts: Iterable[int]) -> list[int]:
+    """Steps of a colour from the least to the most, by the logarithm: few do not vanish beside many."""
+    given = list(counts)
+    some = [log10(count) for count in given if count]
+    least, most = min(some, default=0.0), max(some, default=0.0)
+    if most == least:
+        return [min(count, 1) * _MIDDLE for count in given]
+    steps = _LEVELS - 1
+    return [1 + round((log10(count) - least) / (most - least) * steps) if count else 0 for count in given]

@@ -1,0 +1,101 @@
+"""Runs and skips of all jobs, by what became of them."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from msgspec import Meta
+from starlette.responses import RedirectResponse, Response
+
+from foliot.api.answers import RunList, SkipList
+from foliot.api.call import Call
+from foliot.api.cursor import Paged
+from foliot.api.runs import RunsQuery, SkipsQuery, list_runs, list_skips
+from foliot.api.terms import Status
+from foliot.dashboard.route import Pages, Short, Trail, filters_of
+from foliot.dashboard.times import read_instant
+from foliot.dashboard.view import frame_of, render
+from foliot.model.access import Scope
+from foliot.model.attempt import Outcome, Trigger
+from foliot.model.state import SkipCode
+
+pages = Pages("journal")
+_STATUSES = ("pending", "running", "success", "failed", "cancelled")
+Text = Annotated[str, Meta(max_length=400)]
+
+
+class JournalQuery(Paged, frozen=True, rename={"first": "from", "last": "to"}):
+    """Runs or skips, of which job, with which outcome or reason, in which time (UTC)."""
+
+    what: Literal["runs", "skips"] = "runs"
+    job: Text | None = None
+    source: Text | None = None
+    status: Status | None = None
+    outcome: Outcome | None = None
+    trigger: Trigger | None = None
+    node: Text | None = None
+    reason: SkipCode | None = None
+    first: Short = ""
+    last: Short = ""
+    trail: Trail = ""
+
+
+@pages.get("/journal", Scope.READ)
+async def journal_page(call: Call, query: JournalQuery) -> Response:
+    """Runs, or occurrences that did not run, the newest first."""
+    runs = await _runs(call, query) if query.what == "runs" else None
+    skips = await _skips(call, query) if query.what == "skips" else None
+    found = runs or skips
+    command = ("run", "list") + (("--outcome", query.outcome.value) if query.outcome else ())
+    command += ("--job", query.job) if query.job else ()
+    return await render(
+        call,
+        "journal.html",
+        heading="Journal",
+        command=command,
+        topics=("overview", "jobs"),
+        query=query,
+        filters=filters_of(query),
+        runs=runs,
+        skips=skips,
+        next=None if found is None else found.next,
+        statuses=_STATUSES,
+        outcomes=[one.value for one in Outcome],
+        triggers=[one.value for one in Trigger],
+        reasons=[one.value for one in SkipCode],
+    )
+
+
+async def _runs(call: Call, query: JournalQuery) -> RunList:
+    asked = RunsQuery(
+        limit=query.limit,
+        cursor=query.cursor,
+        status=query.status,
+        outcome=query.outcome,
+        trigger=query.trigger,
+        started_after=read_instant(query.first, "UTC", "from"),
+        started_before=read_instant(query.last, "UTC", "to"),
+        source=query.source,
+        job=query.job,
+        node=query.node,
+    )
+    return await list_runs(call, asked)
+
+
+async def _skips(call: Call, query: JournalQuery) -> SkipList:
+    asked = SkipsQuery(
+        limit=query.limit,
+        cursor=query.cursor,
+        first=read_instant(query.first, "UTC", "from"),
+        last=read_instant(query.last, "UTC", "to"),
+        reason=query.reason,
+        source=query.source,
+        job=query.job,
+    )
+    return await list_skips(call, asked)
+
+
+@pages.get("/runs", Scope.READ)
+async def runs_page(call: Call) -> Response:
+    """The same."""
+    return RedirectResponse(frame_of(call).url("/journal"), 303)

@@ -1,0 +1,78 @@
+"""Times as pages show them. A browser computes none of them: it has another zone, and another clock."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+
+from foliot.api.problem import Fault, ProblemError
+from foliot.model.attempt import format_instant
+from foliot.model.job import EARLIEST, LATEST
+from foliot.schedules.zone import load_zone
+from foliot.shown import relative, span
+
+_NEAR = timedelta(days=300)
+_HINT = "such as 2026-11-15T07:00, in the zone of the job, or 2026-11-15T07:00Z"
+
+
+class Times:
+    """Instants in words, seen from one instant: the store's time when the page was made."""
+
+    def __init__(self, now: datetime) -> None:
+        self.now = now.astimezone(UTC)
+
+    def ago(self, at: datetime | None) -> str:
+        """`in 5 min`, `3 h ago`."""
+        return relative(at, self.now)
+
+    def due(self, at: datetime | None) -> str:
+        """The same of something that is to run: what has come is due."""
+        return "" if at is None else "due" if at <= self.now else relative(at, self.now)
+
+    def iso(self, at: datetime) -> str:
+        """For programs."""
+        return format_instant(at.replace(microsecond=0))
+
+    def wall(self, at: datetime, zone: str | None = None, *, seconds: bool = False) -> str:
+        """The wall time of a zone: `Tue 17 Nov 07:00`; with the year if it is far away."""
+        local = at.astimezone(load_zone(zone or "UTC"))
+        day = f"{local:%a} {local.day} {local:%b}" + ("" if self._is_near(at) else f" {local:%Y}")
+        return f"{day} {local:%H:%M:%S}" if seconds else f"{day} {local:%H:%M}"
+
+    def both(self, at: datetime, zone: str | None = None) -> str:
+        """The wall time of a zone, and UTC: what is told when a pointer rests on a time."""
+        utc = f"{at.astimezone(UTC):%Y-%m-%d %H:%M:%S} UTC"
+        if zone in (None, "UTC"):
+            return utc
+        local = at.astimezone(load_zone(zone or "UTC"))
+        return f"{local:%Y-%m-%d %H:%M:%S} {local.tzname()} ({zone}) · {utc}"
+
+    def took(self, milliseconds: int | None) -> str:
+        """How long something took."""
+        return "" if milliseconds is None else span(timedelta(milliseconds=milliseconds))
+
+    def between(self, first: datetime | None, last: datetime | None) -> str:
+        """How long it is from one instant to another."""
+        return "" if first is None or last is None else span(last - first)
+
+    def _is_near(self, at: datetime) -> bool:
+        return abs(at - self.now) < _NEAR
+
+
+def read_instant(text: str, zone: str | None, field: str) -> datetime | None:
+    """An instant that a person typed: with an offset, or as a wall time of a zone. 422 if it is none."""
+    if not text:
+        return None
+    try:
+        given = datetime.fromisoformat(text.strip())
+        at = given if given.tzinfo else given.replace(tzinfo=load_zone(zone or "UTC"))
+        found = at.astimezone(UTC)
+    except (ValueError, OverflowError):
+        raise _no_instant(field, f"{text[:60]!r} is no time") from None
+    if not EARLIEST <= found <= LATEST:
+        raise _no_instant(field, f"it must lie between {EARLIEST.date()} and {LATEST.date()}")
+    return found
+
+
+def _no_instant(field: str, detail: str) -> ProblemError:
+    fault = Fault(pointer=f"/{field}", detail=detail, hint=_HINT)
+    return ProblemError(422, "INVALID", detail, hint=_HINT, errors=[fault])
