@@ -36,16 +36,16 @@ def entries(shop: Shop, *words: str) -> list[dict[str, Any]]:
         (("job", "resume", "refresh"), "resume", REFRESH, "billing/refresh was not paused"),
         (
             ("job", "trigger", "refresh", "--request", "r1"),
-            "trigger", REFRESH, "billing/refresh!r1 is asked for",
+            "trigger", REFRESH, "billing/refresh!r1 is requested",
         ),
         (
             ("job", "backfill", "slow", "--from", "2026-03-01", "--to", "2026-03-01T12:00Z"),
-            "backfill", "job:billing/slow", "asked for: 1",
+            "backfill", "job:billing/slow", "requested: 1",
         ),
         (("run", "cancel", SLOW), "cancel", f"run:{SLOW}", f"{SLOW} is asked to end"),
         (
             ("run", "rerun", "refresh", "--request", "r2"),
-            "rerun", REFRESH, "billing/refresh!r2 is asked for",
+            "rerun", REFRESH, "billing/refresh!r2 is requested",
         ),
         (("alert", "mute", "refresh", "--for", "2h"), "mute", REFRESH, "billing/refresh is muted until "),
         (("alert", "unmute", "refresh"), "unmute", REFRESH, "billing/refresh is no longer muted"),

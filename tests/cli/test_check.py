@@ -367,4 +367,4 @@ def test_a_list_is_shown_as_a_shell_would_read_it(repository: Path) -> None:
 
 def test_the_schema_is_json() -> None:
     facts = call("schema").json()
-    assert facts["properties"]["jobs"]["additionalProperties"]["required"] == ["schedule", "run"]
+    assert facts["properties"]["jobs"]["additionalProperties"]["required"] == ["run"]

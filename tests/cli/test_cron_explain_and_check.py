@@ -23,6 +23,7 @@ def test_explains_in_json() -> None:
     assert result.json() == {
         "expression": "0 9 * * MON-FRI",
         "dialect": "standard",
+        "dst": "exact",
         "timezone": "Europe/Berlin",
         "explanation": "at 09:00 on weekdays, Berlin time",
         "canonical": "0 9 * * 1-5",
@@ -69,6 +70,7 @@ def test_checks_in_json() -> None:
         "ok",
         "expression",
         "dialect",
+        "dst",
         "timezone",
         "explanation",
         "canonical",

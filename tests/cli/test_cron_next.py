@@ -19,7 +19,7 @@ def test_shows_wall_time_utc_and_wait() -> None:
     assert result.code == 0
     assert result.err == ""
     assert result.out.splitlines() == [
-        "occurrence                   UTC               due",
+        "OCCURRENCE                   UTC               DUE",
         "Fri 2026-03-27 09:05 +01:00  2026-03-27 08:05  in 2 h 5 min",
         "Mon 2026-03-30 09:05 +02:00  2026-03-30 07:05  in 3 d 1 h",
     ]
@@ -54,6 +54,7 @@ def test_gives_json_with_instants_that_have_offsets() -> None:
     assert result.json() == {
         "expression": "*/30 2 * * *",
         "dialect": "standard",
+        "dst": "exact",
         "timezone": "Europe/Berlin",
         "from": "2026-10-25T00:00:00+02:00",
         "occurrences": [
@@ -131,7 +132,7 @@ def test_says_where_the_calendar_ends(expression: str) -> None:
 
 def test_lists_what_lies_before_the_end_of_the_calendar() -> None:
     lines = call("cron", "next", "0 12 * * *", "--from", "9999-12-30T13:00").out.splitlines()
-    assert [line.split()[0] for line in lines] == ["occurrence", "Fri", "No"]
+    assert [line.split()[0] for line in lines] == ["OCCURRENCE", "Fri", "No"]
 
 
 @pytest.mark.parametrize("start", ["9999-12-31T23:00", "0001-01-01"])

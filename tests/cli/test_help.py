@@ -39,7 +39,7 @@ def test_all_commands_are_there() -> None:
         "run": {"list", "show", "logs", "cancel", "rerun"},
         "alert": {"list", "test", "mute", "unmute"},
         "node": {"list"},
-        "store": {"check", "migrate"},
+        "store": {"check", "migrate", "backup", "prune", "copy"},
     }
 
 
@@ -50,7 +50,7 @@ def test_help_has_examples_and_exit_codes_in_80_columns(words: tuple[str, ...]) 
     assert result.out.startswith(f"Usage: {' '.join(('foliot', *words))}")
     assert "Examples:" in result.out
     assert f"foliot {' '.join(words)}" in result.out.partition("Examples:")[2]
-    assert "6  store unreachable" in result.out
+    assert "6  the store cannot be reached" in result.out
     assert max(map(len, result.out.splitlines())) <= 80
     assert "..." not in result.out.replace("[ARGS]...", "")
 
@@ -63,7 +63,21 @@ def test_a_group_without_a_command_shows_its_help(name: str) -> None:
 @pytest.mark.parametrize("words", COMMANDS, ids=" ".join)
 def test_every_command_takes_a_store_and_a_format(words: tuple[str, str]) -> None:
     options = {option for parameter in group(words[0]).commands[words[1]].params for option in parameter.opts}
-    assert {"--store", "-o", "--output"} <= options
+    names_both = words == ("store", "copy")  # as FROM and TO
+    assert {"-o", "--output", *(() if names_both else ("--store",))} <= options
+
+
+@pytest.mark.parametrize(
+    ("words", "codes"),
+    [
+        ("job pause", "012346"), ("job trigger", "0123468"), ("job list", "012346"),
+        ("store check", "012369"), ("node list", "01236"), ("run logs", "0123468"),
+        ("store backup", "01236"), ("top", "01236"),
+    ],
+)  # fmt: skip
+def test_a_command_lists_the_exit_codes_that_it_can_end_with(words: str, codes: str) -> None:
+    told = call(*words.split(), "--help").out.partition("Exit codes:")[2]
+    assert "".join(line.split()[0] for line in told.strip().splitlines()) == codes
 
 
 def test_a_command_that_is_not_there_is_wrong_usage() -> None:
@@ -94,6 +108,12 @@ def completed(words: str, **variables: str) -> list[str]:
         ("foliot run list --outcome time", ["plain,timed_out"]),
         ("foliot run list --job sl", ["plain,billing/slow"]),
         ("foliot job show zzz", []),
+        ("foliot run logs sl", ["plain,billing/slow"]),
+        ("foliot run show billing/slow@", ["plain,billing/slow@2026-03-02T08:00:00Z"]),
+        ("foliot source remove o", ["plain,ops"]),
+        ("foliot job list --source b", ["plain,billing"]),
+        ("foliot serve --queues n", ["plain,night"]),
+        ("foliot cron next --tz Europe/Berl", ["plain,Europe/Berlin"]),
     ],
 )
 def test_a_shell_completes_commands_choices_and_jobs(shop: Shop, words: str, offered: list[str]) -> None:

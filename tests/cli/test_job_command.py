@@ -39,6 +39,7 @@ def test_pause_and_resume(shop: Shop) -> None:
     assert why.out == (
         "billing/refresh: skipped: the job was paused;"
         " so were all from 2026-03-02T09:00:00Z to 2026-03-02T10:00:00Z\n"
+        "note: 2026-03-02T09:00:00Z is Mon 2026-03-02 10:00 in Europe/Berlin\n"
         "rule: 0 * * * * (Europe/Berlin) of revision r1, since 2026-03-02T06:30:00Z (3 h 30 min ago)\n"
     )
 
@@ -46,7 +47,7 @@ def test_pause_and_resume(shop: Shop) -> None:
 def test_trigger_asks_for_a_run_once(shop: Shop) -> None:
     words = ("job", "trigger", "once", "--request", "deploy-1")
     first, again = shop.call(*words), shop.call(*words, "-ojson")
-    assert first.out == "ok: ops/once!deploy-1 is asked for\n"
+    assert first.out == "ok: ops/once!deploy-1 is requested\n"
     assert first.err == "note: it waits for a node: none that lives serves the queue default and runs shell\n"
     assert again.json() == {"job": "ops/once", "run": "ops/once!deploy-1", "new": False}
     assert shop.call("run", "list", "--job", "once", "-ojson").json()["attempts"][0]["trigger"] == "manual"
@@ -151,7 +152,7 @@ def test_backfill_runs_what_lies_in_a_time_of_the_past(shop: Shop) -> None:
     assert [(start["run"], start["at"] is None) for start in starts] == [
         (runs[0], False), (runs[1], True), (runs[2], True),
     ]  # fmt: skip
-    assert shop.call(*span).out.splitlines() == [*runs, "ok: asked for: 3"]
+    assert shop.call(*span).out.splitlines() == [*runs, "ok: requested: 3"]
 
     async def look(store: SqliteStore) -> None:
         attempts = await store.runs(RunQuery(job="billing/refresh", is_open=True))
@@ -167,7 +168,7 @@ def test_backfill_runs_nothing_again_unless_told_to(shop: Shop) -> None:
     assert refused.code == 1
     assert "has run already" in refused.err
     assert "--rerun" in refused.err
-    assert shop.call(*span, "--rerun").out.endswith("ok: asked for: 2\n")
+    assert shop.call(*span, "--rerun").out.endswith("ok: requested: 2\n")
 
 
 @pytest.mark.parametrize(
@@ -199,12 +200,12 @@ def test_backfill_of_strange_times(shop: Shop, span: tuple[str, str], code: int,
         (("job", "resume", "refresh"), "ok: billing/refresh was not paused\n"),
         (
             ("job", "trigger", "slow", "--request", "r"),
-            f"ok: {SOON} would be asked for\n  {SOON} starts when a run that is open has ended\n",
+            f"ok: {SOON} would be requested\n  {SOON} starts when a run that is open has ended\n",
         ),
         (("run", "cancel", "slow"), "ok: billing/slow@2026-03-02T08:00:00Z would be asked to end\n"),
         (
             ("run", "rerun", "refresh", "--request", "r"),
-            "ok: billing/refresh!r would be asked for\n  billing/refresh!r starts now\n",
+            "ok: billing/refresh!r would be requested\n  billing/refresh!r starts now\n",
         ),
     ],
 )
@@ -246,7 +247,7 @@ def test_trigger_follows_all_attempts_of_the_run_and_passes_its_failure_on(url: 
     again = call("run", "rerun", "bad", "--wait", "--request", "again", "--store", url)
     assert again.code == 8
     shown = call("run", "show", "app/bad!again", "--store", url, "-ojson").json()
-    assert shown["attempts"][0]["reason"].startswith("asked for by a person, to repeat app/bad!")
+    assert shown["attempts"][0]["reason"].startswith("triggered manually, to repeat app/bad!")
 
 
 def test_following_has_a_limit_and_is_no_document(shop: Shop) -> None:
@@ -263,10 +264,10 @@ def test_only_what_has_ended_is_repeated(shop: Shop) -> None:
     assert refused.code == 1
     assert "the run has not ended: it is running" in refused.err
     assert (
-        shop.call("run", "rerun", "refresh", "--request", "r").out == "ok: billing/refresh!r is asked for\n"
+        shop.call("run", "rerun", "refresh", "--request", "r").out == "ok: billing/refresh!r is requested\n"
     )
     assert shop.call("run", "show", "refresh!r").out.splitlines()[4] == (
-        "reason         asked for by a person, to repeat billing/refresh@2026-03-02T08:00:00Z"
+        "reason         triggered manually, to repeat billing/refresh@2026-03-02T08:00:00Z"
     )
 
 

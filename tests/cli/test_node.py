@@ -74,7 +74,7 @@ def test_jobs_that_are_due_and_that_no_node_can_start_are_told(shop: Shop) -> No
 
     shop.act(scene)
     warnings = shop.call("node", "list").out.splitlines()[2:]
-    nobody = "no node that lives serves the queue night and runs shell"
+    nobody = "no running node can run shell (queue night)"
     assert f"warning: 2 jobs are due, the first for 8 h, and {nobody}" in warnings
     (unserved,) = (
         lane for lane in shop.call("node", "list", "-ojson").json()["unserved"] if lane["queue"] == "night"
@@ -95,9 +95,9 @@ def test_what_only_draining_or_silent_nodes_serve_waits_for_a_node(shop: Shop) -
     shop.act(work)
     assert "warning" not in shop.call("node", "list").out
     shop.act(drain)
-    nobody = "no node that lives serves the queue default and runs python:refresh"
+    nobody = "no running node can run python:refresh (queue default)"
     assert f"1 job is due, the first for 5 s, and {nobody}" in shop.call("node", "list").out
-    assert "no node that lives serves" in shop.call("job", "why", "refresh").out
+    assert "no running node can run" in shop.call("job", "why", "refresh").out
     shop.act(work)
     assert "warning" not in shop.call("node", "list").out
     shop.wait(timedelta(minutes=1))
@@ -112,4 +112,4 @@ def test_a_store_on_which_nobody_works_tells_what_waits(shop: Shop) -> None:
     shop.wait(timedelta(hours=2))
     lines = shop.call("node", "list").out.splitlines()
     assert lines[0] == "No nodes."
-    assert lines[1].startswith("warning: 1 job is due, the first for 1 h, and no node")
+    assert lines[1].startswith("warning: 1 job is due, the first for 1 h, and no running node")

@@ -73,7 +73,7 @@ CASES = [
 
 def may_be_any_bytes(param: click.Parameter) -> bool:
     """A path may have any name, and of a rule the place of the fault is shown, as of any other."""
-    return isinstance(param.type, click.Path) or param.name == "expression"
+    return isinstance(param.type, click.Path | click.File) or param.name == "expression"
 
 
 def words(command: click.Command, odd: click.Parameter, value: str, store: str) -> list[str]:

@@ -6,7 +6,8 @@ from datetime import timedelta
 
 import pytest
 
-from foliot.cli.output import in_words, silence, write
+from foliot.cli.output import silence, write
+from foliot.shown import in_words
 
 
 @pytest.mark.parametrize(

@@ -14,11 +14,11 @@ from foliot.stores.sqlite import SqliteStore
 
 def test_runs_are_listed_newest_first(shop: Shop) -> None:
     assert shop.call("run", "list").out.splitlines() == [
-        "RUN                                   TRY  STATE      STARTED          TOOK   LATE   TRIGGER   NODE",
+        "RUN                                   TRY  STATE      STARTED          TOOK   LATE   TRIGGER   NODE  ERROR",  # noqa: E501 - as it is
         "billing/slow@2026-03-02T08:00:00Z     #1   running    5 s ago                 0 ms   schedule  n1",
         "billing/refresh@2026-03-02T08:00:00Z  #1   succeeded  7 s ago          2.0 s  0 ms   schedule  n1",
-        "billing/report@2026-03-02T07:00:00Z   #2   failed     59 min 31 s ago  2.0 s         retry     n1",
-        "billing/report@2026-03-02T07:00:00Z   #1   failed     1 h ago          2.0 s  2.0 s  schedule  n1",
+        "billing/report@2026-03-02T07:00:00Z   #2   failed     59 min 31 s ago  2.0 s         retry     n1    ValueError: no figures",  # noqa: E501 - as it is
+        "billing/report@2026-03-02T07:00:00Z   #1   failed     1 h ago          2.0 s  2.0 s  schedule  n1    ValueError: no figures",  # noqa: E501 - as it is
         "billing/refresh@2026-03-02T07:00:00Z  #1   succeeded  1 h ago          2.0 s  0 ms   schedule  n1",
     ]
 
@@ -184,3 +184,27 @@ def test_a_run_that_waits_never_starts(shop: Shop) -> None:
     ended = shop.call("run", "cancel", "once!r")
     assert ended.code == 1
     assert ended.err == "error: ops/once!r: the run has ended: cancelled\n"
+
+
+@pytest.mark.parametrize("columns", [80, 50])
+def test_on_a_terminal_the_name_of_a_job_is_not_drowned_by_the_key_of_its_run(
+    shop: Shop, columns: int
+) -> None:
+    with on_a_terminal(command("foliot", "run", "list", "--store", shop.url), columns) as screen:
+        assert screen.read_to_end() == 0
+    heading, *rows = screen.lines
+    assert heading.split()[:3] == ["JOB", "FOR", "STATE"] or heading.split()[:2] == ["JOB", "FOR"]
+    assert all("billing/" in row and "2026-03-02T0" in row for row in rows)
+    assert max(map(len, screen.lines)) <= columns
+
+
+def test_a_run_is_found_by_the_beginning_of_its_request(shop: Shop) -> None:
+    for request in ("deploy-118", "deploy-119"):
+        assert shop.call("job", "trigger", "once", "--request", request).code == 0
+    assert shop.call("run", "show", "once!deploy-118", "-ojson").json()["run"] == "ops/once!deploy-118"
+    assert shop.call("run", "cancel", "once!deploy-119").code == 0
+    assert shop.call("run", "show", "ops/once!deploy-1").code == 4, "there are two"
+    assert shop.call("run", "show", "once!dep").code == 4, "too short"
+    shop.call("job", "trigger", "billing/slow", "--request", "0123456789abcdef0123456789abcdef")
+    found = shop.call("run", "show", "slow!0123456789ab", "-ojson").json()
+    assert found["run"] == "billing/slow!0123456789abcdef0123456789abcdef"

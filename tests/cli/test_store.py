@@ -30,8 +30,8 @@ def named(words: tuple[str, ...]) -> str:
 @pytest.mark.parametrize("words", QUESTIONS, ids=named)
 def test_a_question_creates_no_store(tmp_path: Path, words: tuple[str, ...]) -> None:
     result = call(*words, "--store", f"sqlite:///{tmp_path}/jobs.db")
-    hint = "hint: whoever runs jobs makes it; name another with --store or FOLIOT_STORE"
-    assert result == Result(6, "", f"error: open: there is no file {tmp_path}/jobs.db\n{hint}\n")
+    hint = "hint: foliot serve creates it at its first start; name another with --store or FOLIOT_STORE"
+    assert result == Result(6, "", f"error: there is no file {tmp_path}/jobs.db\n{hint}\n")
     assert list(tmp_path.iterdir()) == []
 
 

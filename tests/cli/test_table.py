@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from cli.calls import command, on_a_terminal, run
 from cli.shop import Shop
 from foliot.cli import table
-from foliot.cli.moment import relative, span
 from foliot.cli.table import Cell, Column, width_of, write_facts, write_rows
+from foliot.shown import relative, span
 
 COLUMNS = (Column("KEY"), Column("NAME", least=10), Column("NOTE", 1), Column("DETAIL", 2, 5))
 ROW = ("k" * 20, "n" * 20, "t" * 10, Cell("d" * 20, "red"))
@@ -21,7 +21,7 @@ ROW = ("k" * 20, "n" * 20, "t" * 10, Cell("d" * 20, "red"))
 
 def drawn(monkeypatch: pytest.MonkeyPatch, room: int | None, rows: Sequence[table.Row] = (ROW,)) -> list[str]:
     written: list[str] = []
-    monkeypatch.setattr(table, "_room", lambda: room)
+    monkeypatch.setattr(table, "room_of_terminal", lambda: room)
     monkeypatch.setattr(table, "write", lambda text, _: written.append(text))
     write_rows(COLUMNS, rows)
     return written[0].split("\n")
@@ -71,7 +71,7 @@ def test_nothing_steers_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_values_stay_to_the_right_of_their_labels(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], room: int | None, lines: list[str]
 ) -> None:
-    monkeypatch.setattr(table, "_room", lambda: room)
+    monkeypatch.setattr(table, "room_of_terminal", lambda: room)
     write_facts([("key", "value"), ("none", None), ("note", "one two three four five six")])
     assert capsys.readouterr().out.splitlines() == lines
 

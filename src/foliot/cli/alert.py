@@ -11,11 +11,12 @@ import click
 
 from foliot.app.channel_commands import Muted, find_channel, make_test, mute_channel, muted, send_test
 from foliot.app.delivery import SOURCE
+from foliot.cli.complete import complete_channel, complete_job, complete_job_or_channel
 from foliot.cli.exit_code import ExitCode
 from foliot.cli.group import epilog, make_group
-from foliot.cli.moment import read_duration, relative
+from foliot.cli.moment import read_duration
 from foliot.cli.output import write, write_json
-from foliot.cli.session import Session, complete_job, takes_store
+from foliot.cli.session import Session, takes_store
 from foliot.cli.table import Cell, Column, write_rows
 from foliot.clock import SystemClock
 from foliot.engine.plan_command import Mute, Unmute, plan_command
@@ -24,6 +25,7 @@ from foliot.model.alert import AlertKind
 from foliot.model.attempt import format_instant
 from foliot.model.policy import TOLD_KINDS
 from foliot.protocols import AlertQuery, AlertState, ChannelAlert
+from foliot.shown import relative
 
 alert = make_group(
     "alert",
@@ -39,7 +41,7 @@ COLUMNS = (
 )  # fmt: skip
 _LONGEST = timedelta(days=36_525)
 _PAGE, _MOST_PAGES = 1000, 20
-_job_or_channel = click.argument("name", metavar="NAME", shell_complete=complete_job)
+_job_or_channel = click.argument("name", metavar="NAME", shell_complete=complete_job_or_channel)
 _COLOURS = {AlertState.WAITING: "yellow", AlertState.REFUSED: "red", AlertState.EXPIRED: "red"}
 
 
@@ -50,7 +52,9 @@ _COLOURS = {AlertState.WAITING: "yellow", AlertState.REFUSED: "red", AlertState.
         "foliot alert list\nfoliot alert list --state waiting\nfoliot alert list --channel ops -o json"
     ),
 )
-@click.option("--channel", metavar="NAME", help="Only those for this channel.")
+@click.option(
+    "--channel", metavar="NAME", shell_complete=complete_channel, help="Only those for this channel."
+)
 @click.option(
     "--state", type=click.Choice([state.value for state in AlertState]), help="Only those that stand so."
 )
@@ -110,10 +114,12 @@ def _mute_facts(one: Muted) -> dict[str, Any]:
 @alert.command(
     name="test",
     short_help="Send a test to a channel, or to those of a job.",
-    epilog=epilog("foliot alert test ops\nfoliot alert test --job billing/refresh --kind failure"),
+    epilog=epilog("foliot alert test ops\nfoliot alert test --job billing/refresh --kind failure", 4, 8),
 )
-@click.argument("channel", metavar="[CHANNEL]", required=False)
-@click.option("--job", metavar="JOB", help="Test the channels that this job tells.")
+@click.argument("channel", metavar="[CHANNEL]", required=False, shell_complete=complete_channel)
+@click.option(
+    "--job", metavar="JOB", shell_complete=complete_job, help="Test the channels that this job tells."
+)
 @click.option(
     "--kind",
     type=click.Choice([kind.value for kind in TOLD_KINDS]),
@@ -173,7 +179,7 @@ _GRAVITY = (ExitCode.OK, ExitCode.NOT_FOUND, ExitCode.RUN_FAILED)
     name="mute",
     short_help="Tell no channel about a job, or hold back a channel, for a while.",
     epilog=epilog(
-        "foliot alert mute billing/refresh --for 2h\nfoliot alert mute ops --for 1d --reason 'we know'"
+        "foliot alert mute billing/refresh --for 2h\nfoliot alert mute ops --for 1d --reason 'we know'", 4
     ),
 )
 @_job_or_channel
@@ -194,7 +200,7 @@ async def mute(session: Session, *, name: str, span: timedelta, reason: str, as_
 @alert.command(
     name="unmute",
     short_help="Tell channels about a job again, or send what a channel held back.",
-    epilog=epilog("foliot alert unmute billing/refresh\nfoliot alert unmute ops"),
+    epilog=epilog("foliot alert unmute billing/refresh\nfoliot alert unmute ops", 4),
 )
 @_job_or_channel
 @takes_store

@@ -8,12 +8,13 @@ from datetime import timedelta
 import click
 
 from foliot.cli.group import epilog, make_group
-from foliot.cli.moment import read_duration, relative
+from foliot.cli.moment import read_duration
 from foliot.cli.output import write, write_json
 from foliot.cli.session import Session, takes_store
 from foliot.cli.table import Cell, Column, write_rows
 from foliot.model.audit import AuditOutcome
 from foliot.protocols_access import AuditQuery
+from foliot.shown import relative
 
 audit = make_group(
     "audit",

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Mapping
 from datetime import datetime
+from itertools import groupby
 from pathlib import Path
 
 import click
@@ -20,6 +22,7 @@ from foliot.doors.rollcron.report import split_lines
 from foliot.doors.rollcron.yaml_tree import LARGEST_FILE
 from foliot.errors import ConfigInvalidError, ConfigNotFoundError, FoliotError
 from foliot.schedules.phrase import counted
+from foliot.sources.git.beside import Noted, files_below
 
 _MOST_OCCURRENCES = 100
 _SOURCE = "rollcron"
@@ -64,12 +67,14 @@ def check(path: Path, *, count: int, strict: bool, start: datetime | None, outpu
     its next runs, and with warnings of what may surprise.
     """
     file = path / FILE if path.is_dir() else path
-    data = _read(file)
+    data = read_bytes(file)
+    noted = Noted(files_below(file.parent))
     try:
-        jobs, untimed, _ = read_file(data, source=_SOURCE, file=str(file))
+        jobs, untimed, *_ = read_file(data, source=_SOURCE, file=str(file), files=noted)
     except ConfigInvalidError as error:
         # Handled before it reaches `main`: only here is the text of the file known.
-        _write_problems(error, data, as_json=output == "json")
+        texts = {name: text for found in noted.asked.values() for name, text in found.items()}
+        write_problems(error, {**texts, str(file): data}, as_json=output == "json")
         return exit_code_of(error)
     more = look_beside(jobs, file.parent, untimed)
     reports = [
@@ -91,11 +96,11 @@ def check(path: Path, *, count: int, strict: bool, start: datetime | None, outpu
     return ExitCode.FINDINGS if strict and has_warning else ExitCode.OK
 
 
-def _read(file: Path) -> bytes:
+def read_bytes(file: Path, most: int = LARGEST_FILE) -> bytes:
     """As much of a file as it may have, and a byte more."""
     try:
         with file.open("rb") as stream:
-            return stream.read(LARGEST_FILE + 1)
+            return stream.read(most + 1)
     except FileNotFoundError:
         hint = f"give the directory that has a {FILE}, or the file"
         raise ConfigNotFoundError(str(file), hint=hint) from None
@@ -103,13 +108,18 @@ def _read(file: Path) -> bytes:
         raise FoliotError(f"{file} cannot be read: {error.strerror}") from error
 
 
-def _write_problems(error: ConfigInvalidError, data: bytes, *, as_json: bool) -> None:
+def write_problems(error: ConfigInvalidError, texts: Mapping[str, bytes], *, as_json: bool) -> None:
     """All errors: for people on stderr, for programs on stdout."""
     if as_json:
         write_error(error, None, as_json=True)
         return
-    lines = split_lines(data.decode(errors="replace").removeprefix("\ufeff"))
-    lines = without_secrets(lines, error.problems)
-    shown = [problem_lines(problem, lines) for problem in error.problems]
+    shown = []
+    for name, problems in groupby(error.problems, lambda problem: problem.file):
+        some = list(problems)
+        text = texts.get(name, b"").decode(errors="replace").removeprefix("\ufeff")
+        lines = without_secrets(split_lines(text), some)
+        shown += [problem_lines(problem, lines) for problem in some]
     write("\n\n".join("\n".join(each) for each in shown), sys.stderr)
-    write(f"\n{error.problems[0].file} has {counted(len(shown), 'error')}", sys.stderr)
+    names = " and ".join(dict.fromkeys(problem.file for problem in error.problems))
+    has = "has" if names == error.problems[0].file else "have"
+    write(f"\n{names} {has} {counted(len(shown), 'error')}", sys.stderr)

@@ -19,10 +19,11 @@ from foliot.errors import ConfigProblem
 from foliot.model.frozen import thaw
 from foliot.model.job import Job
 from foliot.model.policy import MisfireMode, Policy
-from foliot.schedules import Schedule
+from foliot.schedules import Never, Schedule
 from foliot.schedules.duration import format_duration
 from foliot.schedules.explain import explain
 from foliot.schedules.lint import Finding, lint
+from foliot.why.chain import told_after
 
 _DEFAULT_TIMEOUT = (
     "no timeout is said, so a run is ended after 10s: write timeout: 10m, or timeout: none for no limit"
@@ -41,6 +42,14 @@ def look_beside(jobs: Sequence[Job], folder: Path, untimed: Collection[str]) -> 
         if job.name in untimed:
             timeout = Finding(code="default-timeout", severity="warning", message=_DEFAULT_TIMEOUT)
             found.setdefault(job.name, []).append(timeout)
+        if (user := job.action.data.get("user")) is not None:
+            message = f"it runs as {user}: serve it as root, with --run-as {user}"
+            found.setdefault(job.name, []).append(Finding(code="run-as", severity="note", message=message))
+        if job.group is not None and not job.group.startswith(f"{job.source}."):
+            message = f"group names {job.group}, which the file does not define: serve it with --groups"
+            found.setdefault(job.name, []).append(
+                Finding(code="unknown-group", severity="warning", message=message)
+            )
         if alerts := _look_at_alerts(job):
             found.setdefault(job.name, []).extend(alerts)
         for field, is_there in (("env_file", Path.is_file), ("working_dir", Path.is_dir)):
@@ -120,6 +129,7 @@ def told(report: Report) -> list[Fact]:
         ("state", None if job.enabled else Cell("disabled: it does not run by its schedule", "yellow")),
         ("schedule", str(job.schedule)),
         ("meaning", explain(job.schedule)),
+        ("after", told_after(job)),
         ("zone", _timezone(job)),
         ("command", _first_line(command_text(data["run"]))),
         ("policy", ", ".join(policy_words(job.policy))),
@@ -169,9 +179,8 @@ def command_text(run: str | Sequence[str]) -> str:
     return run if isinstance(run, str) else shlex.join(run)
 
 
-def _timezone(job: Job) -> str:
-    name: str = getattr(job.schedule, "timezone", "UTC")
-    return name
+def _timezone(job: Job) -> str | None:
+    return None if isinstance(job.schedule, Never) else getattr(job.schedule, "timezone", "UTC")
 
 
 def _first_line(text: str) -> str:

@@ -14,6 +14,7 @@ from foliot.cli.moment import read_time
 from foliot.cli.output import write_error
 from foliot.clock import SystemClock
 from foliot.errors import FoliotError
+from foliot.schedules.around import DST, Dst
 from foliot.schedules.cron import Cron
 from foliot.schedules.cron_syntax import DIALECTS, Dialect
 from foliot.schedules.zone import load_zone
@@ -27,14 +28,15 @@ def takes_rule(command: Command) -> Command:
     @_EXPRESSION
     @_TIMEZONE
     @_DIALECT
+    @_DST
     @output_option
     @wraps(command)
     def read_rule(
-        *, expression: str, timezone: str, dialect: Dialect, output: str, **options: object
+        *, expression: str, timezone: str, dialect: Dialect, dst: Dst, output: str, **options: object
     ) -> ExitCode:
         as_json = output == "json"
         try:
-            rule = Cron(expression, timezone=timezone, dialect=dialect)
+            rule = Cron(expression, timezone=timezone, dialect=dialect, dst=dst)
         except FoliotError as error:
             # The one error handled before it reaches `main`: only here is the whole expression known.
             write_error(error, expression, as_json=as_json)
@@ -99,8 +101,17 @@ _DIALECT = click.option(
     default="standard",
     show_default=True,
     metavar="DIALECT",
-    help="The cron language: standard, seconds (which may lead with a seconds field), posix (strict) or"
-    " celery (as Celery's crontab).",
+    help="The cron language: standard, seconds (which may lead with a seconds field), posix (strict),"
+    " celery (as Celery's crontab) or vixie (as cron reads a crontab).",
+)
+_DST = click.option(
+    "--dst",
+    type=click.Choice(DST),
+    default="exact",
+    show_default=True,
+    metavar="DST",
+    help="When the clocks are moved: exact (a time left out never runs, one that comes twice runs twice),"
+    " cron, systemd, or once (each time runs once).",
 )
 output_option = click.option(
     "-o",

@@ -6,12 +6,12 @@ from contextlib import suppress
 from datetime import UTC, datetime
 from typing import Any
 
-from foliot.cli.output import in_words
 from foliot.schedules.cron import Cron
 from foliot.schedules.lint import Finding
 from foliot.schedules.schedule import Schedule
+from foliot.shown import in_words
 
-HEADINGS = ("occurrence", "UTC", "due", "note")
+HEADINGS = ("OCCURRENCE", "UTC", "DUE", "NOTE")
 STYLES = ("bold", "", "cyan", "yellow")
 LEGEND = "2nd time: the clocks go back, so this wall time comes twice"
 
@@ -45,7 +45,12 @@ def occurrence_rows(occurrences: list[Shown], begin: datetime) -> list[tuple[str
 
 def rule_facts(rule: Cron) -> dict[str, Any]:
     """What every JSON answer about a rule begins with."""
-    return {"expression": rule.expression, "dialect": rule.dialect, "timezone": rule.timezone}
+    return {
+        "expression": rule.expression,
+        "dialect": rule.dialect,
+        "dst": rule.dst,
+        "timezone": rule.timezone,
+    }
 
 
 def occurrence_facts(occurrence: Shown, begin: datetime) -> dict[str, Any]:

@@ -21,7 +21,12 @@ from foliot.errors import (
     StoreUnavailableError,
 )
 from foliot.errors_access import InvalidTokenError, TokenNotFoundError
-from foliot.sources.git.errors import InvalidRepositoryError, RemoteUnavailableError
+from foliot.sources.git.errors import (
+    ForeignRepositoryError,
+    InvalidRepositoryError,
+    RemoteUnavailableError,
+    RevisionNotFoundError,
+)
 
 
 class ExitCode(IntEnum):
@@ -56,7 +61,9 @@ _CODES: dict[type[FoliotError], ExitCode] = {
     SourceNotFoundError: ExitCode.NOT_FOUND,
     TokenNotFoundError: ExitCode.NOT_FOUND,
     StoreUnavailableError: ExitCode.UNREACHABLE,
+    ForeignRepositoryError: ExitCode.UNREACHABLE,
     RemoteUnavailableError: ExitCode.UNREACHABLE,
+    RevisionNotFoundError: ExitCode.NOT_FOUND,
 }
 
 

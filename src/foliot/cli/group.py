@@ -10,13 +10,17 @@ import click
 from foliot.cli.output import write
 from foliot.errors import shorten
 
-EXIT_CODES = """
-\b
-Exit codes:
-  0  all is well      3  invalid store URL     8  the run failed
-  1  an error         4  no such job or run    9  findings
-  2  wrong usage      6  store unreachable
-"""
+_EXIT_CODES = {
+    0: "all is well",
+    1: "an error",
+    2: "wrong usage",
+    3: "invalid store URL",
+    4: "not found",
+    6: "the store cannot be reached",
+    8: "the run failed",
+    9: "something is wrong: see what it prints",
+}
+_ALWAYS = (0, 1, 2, 3, 6)  # of a command that uses a store
 
 
 class _Text(click.types.StringParamType):
@@ -55,11 +59,12 @@ def make_group(name: str, summary: str, text: str, examples: str) -> click.Group
         help=text,
         short_help=summary,
         invoke_without_command=True,
-        epilog=epilog(examples),
+        epilog=epilog(examples, *_EXIT_CODES),
     )
 
 
-def epilog(examples: str) -> str:
-    """Examples and exit codes, as they stand under each help text."""
+def epilog(examples: str, *more: int) -> str:
+    """Examples, and the exit codes that the command can end with: those of every command, and some more."""
     lines = "\n".join(f"  {line}" for line in examples.strip().splitlines())
-    return f"\b\nExamples:\n{lines}\n{EXIT_CODES}"
+    codes = "\n".join(f"  {code}  {_EXIT_CODES[code]}" for code in sorted({*_ALWAYS, *more}))
+    return f"\b\nExamples:\n{lines}\n\n\b\nExit codes:\n{codes}\n"

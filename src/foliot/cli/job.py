@@ -3,36 +3,31 @@
 from __future__ import annotations
 
 import sys
-from datetime import UTC, datetime
 
 import click
 
+from foliot.cli.complete import job_argument, source_option
 from foliot.cli.cron_report import HEADINGS, LEGEND, occurrence_facts, occurrence_rows, occurrences_after
 from foliot.cli.group import epilog, make_group
-from foliot.cli.job_command import backfill, pause, resume, trigger
+from foliot.cli.job_command import backfill, trigger
 from foliot.cli.job_occurrences import occurrences
+from foliot.cli.job_pause import pause, resume
 from foliot.cli.job_report import (
     COLUMNS,
     job_facts,
     job_row,
-    pause_words,
-    revision_words,
     told,
     whole_facts,
 )
 from foliot.cli.job_versions import versions
-from foliot.cli.moment import in_zone, read_time, zone_of
-from foliot.cli.output import say, visible, wrapped, write, write_json
-from foliot.cli.session import Session, job_argument, takes_store
+from foliot.cli.job_why import obstacles, splay_notes, why
+from foliot.cli.output import say, write, write_json
+from foliot.cli.session import Session, takes_store
+from foliot.cli.short import names_of
 from foliot.cli.source import source_facts
 from foliot.cli.table import Column, write_facts, write_rows
-from foliot.model.query import SkipQuery
-from foliot.model.splay import offset_of
-from foliot.model.state import Record
-from foliot.model.view import SourceView
-from foliot.operations import EVERYTHING, next_at, state_of
-from foliot.schedules.duration import format_duration
-from foliot.why import Verdict, Why
+from foliot.model.query import JobState, SkipQuery
+from foliot.operations import EVERYTHING
 
 _MOST_OCCURRENCES = 10_000
 _MOST_SKIPS = 100
@@ -47,16 +42,20 @@ job = make_group(
 foliot job why billing/refresh --at 2026-11-15T07:00
 foliot job trigger refresh --wait""",
 )
-for command in (occurrences, versions, pause, resume, trigger, backfill):
+for command in (why, occurrences, versions, pause, resume, trigger, backfill):
     job.add_command(command)
 
 
 @job.command(
     name="list",
     short_help="List jobs.",
-    epilog=epilog("foliot job list\nfoliot job list --source billing -o json"),
+    epilog=epilog("foliot job list\nfoliot job list --source billing -o json", 4),
 )
-@click.option("--source", metavar="NAME", help="Only jobs of this source.")
+@source_option
+@click.option(
+    "--failing", "state", flag_value=JobState.FAILING.value, help="Only jobs whose last run failed."
+)
+@click.option("--paused", "state", flag_value=JobState.PAUSED.value, help="Only jobs that are paused.")
 @click.option("--removed", is_flag=True, help="Removed jobs, too, as far as they are remembered.")
 @click.option("--after", default="", metavar="KEY", help="Only jobs whose key comes after this one.")
 @click.option(
@@ -65,26 +64,52 @@ for command in (occurrences, versions, pause, resume, trigger, backfill):
 )  # fmt: skip
 @takes_store
 async def list_jobs(  # noqa: PLR0913 - one argument for each option
-    session: Session, *, source: str | None, removed: bool, after: str, limit: int, as_json: bool
+    session: Session,
+    *,
+    source: str | None,
+    state: str | None,
+    removed: bool,
+    after: str,
+    limit: int,
+    as_json: bool,
 ) -> None:
-    """List jobs in the order of their keys: how they are, when they run next, when they ran last."""
-    shown = await session.ops.jobs(source, with_removed=removed, after=after, limit=limit)
+    """List jobs in the order of their keys: how they are, when they run next, when they ran last.
+
+    On a terminal, jobs stand without their source if the store has one source.
+    """
+    if source is not None:
+        await session.ops.check_source(source)
+    wanted = None if state is None else JobState(state)
+    shown = await session.ops.jobs(source, with_removed=removed, after=after, limit=limit, state=wanted)
     if as_json:
         write_json({"jobs": [job_facts(view) for view in shown], "next": shown.next})
-    elif not shown:
-        write("No jobs.", sys.stdout)
+        return
+    if not shown:
+        write(f"No {state} jobs." if state else "No jobs.", sys.stdout)
     else:
-        write_rows(COLUMNS, [job_row(view, session.now) for view in shown])
+        names = await names_of(session.store)
+        write_rows(COLUMNS, [(names.job(view.key), *job_row(view, session.now)[1:]) for view in shown])
         if shown.next:
             say("note", f"there are more: --after {shown.next}", sys.stderr)
-        if not any(view.until > session.now for view in await session.store.nodes()):
-            say("note", "no node is running: they wait until one starts", sys.stderr)
+    await _tell_counts(session)
+
+
+async def _tell_counts(session: Session) -> None:
+    """How many jobs need attention in all, and whether anything can start."""
+    seen = await session.store.overview()
+    counts = [(seen.damaged, "damaged"), (seen.failing, "failing"), (seen.paused, "paused")]
+    words = [f"{count:,} {word}" for count, word in counts if count]
+    if words and sys.stderr.isatty():
+        say("note", f"of {seen.jobs:,} jobs, {', '.join(words)}", sys.stderr)
+    if seen.jobs and not any(view.until > session.now for view in await session.store.nodes()):
+        text = "no Foliot process is running, so nothing will start (try foliot serve)"
+        say("note", text, sys.stderr)
 
 
 @job.command(
     name="show",
     short_help="Show all that is known of a job.",
-    epilog=epilog("foliot job show billing/refresh\nfoliot job show refresh -o json"),
+    epilog=epilog("foliot job show billing/refresh\nfoliot job show refresh -o json", 4),
 )
 @job_argument
 @takes_store
@@ -105,7 +130,7 @@ async def show(session: Session, *, job: str, as_json: bool) -> None:
 @job.command(
     name="next",
     short_help="Show when a job runs next.",
-    epilog=epilog("foliot job next billing/refresh\nfoliot job next refresh -n 20 -o json"),
+    epilog=epilog("foliot job next billing/refresh\nfoliot job next refresh -n 20 -o json", 4),
 )
 @job_argument
 @click.option(
@@ -125,7 +150,7 @@ async def show_next(session: Session, *, job: str, count: int, as_json: bool) ->
         for at, utc in occurrences_after(record.job.schedule, session.now, count)
         if until is None or utc <= until
     ]
-    notes = [*splay_notes(record), *await _obstacles(session, record)]
+    notes = [*splay_notes(record), *await obstacles(session, record)]
     if as_json:
         facts = [occurrence_facts(occurrence, session.now) for occurrence in occurrences]
         schedule = str(record.job.schedule)
@@ -133,81 +158,10 @@ async def show_next(session: Session, *, job: str, count: int, as_json: bool) ->
         return
     if occurrences:
         rows = occurrence_rows(occurrences, session.now)
-        write_rows([Column(h.upper(), int(h == "note")) for h in HEADINGS], rows)
+        write_rows([Column(h, int(h == "NOTE")) for h in HEADINGS], rows)
         if any(at.fold for at, _ in occurrences):
             write(LEGEND, sys.stdout)
     else:
         write("No occurrence is left.", sys.stdout)
     for note in notes:
         say("note", note)
-
-
-def splay_notes(record: Record) -> list[str]:
-    """How long after its occurrences a job starts."""
-    offset, splay = offset_of(record.job), record.job.policy.splay
-    if splay is None:
-        return []
-    return [f"each starts {format_duration(offset)} later, by its splay of {format_duration(splay)}"]
-
-
-async def _obstacles(session: Session, record: Record) -> list[str]:
-    """What keeps a job from running, as things stand."""
-    found = []
-    if record.state.paused_at is not None:
-        found.append(f"it is paused since {pause_words(record.state, session.now)}")
-    if not record.job.enabled:
-        found.append("its definition switches it off")
-    if not await session.ops.servants(record.job):
-        queue, kind = record.job.queue, record.job.action.kind
-        found.append(f"no node that lives serves the queue {queue} and runs {kind}")
-    return found
-
-
-@job.command(
-    name="why",
-    short_help="Tell why a job runs, ran, or did not.",
-    epilog=epilog("foliot job why billing/refresh\nfoliot job why refresh --at 2026-11-15T07:00 -o json"),
-)
-@job_argument
-@click.option(
-    "--at", callback=read_time, metavar="TIME",
-    help="What of this time (ISO 8601; without an offset in the job's zone)?  [default: what is next]",
-)  # fmt: skip
-@takes_store
-async def why(session: Session, *, job: str, at: datetime | None, as_json: bool) -> None:
-    """Tell why JOB will run, or ran, or was skipped, or will not run.
-
-    Any time can be asked about, past or future.
-    """
-    view = await session.ops.find(job, with_removed=True)
-    zone = zone_of(view.record.job.schedule) if view.record else UTC
-    instant = None if at is None else in_zone(at, zone)
-    answer, source = await session.ops.why(view, instant), await session.ops.source_of(view)
-    is_open = instant is None or instant > session.now
-    notes = await _obstacles(session, view.record) if view.record and is_open and next_at(view) else []
-    if as_json:
-        facts = {**answer._asdict(), "text": str(answer), "revision_since": source.reconciled_at}
-        facts |= {"last_outcome": view.last_outcome, "last": await session.ops.last_words(view)}
-        write_json({"job": view.key, "asked": instant, **facts, "state": state_of(view), "notes": notes})
-        return
-    if instant is None and (last := await session.ops.last_words(view)):
-        write(wrapped(visible(f"{view.key}: {last}"), sys.stdout, 2), sys.stdout)
-    write(wrapped(visible(f"{view.key}: {answer}"), sys.stdout, 2), sys.stdout)
-    if answer.rule is not None:
-        say("rule", _rule_words(answer, source, session.now))
-    for note in notes:
-        say("note", note)
-
-
-def _rule_words(answer: Why, source: SourceView, now: datetime) -> str:
-    """The rule that decided, with the revision that it is of, and since when that is known."""
-    words = [f"{answer.rule}"]
-    if answer.revision:
-        words.append(f"of revision {revision_words(answer.revision, source, now)}")
-    if answer.is_replaced:
-        words.append(f"(version {answer.version}; the job has another definition now)")
-        return " ".join(words)
-    is_told = answer.verdict in (Verdict.RAN, Verdict.SKIPPED)
-    if is_told and answer.at and source.reconciled_at and answer.at < source.reconciled_at:
-        words.append("(an earlier revision may have decided)")
-    return " ".join(words)

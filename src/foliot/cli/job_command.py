@@ -1,4 +1,4 @@
-"""`foliot job pause | resume | trigger | backfill`: what a person asks of a job."""
+"""`foliot job trigger | backfill`: runs that a person asks for."""
 
 from __future__ import annotations
 
@@ -7,56 +7,14 @@ from typing import Any
 
 import click
 
+from foliot.cli.complete import job_argument
 from foliot.cli.group import epilog
 from foliot.cli.moment import in_zone, read_time, zone_of
-from foliot.cli.request import check_request, dry_run_option, see_through, takes_request, tell
-from foliot.cli.session import Session, job_argument, takes_store
+from foliot.cli.request import check_request, see_through, takes_request, tell
+from foliot.cli.session import Session, takes_store
 from foliot.errors import InvalidJobError
 from foliot.model.payload import read_payload
-from foliot.operations import Effect, Which
-
-
-@click.command(
-    name="pause",
-    short_help="Let a job's occurrences pass without a run.",
-    epilog=epilog(
-        "foliot job pause billing/refresh\nfoliot job pause refresh --reason 'the disk is full'\n"
-        "foliot job pause refresh --dry-run"
-    ),
-)
-@job_argument
-@click.option("--reason", default="", metavar="TEXT", help="Why. It is kept until the job is resumed.")
-@dry_run_option
-@takes_store
-async def pause(session: Session, *, job: str, reason: str, dry_run: bool, as_json: bool) -> None:
-    """Let the occurrences of JOB pass without a run, until it is resumed.
-
-    What runs goes on, and a run can still be triggered. A job that is paused stays so when its source
-    changes or its program starts anew.
-    """
-    _tell_change(await session.ops.pause(job, reason=reason, dry_run=dry_run), as_json=as_json)
-
-
-@click.command(
-    name="resume",
-    short_help="Let a paused job run again.",
-    epilog=epilog("foliot job resume billing/refresh\nfoliot job resume refresh --dry-run"),
-)
-@job_argument
-@dry_run_option
-@takes_store
-async def resume(session: Session, *, job: str, dry_run: bool, as_json: bool) -> None:
-    """Let JOB run again, from now on.
-
-    What passed while it was paused is not caught up: see foliot job backfill.
-    """
-    _tell_change(await session.ops.resume(job, dry_run=dry_run), as_json=as_json)
-
-
-def _tell_change(effect: Effect, *, as_json: bool) -> None:
-    facts = {"job": effect.job, "changed": effect.has_changed}
-    facts |= {"paused_at": effect.paused_at, "next_at": effect.next_at}
-    tell(effect, facts | ({"reason": effect.reason} if effect.reason else {}), as_json=as_json)
+from foliot.operations import Which
 
 
 def _read_payload(_: click.Context, __: click.Parameter, text: str | None) -> dict[str, Any] | None:
@@ -74,7 +32,9 @@ def _read_payload(_: click.Context, __: click.Parameter, text: str | None) -> di
         "foliot job trigger refresh --follow\n"
         "foliot job trigger refresh --wait --timeout 10m\n"
         "foliot job trigger refresh --request deploy-118\n"
-        'foliot job trigger report --payload \'{"month": "2026-10"}\''
+        'foliot job trigger report --payload \'{"month": "2026-10"}\'',
+        4,
+        8,
     ),
 )
 @job_argument
@@ -114,7 +74,8 @@ async def trigger(  # noqa: PLR0913 - one argument for each option
     short_help="Run occurrences of the past.",
     epilog=epilog(
         "foliot job backfill billing/report --from 2026-11-01 --to 2026-11-07\n"
-        "foliot job backfill report --from 2026-11-01 --to 2026-11-02 --which missed"
+        "foliot job backfill report --from 2026-11-01 --to 2026-11-02 --which missed",
+        4,
     ),
 )
 @job_argument

@@ -7,11 +7,12 @@ from datetime import datetime
 
 import click
 
+from foliot.cli.complete import job_argument
 from foliot.cli.cron_report import occurrence_rows
 from foliot.cli.group import epilog
 from foliot.cli.moment import in_zone, read_time, zone_of
 from foliot.cli.output import say, write, write_json
-from foliot.cli.session import Session, job_argument, takes_store
+from foliot.cli.session import Session, takes_store
 from foliot.cli.table import Cell, Column, Row, write_rows
 from foliot.operations import Fate, Ledger, readable
 
@@ -27,7 +28,8 @@ _COLOURS = {Fate.RAN: "green", Fate.RUNS: "cyan", Fate.SKIPPED: "yellow", Fate.M
     epilog=epilog(
         "foliot job occurrences billing/refresh\n"
         "foliot job occurrences refresh --last 50 -o json\n"
-        "foliot job occurrences refresh --from 2026-11-01 --to 2026-11-02"
+        "foliot job occurrences refresh --from 2026-11-01 --to 2026-11-02",
+        4,
     ),
 )
 @job_argument

@@ -9,11 +9,15 @@ from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 from typing import Any
 
-from foliot.cli.moment import both, relative
+from foliot.api.ids import id_of
+from foliot.cli.check_report import policy_words as file_words
+from foliot.cli.moment import both
 from foliot.cli.run_report import attempt_facts
+from foliot.cli.short import Names
 from foliot.cli.table import Cell, Column, Row
 from foliot.model.attempt import format_instant
 from foliot.model.codec import encode_job
+from foliot.model.job import Job
 from foliot.model.policy import Policy
 from foliot.model.splay import offset_of
 from foliot.model.state import Record, Skip, State
@@ -23,7 +27,9 @@ from foliot.protocols import JobView
 from foliot.schedules import Once, Schedule
 from foliot.schedules.duration import format_duration
 from foliot.schedules.explain import explain
+from foliot.shown import relative
 from foliot.why import rule_text, zone_of
+from foliot.why.chain import told_after
 
 COLUMNS = (
     Column("JOB", least=30),
@@ -62,7 +68,7 @@ def job_row(view: JobView, now: datetime) -> Row:
         view.key,
         state_cell(view),
         _due(next_at(view), now),
-        _last_cell(view),
+        last_cell(view),
         relative(state.last_attempt_at, now),
         _short_rule(job.schedule),
         zone_of(job.schedule),
@@ -71,7 +77,7 @@ def job_row(view: JobView, now: datetime) -> Row:
     )
 
 
-def _last_cell(view: JobView) -> Cell | str:
+def last_cell(view: JobView) -> Cell | str:
     """How the last run ended."""
     last = view.last_outcome
     return "" if last is None else Cell(last.replace("_", " "), _COLOURS.get(last))
@@ -89,8 +95,12 @@ def _short_rule(schedule: Schedule) -> str:
 
 
 def job_facts(view: JobView) -> dict[str, Any]:
-    """One job of the list, for JSON."""
-    facts: dict[str, Any] = {"job": view.key, "state": state_of(view), "damage": view.problem}
+    """One job of the list, for JSON: with the keys that the REST API has for it."""
+    source, _, name = view.key.partition("/")
+    facts: dict[str, Any] = {
+        "id": id_of(view.key), "key": view.key, "source": source, "name": name,
+        "job": view.key, "state": state_of(view), "damage": view.problem,
+    }  # fmt: skip
     if view.record is None:
         return facts
     job, state, attempts = view.record
@@ -108,6 +118,7 @@ def job_facts(view: JobView) -> dict[str, Any]:
         "open_runs": sorted({attempt.run_key for attempt in attempts}),
         "paused_at": state.paused_at,
         "paused_reason": state.paused_reason,
+        "paused_until": state.paused_until,
         "version": state.version,
     }
 
@@ -146,15 +157,13 @@ def told(
     facts += [
         ("schedule", rule_text(job.schedule)),
         ("meaning", explain(job.schedule)),
+        ("after", told_after(job)),
+        ("then", ", ".join(f"{link.job} ({link.on})" for link in job.policy.then or ()) or None),
         ("until", both(job.repeat_until, now)),
-        ("action", job.action.kind),
-        (
-            "payload",
-            json.dumps(json.loads(encode_job(job))["action"].get("data", {})) if job.action.data else None,
-        ),
+        *_action_facts(job),
         ("queue", job.queue),
         ("group", job.group),
-        ("policy", ", ".join(policy_words(job.policy)) or "all defaults"),
+        ("policy", ", ".join(policy_words(job)) or "all defaults"),
         ("revision", revision_words(job.revision or source.revision, source, now)),
         ("version", f"{state.version}, since {both(state.defined_at or state.created_at, now)}"),
         ("known since", both(state.created_at, now)),
@@ -165,10 +174,25 @@ def told(
     return facts + _told_of_runs(view, view.record, skips, now)
 
 
+def _action_facts(job: Job) -> list[tuple[str, Cell | str | None]]:
+    """What a job does. Of a job of a repository, what its file says; of others, the action and its data."""
+    data = json.loads(encode_job(job))["action"].get("data", {})
+    if not job.action.kind.startswith("shell:") or not isinstance(data.get("run"), str):
+        return [("action", job.action.kind), ("payload", json.dumps(data) if data else None)]
+    others = {name: value for name, value in data.items() if name not in ("name", "run")}
+    return [
+        ("name", data.get("name")),
+        ("command", data["run"]),
+        ("settings", json.dumps(others) if others else None),
+        ("repository", job.action.kind.partition(":")[2]),
+    ]
+
+
 def pause_words(state: State, now: datetime) -> str | None:
     """Since when a job is paused, and why, if that was told."""
     why = f": {state.paused_reason}" if state.paused_reason else ""
-    return None if state.paused_at is None else f"{both(state.paused_at, now)}{why}"
+    until = f", until {both(state.paused_until, now)}" if state.paused_until else ""
+    return None if state.paused_at is None else f"{both(state.paused_at, now)}{until}{why}"
 
 
 def _due_words(at: datetime | None, now: datetime, offset: timedelta) -> str | None:
@@ -180,7 +204,8 @@ def _due_words(at: datetime | None, now: datetime, offset: timedelta) -> str | N
 def revision_words(revision: str | None, source: SourceView, now: datetime) -> str | None:
     """A revision, and since when it is that of its source, if that is known."""
     since = both(source.reconciled_at, now) if revision == source.revision else None
-    return f"{revision}, since {since}" if since else revision
+    short = revision and Names(is_short=True).id(revision)
+    return f"{short}, since {since}" if since else short
 
 
 def _told_of_runs(
@@ -204,9 +229,12 @@ def _told_of_runs(
     return facts
 
 
-def policy_words(policy: Policy) -> list[str]:
-    """What a policy says that the default does not: `retry.max=3`."""
-    return [f"{name}={value}" for name, value in _differences(policy, Policy(), "")]
+def policy_words(job: Job) -> list[str]:
+    """How a job behaves: of a repository in the words of its file, else what differs: `retry.max=3`."""
+    if job.action.kind.startswith("shell:"):
+        return file_words(job.policy)
+    told = _differences(job.policy, Policy(), "")
+    return [f"{name}={value}" for name, value in told if name not in ("after", "then")]
 
 
 def _differences(given: Any, usual: Any, prefix: str) -> list[tuple[str, str]]:
@@ -214,7 +242,7 @@ def _differences(given: Any, usual: Any, prefix: str) -> list[tuple[str, str]]:
     for field in fields(given):
         mine, theirs = getattr(given, field.name), getattr(usual, field.name)
         name = f"{prefix}{field.name}"
-        if is_dataclass(mine):
+        if is_dataclass(mine) and theirs is not None:
             found += _differences(mine, theirs, f"{name}.")
         elif mine != theirs:
             found.append((name, _word(mine)))

@@ -11,14 +11,15 @@ from typing import Any
 
 import click
 
+from foliot.cli.complete import job_argument
 from foliot.cli.group import epilog
-from foliot.cli.moment import relative
 from foliot.cli.output import say, write_json
-from foliot.cli.session import Session, job_argument, takes_store
+from foliot.cli.session import Session, takes_store
 from foliot.cli.table import Column, Row, write_rows
 from foliot.model.codec import encode_job
 from foliot.model.job import Job
 from foliot.model.version import Version
+from foliot.shown import relative
 from foliot.why import rule_text
 
 COLUMNS = (
@@ -34,7 +35,7 @@ COLUMNS = (
 @click.command(
     name="versions",
     short_help="List the definitions that a job has had.",
-    epilog=epilog("foliot job versions billing/refresh\nfoliot job versions refresh -o json"),
+    epilog=epilog("foliot job versions billing/refresh\nfoliot job versions refresh -o json", 4),
 )
 @job_argument
 @takes_store

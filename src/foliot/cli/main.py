@@ -19,6 +19,7 @@ _EPILOG = """
 Examples:
   foliot init
   foliot check
+  foliot plan
   foliot serve
   foliot cron next "*/5 9-17 * * MON-FRI" --tz Europe/Berlin
   foliot cron explain "@every 90s"
@@ -40,21 +41,25 @@ Shell completion (bash; also zsh_source, fish_source):
 """
 
 
+_MODULES = {"import": "import_jobs"}  # which Python does not take for a name
+
+
 class Groups(click.Group):
-    """The groups of commands; each is imported when it is asked for: who asks about a rule needs no store."""
+    """The groups of commands; each is imported when it is asked for: `foliot cron` needs no store."""
 
     def list_commands(self, _: click.Context) -> list[str]:
         """Their names, those first that one begins with."""
         return [
-            "serve", "beat", "api", "init", "check", "schema", "cron", "job", "run", "alert", "node",
-            "source", "token", "audit", "store",
+            "serve", "beat", "api", "init", "check", "plan", "simulate", "import", "schema", "cron", "top",
+            "job", "run", "alert", "node", "source", "token", "audit", "store", "health",
         ]  # fmt: skip
 
     def get_command(self, context: click.Context, name: str) -> click.Command | None:
         """A group, from the module of its name."""
         if name not in self.list_commands(context):
             return None
-        group: click.Command = getattr(import_module(f"foliot.cli.{name}"), name)
+        module = _MODULES.get(name, name)
+        group: click.Command = getattr(import_module(f"foliot.cli.{module}"), module)
         return with_checked_texts(group)
 
 
@@ -97,7 +102,8 @@ def run_command(command: click.Command, arguments: Sequence[str]) -> int:
         return ExitCode.OK
     except OSError as error:
         silence(sys.stdout)
-        write(labelled("error", error.strerror or str(error), sys.stderr), sys.stderr)
+        where = f"{error.filename}: " if error.filename else ""
+        write(labelled("error", f"{where}{error.strerror or error}", sys.stderr), sys.stderr)
         return ExitCode.ERROR
 
 

@@ -2,31 +2,19 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime, timedelta, tzinfo
+from datetime import UTC, datetime, time, timedelta, tzinfo
+from typing import NamedTuple
 
 import click
 
-from foliot.cli.output import in_words
 from foliot.errors import InvalidDurationError, shorten
 from foliot.model.attempt import format_instant
 from foliot.schedules import Schedule
 from foliot.schedules.duration import parse_duration
 from foliot.schedules.zone import load_zone
+from foliot.shown import relative
 
-_SECOND = timedelta(seconds=1)
-_NOTHING = timedelta(0)
-_THOUSAND = 1000
 _LONGEST = timedelta(days=36_525)
-
-
-def relative(instant: datetime | None, now: datetime) -> str:
-    """`in 5 min`, `3 h 2 min ago`, `now`; nothing for no instant."""
-    if instant is None:
-        return ""
-    if instant > now:
-        return in_words(instant - now)
-    passed = (now - instant) // _SECOND * _SECOND
-    return f"{in_words(passed).removeprefix('in ')} ago" if passed else "now"
 
 
 def both(instant: datetime | None, now: datetime) -> str | None:
@@ -34,17 +22,6 @@ def both(instant: datetime | None, now: datetime) -> str | None:
     if instant is None:
         return None
     return f"{format_instant(instant.replace(microsecond=0))} ({relative(instant, now)})"
-
-
-def span(duration: timedelta | None) -> str:
-    """How long something took, or how late it was: `12 ms`, `3.4 s`, `2 min 5 s`."""
-    if duration is None:
-        return ""
-    if duration < _SECOND:
-        return f"{max(duration, _NOTHING) / _SECOND * _THOUSAND:.0f} ms"
-    if duration < 10 * _SECOND:
-        return f"{duration / _SECOND:.1f} s"
-    return in_words(duration // _SECOND * _SECOND).removeprefix("in ")
 
 
 def zone_of(schedule: Schedule) -> tzinfo:
@@ -61,6 +38,56 @@ def read_time(_: click.Context, __: click.Parameter, text: str | None) -> dateti
         raise click.BadParameter(
             f'"{shorten(text)}" is not an ISO 8601 time such as 2026-03-28 or 2026-03-28T12:00+01:00'
         ) from None
+
+
+class When(NamedTuple):
+    """A time as a person gives it: a day, a time of today, or both. `time` is None: a whole day is meant."""
+
+    text: str
+    exact: datetime | None = None
+    days_ago: int = 0
+    time: time | None = None
+
+    def instant(self, now: datetime, zone: tzinfo) -> datetime:
+        """The instant that is meant; of a day, its beginning."""
+        if self.exact is not None:
+            return in_zone(self.exact, zone)
+        day = now.astimezone(zone).date() - timedelta(days=self.days_ago)
+        return in_zone(datetime.combine(day, self.time or time()), zone)
+
+    def next_day(self, now: datetime, zone: tzinfo) -> datetime:
+        """When the day after the one that is meant begins."""
+        return self._replace(days_ago=self.days_ago - 1).instant(now, zone)
+
+
+_DAYS = {"today": 0, "yesterday": 1, "tomorrow": -1}
+
+
+def read_when(_: click.Context, __: click.Parameter, text: str | None) -> When | None:
+    """A time that was given: `07:00`, `yesterday`, `yesterday 07:00`, or ISO 8601."""
+    if text is None:
+        return None
+    day, _space, rest = text.strip().lower().partition(" ")
+    try:
+        if day in _DAYS:
+            return When(text, days_ago=_DAYS[day], time=time.fromisoformat(rest.strip()) if rest else None)
+        if ":" in text and len(text) <= len("07:00:00"):
+            return When(text, time=time.fromisoformat(text))
+        exact = datetime.fromisoformat(text)
+        return When(text, exact, time=exact.time())
+    except ValueError:
+        such = "07:00, yesterday, 'yesterday 07:00' or 2026-03-28T12:00+01:00"
+        raise click.BadParameter(f'"{shorten(text)}" is no time such as {such}') from None
+
+
+def local_time(instant: datetime, schedule: Schedule) -> str:
+    """An instant by the clocks of a job's zone, with its name; empty if that is UTC."""
+    zone = zone_of(schedule)
+    local = instant.astimezone(zone)
+    if not local.utcoffset():
+        return ""
+    shown = f"{local:%a %Y-%m-%d %H:%M:%S}".removesuffix(":00")
+    return f"{format_instant(instant)} is {shown} in {getattr(schedule, 'timezone', '')}"
 
 
 def read_duration(_: click.Context, __: click.Parameter, text: str | None) -> timedelta | None:

@@ -8,19 +8,20 @@ from typing import Any
 
 from foliot.app.declaration import is_marker
 from foliot.cli.group import epilog, make_group
-from foliot.cli.moment import relative, span
 from foliot.cli.output import labelled, write, write_json
 from foliot.cli.session import Session, takes_store
+from foliot.cli.short import Names, names_of
 from foliot.cli.table import Cell, Column, Row, write_rows
 from foliot.cli.unserved import unserved_words
 from foliot.model.state import Node
 from foliot.model.view import NodeView
 from foliot.operations import find_unserved, node_state
+from foliot.shown import relative, span
 
 node = make_group(
     "node",
-    "See who works on a store.",
-    """See who works on a store.
+    "See which processes work on a store.",
+    """See which processes work on a store.
 
     A node is one start of an engine: a process that claims and runs jobs.""",
     "foliot node list --store sqlite:///jobs.db\nfoliot node list -o json",
@@ -48,9 +49,9 @@ _COLOURS = {"alive": "green", "draining": "yellow", "silent": "red"}
 async def list_nodes(session: Session, *, as_json: bool) -> None:
     """List the nodes of a store: where they run, whether they live, what they hold, what they serve.
 
-    A node whose lease has run out is silent: it is buried when another node notices, and what it holds is
-    then recovered. One that drains starts nothing more, and leaves when what it holds has ended. CLOCK says
-    how far a host's clock is off the server's, if it is by two seconds or more. Jobs that are due, and that
+    A node whose lease has expired is silent: another node marks it dead within seconds, if one is running,
+    and recovers its runs. One that drains starts nothing more, and leaves when its runs have ended. CLOCK is
+    how far a host's clock is off the server's, from two seconds on. Jobs that are due, and that
     no node can start, are told below.
     """
     views = await session.store.nodes()
@@ -60,17 +61,18 @@ async def list_nodes(session: Session, *, as_json: bool) -> None:
         write_json({"nodes": facts, "unserved": [unserved._asdict() for unserved in waiting]})
         return
     if views:
-        write_rows(COLUMNS, [_row(view, session.now) for view in views])
+        names = await names_of(session.store)
+        write_rows(COLUMNS, [_row(view, session.now, names) for view in views])
     else:
         write("No nodes.", sys.stdout)
     for unserved in waiting:
         write(labelled("warning", unserved_words(unserved, session.now), sys.stdout), sys.stdout)
 
 
-def _row(view: NodeView, now: datetime) -> Row:
+def _row(view: NodeView, now: datetime, names: Names) -> Row:
     node, state = view.node, node_state(view, now)
     return (
-        node.id,
+        names.id(node.id),
         node.name,
         node.host,
         "" if node.process is None else str(node.process),

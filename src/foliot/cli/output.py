@@ -8,8 +8,7 @@ import os
 import sys
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from datetime import date, timedelta
-from itertools import pairwise
+from datetime import date
 from textwrap import fill
 from typing import Any, TextIO
 
@@ -18,9 +17,7 @@ import click
 from foliot.cli.caret import draw_caret
 from foliot.errors import FoliotError
 
-_SECOND = timedelta(seconds=1)
 _USUAL_COLUMNS = 80
-_UNITS = (("d", 86_400), ("h", 3_600), ("min", 60), ("s", 1))
 
 
 def prepare_streams() -> None:
@@ -149,17 +146,6 @@ def visible(text: str) -> str:
     if text.isprintable():
         return text
     return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in text)
-
-
-def in_words(wait: timedelta) -> str:
-    """A wait as a person tells it: `in 2 h 5 min`. A second that has begun counts in full."""
-    seconds = -(-wait // _SECOND)
-    for (unit, size), (smaller_unit, smaller_size) in pairwise(_UNITS):
-        if seconds >= size:
-            count, rest = divmod(seconds, size)
-            smaller = rest // smaller_size
-            return f"in {count} {unit}" + (f" {smaller} {smaller_unit}" if smaller else "")
-    return f"in {seconds} s"
 
 
 def _draw_with_rich(headings: Sequence[str], rows: Sequence[Sequence[str]], styles: Sequence[str]) -> str:

@@ -8,6 +8,7 @@ from typing import Any
 
 import click
 
+from foliot.cli.complete import complete_job, complete_run
 from foliot.cli.exit_code import ExitCode
 from foliot.cli.group import epilog, make_group
 from foliot.cli.moment import read_duration
@@ -17,13 +18,15 @@ from foliot.cli.run_logs import Screen, chosen, follow, shown_line
 from foliot.cli.run_report import (
     ATTEMPT_COLUMNS,
     COLUMNS,
+    SHORT_COLUMNS,
     attempt_facts,
     attempt_row,
     attempts_rows,
     error_of,
     told,
 )
-from foliot.cli.session import Session, complete_job, takes_store
+from foliot.cli.session import Session, takes_store
+from foliot.cli.short import names_of
 from foliot.cli.table import write_facts, write_rows
 from foliot.model.attempt import Attempt, AttemptState, Outcome
 from foliot.operations import EVERYTHING
@@ -33,19 +36,20 @@ run = make_group(
     "See runs and what they wrote; cancel and repeat them.",
     """See runs and what they wrote; cancel and repeat them.
 
-    RUN is a run's key, such as billing/refresh@2026-11-15T07:00:00Z; the source may be left out if no
-    other job has that name. A job's name alone means its latest run.""",
+    RUN is a run's key, such as billing/refresh@2026-11-15T07:00:00Z or billing/refresh!deploy-118; the source
+    may be left out if no other job has that name, and the end of a request if no other begins so. A job's
+    name alone means its latest run.""",
     """foliot run list --job refresh
 foliot run logs billing/refresh@2026-11-15T07:00:00Z
 foliot run cancel billing/refresh!deploy-118""",
 )
-_run_argument = click.argument("run", metavar="RUN")
+_run_argument = click.argument("run", metavar="RUN", shell_complete=complete_run)
 
 
 @run.command(
     name="list",
     short_help="List runs, newest first.",
-    epilog=epilog("foliot run list --job refresh --since 1d\nfoliot run list --outcome failed -o json"),
+    epilog=epilog("foliot run list --job refresh --since 1d\nfoliot run list --outcome failed -o json", 4),
 )
 @click.option("--job", metavar="JOB", shell_complete=complete_job, help="Only runs of this job.")
 @click.option("--outcome", type=click.Choice([o.value for o in Outcome]), help="Only what ended like this.")
@@ -70,7 +74,8 @@ async def list_runs(  # noqa: PLR0913 - one argument for each option
 ) -> None:
     """List the attempts at runs, newest first.
 
-    A run that was tried again has a line for each attempt.
+    A run that was tried again has a line for each attempt. On a terminal, a run's key is shown as its JOB and
+    what it is FOR: a time, or the beginning of a request. Commands take it so: JOB@TIME, or JOB!REQUEST.
     """
     attempts = await session.ops.attempts(
         None if job is None else (await session.ops.find(job, with_removed=True)).key,
@@ -84,18 +89,20 @@ async def list_runs(  # noqa: PLR0913 - one argument for each option
     elif not attempts:
         write("No runs.", sys.stdout)
     else:
-        write_rows(COLUMNS, [attempt_row(attempt, session.now) for attempt in attempts])
+        names = await names_of(session.store)
+        columns = SHORT_COLUMNS if names.is_short else COLUMNS
+        write_rows(columns, [attempt_row(attempt, session.now, names) for attempt in attempts])
 
 
 @run.command(
     name="show",
     short_help="Show a run and its attempts.",
-    epilog=epilog("foliot run show billing/refresh@2026-11-15T07:00:00Z"),
+    epilog=epilog("foliot run show billing/refresh@2026-11-15T07:00:00Z", 4),
 )
 @_run_argument
 @takes_store
 async def show(session: Session, *, run: str, as_json: bool) -> None:
-    """Show RUN: why it is, how it stands, and each of its attempts."""
+    """Show RUN: why it is, how it stands, and each of its attempts. A JOB means its latest run."""
     attempts = await session.ops.run(run)
     if as_json:
         facts = {"run": attempts[-1].run_key, "job": attempts[-1].job, "outcome": attempts[-1].outcome}
@@ -115,7 +122,9 @@ async def show(session: Session, *, run: str, as_json: bool) -> None:
     epilog=epilog(
         "foliot run logs billing/refresh@2026-11-15T07:00:00Z\n"
         "foliot run logs refresh@2026-11-15T07:00:00Z --attempt 1\n"
-        "foliot run logs 'refresh!deploy-118' --follow"
+        "foliot run logs 'refresh!deploy-118' --follow",
+        4,
+        8,
     ),
 )
 @_run_argument
@@ -138,10 +147,10 @@ async def show(session: Session, *, run: str, as_json: bool) -> None:
 async def logs(  # noqa: PLR0913 - one argument for each option
     session: Session, *, run: str, number: int | None, is_followed: bool, raw: bool, as_json: bool
 ) -> ExitCode:
-    """Print what RUN wrote.
+    """Print what RUN wrote. A JOB means its latest run.
 
-    Characters that would steer a terminal are shown as escapes, unless --raw is given, also into a file or
-    a pipe. Of very much the beginning and the end are kept, and the gap is told.
+    Control characters are shown as escapes, unless --raw is given, also into a file or a pipe. Long output is
+    cut in the middle; the number of dropped characters is shown.
     """
     if is_followed and as_json:
         raise click.UsageError("--follow prints text, and no JSON", click.get_current_context())
@@ -171,7 +180,7 @@ def _started(attempts: list[Attempt]) -> list[Attempt]:
 @run.command(
     name="cancel",
     short_help="Ask a run to end.",
-    epilog=epilog("foliot run cancel billing/refresh@2026-11-15T07:00:00Z"),
+    epilog=epilog("foliot run cancel billing/refresh@2026-11-15T07:00:00Z", 4),
 )
 @_run_argument
 @dry_run_option
@@ -179,7 +188,7 @@ def _started(attempts: list[Attempt]) -> list[Attempt]:
 async def cancel(session: Session, *, run: str, dry_run: bool, as_json: bool) -> None:
     """Ask RUN to end. One that waits never starts; one that runs is asked to stop.
 
-    It is not tried again.
+    It is not tried again. A JOB means its latest run.
     """
     effect = await session.ops.cancel(run, dry_run=dry_run)
     attempt = effect.attempt
@@ -190,7 +199,9 @@ async def cancel(session: Session, *, run: str, dry_run: bool, as_json: bool) ->
 @run.command(
     name="rerun",
     short_help="Repeat a run.",
-    epilog=epilog("foliot run rerun billing/refresh@2026-11-15T07:00:00Z\nfoliot run rerun refresh --follow"),
+    epilog=epilog(
+        "foliot run rerun billing/refresh@2026-11-15T07:00:00Z\nfoliot run rerun refresh --follow", 4, 8
+    ),
 )
 @_run_argument
 @takes_request

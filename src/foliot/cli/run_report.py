@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import signal
 from collections.abc import Sequence
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Any
 
-from foliot.cli.moment import both, relative, span
+from foliot.cli.moment import both
+from foliot.cli.short import Names
 from foliot.cli.table import Cell, Column, Row
 from foliot.model.attempt import Attempt, Outcome
 from foliot.model.payload import read_payload
+from foliot.operations.facts import lateness, took
+from foliot.shown import relative, span
 
 COLUMNS = (
     Column("RUN"),
@@ -22,6 +25,13 @@ COLUMNS = (
     Column("LATE", 4),
     Column("TRIGGER", 2),
     Column("NODE", 5),
+    Column("ERROR", 2, 20),
+)
+# On a terminal: the name is not drowned by the rest of a run's key.
+SHORT_COLUMNS = (
+    Column("JOB", least=15),
+    Column("FOR"),
+    *(Column("STARTED", 1) if column.heading == "STARTED" else column for column in COLUMNS[1:]),
 )
 ATTEMPT_COLUMNS = (
     Column("TRY"),
@@ -43,24 +53,12 @@ def state_cell(attempt: Attempt) -> Cell:
     return Cell(attempt.state.value, "cyan" if attempt.is_running else None)
 
 
-def took(attempt: Attempt) -> timedelta | None:
-    """How long an attempt ran."""
-    if attempt.started_at is None or attempt.finished_at is None:
-        return None
-    return attempt.finished_at - attempt.started_at
-
-
-def lateness(attempt: Attempt) -> timedelta | None:
-    """How long after its time an attempt began; a retry has no time of its own."""
+def attempt_row(attempt: Attempt, now: datetime, names: Names = Names()) -> Row:  # noqa: B008 - it is frozen
+    """A line of the list. On a terminal the key of the run is two columns: its job, and which run."""
     began = attempt.started_at or attempt.claimed_at
-    return None if began is None or attempt.number > 1 else began - attempt.scheduled_for
-
-
-def attempt_row(attempt: Attempt, now: datetime) -> Row:
-    """A line of the list."""
-    began = attempt.started_at or attempt.claimed_at
+    key = (names.job(attempt.job), names.occasion(attempt)) if names.is_short else (attempt.run_key,)
     return (
-        attempt.run_key,
+        *key,
         f"#{attempt.number}",
         state_cell(attempt),
         exit_word(attempt.exit_code) or "",
@@ -68,7 +66,8 @@ def attempt_row(attempt: Attempt, now: datetime) -> Row:
         span(took(attempt)),
         span(lateness(attempt)),
         attempt.trigger.value,
-        attempt.node or "",
+        names.id(attempt.node or ""),
+        (attempt.error or "").partition("\n")[0],
     )
 
 
@@ -76,7 +75,7 @@ def attempts_rows(attempts: Sequence[Attempt], now: datetime) -> list[Row]:
     """The lines of one run."""
     rows: list[Row] = []
     for attempt in attempts:
-        _, number, state, end, began, length, late, trigger, node = attempt_row(attempt, now)
+        _, number, state, end, began, length, late, trigger, node, _error = attempt_row(attempt, now)
         rows.append((number, state, end, trigger, began, length, late, node))
     return rows
 

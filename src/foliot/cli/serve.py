@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -16,6 +16,7 @@ from foliot.alerts.mail import Mail
 from foliot.alerts.ping import Ping
 from foliot.cli.api import make_listen, read_address, takes_listen_options
 from foliot.cli.check_report import problem_lines
+from foliot.cli.complete import complete_queue
 from foliot.cli.exit_code import ExitCode, exit_code_of
 from foliot.cli.output import write
 from foliot.daemon.serve import USUAL_DRAIN, Serving
@@ -37,13 +38,14 @@ _FILE = click.Path(path_type=Path, exists=True, dir_okay=False)
 _FOLDER = click.Path(path_type=Path, exists=True, file_okay=False)
 _USUAL_SLOTS = 1000
 _ITS_OWN = (
-    "--drain, --lease, --slots, --queues, --http-allow and --celery of an app are its own: "
-    "Foliot(…, drain=…, lease=…, slots=…, http_allow=…, executors=…)"
+    "--drain, --lease, --slots, --queues, --groups, --http-allow and --celery of an app are its own: "
+    "Foliot(…, drain=…, lease=…, slots=…, groups=…, http_allow=…, executors=…)"
 )
 _NEEDS_LISTEN = "--behind-proxy, --trusted-proxy, --host-name and --limit need --listen"
 _AS_GIVEN = (
     "store",
     "follow_rewrites",
+    "trust_path",
     "channels",
     "smtp",
     "ping",
@@ -129,16 +131,33 @@ Exit codes:
 @click.option("--store", metavar="URL", envvar="FOLIOT_STORE", help="Where jobs and runs are kept.")
 @click.option("--app", metavar="MODULE:NAME", help="An application of yours, such as billing.jobs:app.")
 @click.option("--follow-rewrites", is_flag=True, help="Follow a branch whose history was rewritten.")
+@click.option(
+    "--trust-path",
+    metavar="PATH",
+    multiple=True,
+    envvar="FOLIOT_TRUST_PATH",
+    show_envvar=True,
+    help="A repository on this host that another user owns; repeatable.",
+)
 @click.option("--cache", type=click.Path(path_type=Path), metavar="DIR", help="Where clones are kept.")
 @click.option("--drain", metavar="DURATION", help="How long runs may go on when it stops.  [default: 30s]")
 @click.option("--lease", metavar="DURATION", help="When others take over if it is silent.  [default: 30s]")
-@click.option("--queues", metavar="A,B", help="Which queues to serve.  [default: default]")
+@click.option(
+    "--queues",
+    metavar="A,B",
+    shell_complete=complete_queue,
+    help="Which queues to serve.  [default: default]",
+)
 @click.option(
     "--slots", metavar="N", help="How many runs at once; of each queue: db=1,default=20.  [default: 1000]"
 )
+@click.option("--groups", metavar="A=N", help="How many runs of groups at once, over all nodes: db=1,mail=5.")
 @click.option("--secrets", type=_FOLDER, metavar="DIR", help="Where files of secrets are kept: NAME.env.")
 @click.option(
     "--pass-env", metavar="NAME", multiple=True, help="A variable that jobs may ask for; repeatable."
+)
+@click.option(
+    "--run-as", metavar="A,B", multiple=True, help="Users that jobs may run as; the daemon must be root."
 )
 @click.option("--channels", type=_FILE, metavar="FILE", help="Channels of the operator, as in rollcron.yaml.")
 @click.option(
@@ -173,8 +192,10 @@ def serve(  # noqa: PLR0913 - one for each option
     lease: str | None,
     queues: str | None,
     slots: str | None,
+    groups: str | None,
     secrets: Path | None,
     pass_env: tuple[str, ...],
+    run_as: tuple[str, ...],
     metrics: str | None,
     listen: str | None,
     log_format: str,
@@ -190,7 +211,7 @@ def serve(  # noqa: PLR0913 - one for each option
     SIGTERM or Ctrl-C lets runs end, twice ends them at once.
     """
     as_given = {name: others.pop(name) for name in _AS_GIVEN}
-    own = (drain, lease, slots, queues, as_given["http_allow"], as_given["celery"])
+    own = (drain, lease, slots, queues, groups, as_given["http_allow"], as_given["celery"])
     _refuse_if(app is not None and any(own), _ITS_OWN)
     _refuse_if(listen is None and any(others.values()), _NEEDS_LISTEN)
     configure_logging(log_format, level=log_level)
@@ -202,8 +223,10 @@ def serve(  # noqa: PLR0913 - one for each option
         drain=USUAL_DRAIN if drain is None else _duration(drain, "--drain"),
         lease=None if lease is None else _lease(lease),
         slots=_slots(slots, queues),
+        groups={} if groups is None else _counts(groups, "--groups", "group"),
         secrets=secrets.absolute() if secrets else None,
         pass_env=tuple(name for names in pass_env for name in names.split(",")),
+        run_as=tuple(name for names in run_as for name in names.split(",")),
         metrics=None if metrics is None else read_address(metrics, "--metrics"),
         listen=None if listen is None else make_listen(listen, **others),
         **as_given,
@@ -252,19 +275,30 @@ def _slots(slots: str | None, queues: str | None) -> dict[str, int] | None:
     if slots is None or "=" not in slots:
         counts = dict.fromkeys(served, _count(slots or str(_USUAL_SLOTS)))
     else:
-        pairs = (part.partition("=") for part in slots.split(","))
-        counts = {queue: _count(count) for queue, _, count in pairs}
+        counts = _counts(slots, "--slots", "queue")
         if queues is not None and set(counts) != set(served):
             raise click.BadParameter("--queues and --slots name different queues", param_hint="--slots")
-    for queue in counts:
-        if not is_name(queue) or queue != queue.strip():
-            raise click.BadParameter(f"{shorten(queue)!r} is no name of a queue", param_hint="--queues")
+    _check_names(counts, "--queues", "queue")
     return counts
 
 
-def _count(text: str) -> int:
+def _counts(text: str, option: str, what: str) -> dict[str, int]:
+    """Counts by name: `db=1,default=20`."""
+    pairs = (part.partition("=") for part in text.split(","))
+    counts = {name: _count(count, option) for name, _, count in pairs}
+    _check_names(counts, option, what)
+    return counts
+
+
+def _check_names(names: Iterable[str], option: str, what: str) -> None:
+    for name in names:
+        if not is_name(name) or name != name.strip():
+            raise click.BadParameter(f"{shorten(name)!r} is no name of a {what}", param_hint=option)
+
+
+def _count(text: str, option: str = "--slots") -> int:
     is_number = text.isascii() and text.isdecimal() and len(text) <= len(str(_MOST_SLOTS))
     if not is_number or not 0 < int(text) <= _MOST_SLOTS:
         hint = f"{shorten(text)!r} is no number from 1 to {_MOST_SLOTS}; such as 20, or db=1,default=20"
-        raise click.BadParameter(hint, param_hint="--slots")
+        raise click.BadParameter(hint, param_hint=option)
     return int(text)

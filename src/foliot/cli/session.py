@@ -23,8 +23,6 @@ from foliot.operations import Operations
 from foliot.wiring import FullStore, open_store, schema_of
 
 LEASE = timedelta(seconds=30)
-_PAGE = 1000
-_MOST_COMPLETED = 200
 
 
 class Session(NamedTuple):
@@ -64,17 +62,23 @@ async def opened(url: str) -> AsyncIterator[Session]:
     """A session; a question neither creates a store nor changes its schema."""
     schema = checked_schema(url)
     if schema.found < schema.newest:
-        raise StoreError(
-            f"the store has schema {schema.found}, and this version of Foliot needs {schema.newest}"
-            if schema.found
-            else "the file is empty",
-            details={"found": schema.found, "newest": schema.newest},
-            hint="foliot store migrate",
-        )
+        raise _old_or_empty(schema)
     clock = SystemClock()
     async with open_store(url, clock, lease=LEASE) as store:
         auditor = auditor_of(store, clock)
         yield Session(AuditedOperations(store, clock, auditor), await store.now(), auditor)
+
+
+def _old_or_empty(schema: Schema) -> StoreError:
+    """The store has no tables yet, or those of an older version."""
+    details = {"found": schema.found, "newest": schema.newest}
+    if schema.found:
+        reason = f"the store has schema {schema.found}, and this version of Foliot needs {schema.newest}"
+        return StoreError(reason, details=details, hint="foliot store migrate")
+    hint = (
+        "is it a copy made with cp? Jobs may be in a file -wal beside the original: use foliot store backup"
+    )
+    return StoreError("the store is empty: it has no tables", details=details, hint=hint)
 
 
 def checked_schema(url: str) -> Schema:
@@ -87,21 +91,6 @@ def checked_schema(url: str) -> Schema:
         raise InvalidStoreError(url, "is no URL") from None
 
 
-def complete_job(context: click.Context, _: click.Parameter, incomplete: str) -> list[str]:
-    """Keys for a shell; one that cannot be answered has none."""
-
-    async def look() -> list[str]:
-        async with opened(context.params["store"]) as session:
-            keys = [view.key for view in await session.ops.jobs(limit=_PAGE)]
-            return [k for k in keys if k.startswith(incomplete) or k.partition("/")[2].startswith(incomplete)]
-
-    try:
-        return asyncio.run(look())[:_MOST_COMPLETED]
-    except (FoliotError, OSError, KeyError, TypeError):
-        return []
-
-
-job_argument = click.argument("job", metavar="JOB", shell_complete=complete_job)
 store_option = click.option(
     "--store",
     metavar="URL",

@@ -1,7 +1,8 @@
-"""`foliot source list | show | remove`: where a store's jobs come from."""
+"""`foliot source list | show | remove | export`: where a store's jobs come from."""
 
 from __future__ import annotations
 
+import asyncio
 import json
 import sys
 from collections.abc import Mapping
@@ -10,16 +11,18 @@ from typing import Any
 
 import click
 
+from foliot.cli.complete import complete_source
 from foliot.cli.group import epilog, make_group
-from foliot.cli.moment import both, relative
+from foliot.cli.moment import both
 from foliot.cli.output import labelled, write, write_json
-from foliot.cli.session import Session, takes_store
+from foliot.cli.session import Session, opened, store_option, takes_store
 from foliot.cli.table import Cell, Column, Row, write_facts, write_rows
-from foliot.errors import SourceNotFoundError
 from foliot.model.version import KEPT_REVISIONS, Revision
 from foliot.model.view import SourceView
+from foliot.operations.export import export_source
 from foliot.operations.removal import remove_source as remove
 from foliot.operations.removal import where
+from foliot.shown import relative
 
 source = make_group(
     "source",
@@ -71,9 +74,9 @@ async def list_sources(session: Session, *, as_json: bool) -> None:
 @source.command(
     name="show",
     short_help="Show a source and its revisions.",
-    epilog=epilog("foliot source show ops\nfoliot source show ops -n 5 -o json"),
+    epilog=epilog("foliot source show ops\nfoliot source show ops -n 5 -o json", 4),
 )
-@click.argument("name", metavar="SOURCE")
+@click.argument("name", metavar="SOURCE", shell_complete=complete_source)
 @click.option(
     "-n", "--limit", type=click.IntRange(1, KEPT_REVISIONS), default=20, show_default=True, metavar="N",
     help="How many revisions to show.",
@@ -84,9 +87,7 @@ async def show_source(session: Session, *, as_json: bool, name: str, limit: int)
 
     What a program schedules while it runs (a source NAME.added) has no list of revisions.
     """
-    view = next((view for view in await session.store.sources() if view.source == name), None)
-    if view is None:
-        raise SourceNotFoundError(name, hint="foliot source list shows all")
+    view = await session.ops.check_source(name)
     revisions = await session.store.revisions(name, limit)
     if as_json:
         shown = [revision._asdict() for revision in revisions]
@@ -117,9 +118,9 @@ def _revision_row(revision: Revision, now: datetime) -> Row:
 @source.command(
     name="remove",
     short_help="Remove a source and its jobs.",
-    epilog=epilog("foliot source remove ops\nfoliot source remove ops --force"),
+    epilog=epilog("foliot source remove ops\nfoliot source remove ops --force", 4),
 )
-@click.argument("name", metavar="SOURCE")
+@click.argument("name", metavar="SOURCE", shell_complete=complete_source)
 @click.option("--force", is_flag=True, help="Also if a node that lives serves it.")
 @takes_store
 async def remove_source(session: Session, *, as_json: bool, name: str, force: bool) -> None:
@@ -140,6 +141,27 @@ async def remove_source(session: Session, *, as_json: bool, name: str, force: bo
     if removal.nodes:
         again = f"it will be declared again by whoever serves it: {where(removal.nodes)}"
         write(labelled("warning", again, sys.stdout), sys.stdout)
+
+
+@source.command(
+    name="export",
+    short_help="Write a source as a file, for plans.",
+    epilog=epilog("foliot source export ops > state.json\nfoliot plan --state state.json"),
+)
+@click.argument("name", metavar="SOURCE")
+@store_option
+def export(name: str, store: str) -> None:
+    """Write the definitions and states of a source as JSON, for foliot plan --state.
+
+    So a plan can be made where the database must not be reached. No output of a run is in it. Values of
+    variables, and of all else that a plan does not show, are digests.
+    """
+
+    async def play() -> None:
+        async with opened(store) as session:
+            write_json(await export_source(session.ops, name))
+
+    asyncio.run(play())
 
 
 def _row(view: SourceView, now: datetime) -> Row:

@@ -1,4 +1,4 @@
-"""`foliot store check | migrate`: the state of the store itself."""
+"""`foliot store check | migrate`: the state of the store itself. `store_care` has the other commands."""
 
 from __future__ import annotations
 
@@ -8,21 +8,27 @@ from typing import Any, NamedTuple
 
 from foliot.cli.exit_code import ExitCode
 from foliot.cli.group import epilog, make_group
-from foliot.cli.moment import relative
 from foliot.cli.node import node_facts
 from foliot.cli.output import labelled, write, write_json
 from foliot.cli.session import LEASE, Session, checked_schema, opened, output_option, store_option
+from foliot.cli.store_care import backup, copy, prune
 from foliot.clock import SystemClock
 from foliot.errors import StoreError, StoreUnavailableError
 from foliot.model.view import Schema
+from foliot.protocols_health import Migrates
+from foliot.shown import relative
 from foliot.wiring import flaws_of, open_store, schema_of, sizes_of
 
 store = make_group(
     "store",
     "Look after a store.",
-    "Look after a store: is it sound, and is its schema the newest?",
-    "foliot store check --store sqlite:///jobs.db\nfoliot store migrate --store sqlite:///jobs.db",
+    "Look after a store: check it, back it up, copy it, bring it to the newest schema.",
+    "foliot store check --store sqlite:///jobs.db\n"
+    "foliot store backup /backup/jobs.db\n"
+    "foliot store copy sqlite:///jobs.db postgresql://…/jobs",
 )
+for command in (backup, prune, copy):
+    store.add_command(command)
 
 
 class Finding(NamedTuple):
@@ -36,7 +42,7 @@ class Finding(NamedTuple):
 @store.command(
     name="check",
     short_help="Look for damage.",
-    epilog=epilog("foliot store check\nfoliot store check -o json"),
+    epilog=epilog("foliot store check\nfoliot store check -o json", 9),
 )
 @store_option
 @output_option
@@ -144,5 +150,6 @@ def migrate(*, store: str, output: str) -> ExitCode:
 
 
 async def _open_and_close(url: str) -> None:
-    async with open_store(url, SystemClock(), lease=LEASE):
-        pass
+    async with open_store(url, SystemClock(), lease=LEASE) as store:
+        if isinstance(store, Migrates):
+            await store.migrate()

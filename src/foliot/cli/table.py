@@ -47,18 +47,22 @@ Row = Sequence[Cell | str]
 
 def write_rows(columns: Sequence[Column], rows: Iterable[Row]) -> None:
     """A table on stdout; columns that may be left out are if they are empty."""
+    write("\n".join(table_lines(columns, rows, room_of_terminal())), sys.stdout)
+
+
+def table_lines(columns: Sequence[Column], rows: Iterable[Row], room: int | None) -> list[str]:
+    """The lines of a table that takes so many columns of a terminal at most; None: no bound."""
     heading = [Cell(column.heading, "heading") for column in columns]
     table = [heading, *([_cell(cell) for cell in row] for row in rows)]
     widths = [max(width_of(cell.text) for cell in column) for column in zip(*table, strict=True)]
     shown = [
         i for i, column in enumerate(columns) if column.rank == 0 or any(row[i].text for row in table[1:])
     ]
-    if (room := _room()) is not None:
+    if room is not None:
         least = [_least(column, width) for column, width in zip(columns, widths, strict=True)]
         shown = _fitting(columns, shown, least, room)
         widths = _cut(widths, least, shown, room)
-    lines = (_line([row[i] for i in shown], [widths[i] for i in shown]) for row in table)
-    write("\n".join(lines), sys.stdout)
+    return [_line([row[i] for i in shown], [widths[i] for i in shown]) for row in table]
 
 
 def write_facts(facts: Iterable[tuple[str, Cell | str | None]]) -> None:
@@ -75,7 +79,7 @@ def write_facts(facts: Iterable[tuple[str, Cell | str | None]]) -> None:
 
 def _wrapped(text: str, indent: int) -> str:
     """A value on as many lines as it needs, all of them to the right of its label. No word is broken."""
-    room = _room()
+    room = room_of_terminal()
     if room is None or room - indent < _NARROWEST or not text.isascii():  # else columns are not characters
         return text
     lines = wrap(text, room - indent, break_long_words=False, break_on_hyphens=False)
@@ -93,7 +97,7 @@ def _character_width(character: str) -> int:
     return 2 if east_asian_width(character) in "WF" else 1
 
 
-def _room() -> int | None:
+def room_of_terminal() -> int | None:
     """How many columns there are; None: no bound."""
     if not sys.stdout.isatty():
         return None

@@ -9,14 +9,16 @@ from typing import Any
 import click
 
 from foliot.access import make_token
+from foliot.cli.complete import complete_token
 from foliot.cli.group import epilog, make_group
-from foliot.cli.moment import read_duration, relative
+from foliot.cli.moment import read_duration
 from foliot.cli.output import say, write, write_json
 from foliot.cli.session import Session, takes_store
 from foliot.cli.table import Cell, Column, write_rows
 from foliot.errors_access import InvalidTokenError, TokenNotFoundError
 from foliot.model.access import Right, Scope, Token
 from foliot.protocols_access import TokenQuery
+from foliot.shown import relative
 
 token = make_group(
     "token",
@@ -116,9 +118,9 @@ async def list_tokens(session: Session, *, as_json: bool) -> None:
 @token.command(
     name="revoke",
     short_help="Let a token be valid no more.",
-    epilog=epilog("foliot token revoke 4k2m9x7q1a"),
+    epilog=epilog("foliot token revoke 4k2m9x7q1a", 4),
 )
-@click.argument("token_id", metavar="ID")
+@click.argument("token_id", metavar="ID", shell_complete=complete_token)
 @takes_store
 async def revoke(session: Session, *, token_id: str, as_json: bool) -> None:
     """Let a token be valid no more, and end its sessions. A server may know it for five seconds more."""

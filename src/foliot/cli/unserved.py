@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from foliot.cli.moment import relative
 from foliot.operations import Unserved
+from foliot.shown import relative
 
 
 def unserved_words(unserved: Unserved, now: datetime) -> str:
@@ -14,4 +14,11 @@ def unserved_words(unserved: Unserved, now: datetime) -> str:
     are = "job is" if jobs == 1 else "jobs are"
     since = relative(first, now).removesuffix(" ago")
     due = f"{jobs} {are} due" + ("" if since == "now" else f", the first for {since}")
-    return f"{due}, and no node that lives serves the queue {queue} and runs {action}"
+    return f"{due}, and {runner_words(queue, action)}"
+
+
+def runner_words(queue: str, action: str) -> str:
+    """That no node can run something, in a sentence."""
+    prefix, _, name = action.partition(":")
+    what = f"jobs of the repository {name}" if prefix == "shell" and name else action
+    return f"no running node can run {what} (queue {queue})"
