@@ -154,7 +154,7 @@ def test_the_clock_of_the_server_jumps_and_nobody_is_buried(kind: str, tmp_path:
             assert_nothing_ran_twice(history)
             assert not [a.run_key for a in history.attempts if a.outcome is Outcome.LOST]
             assert "lease_lost" not in stage.log
-            assert "node_buried" not in stage.log
+            assert "node_declared_dead" not in stage.log
             assert told(stage, "clock_jumped") == {HOUR, 2 * HOUR}
 
     try:

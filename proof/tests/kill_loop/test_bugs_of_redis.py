@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-import inspect
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from functools import partial
 from pathlib import Path
 
 import pytest
 
-from foliot.protocols import Store
-from foliot.stores.redis import script
+from foliot.stores.redis import herd, script
 from foliot.stores.redis.encode import Encoder
-from foliot.testing.clock import ManualClock
-from foliot.testing.contract import StoreContract
-from foliot.testing.contract.stage import Stage
 from foliot_proof.stores.redis_bug import BUGS
+from kill_loop.case import play_case
 from kill_loop.test_kill_loop import kill_loop
 from real_redis import redis_url_of
 from stores.redis.opening import fresh, open_redis
@@ -29,23 +24,8 @@ BY_THE_CONTRACT = [
 BY_LIVES = [("apply_before_it_counts", "TORN")]
 
 
-class _Contract(StoreContract):
-    """What every store promises."""
-
-
 def play(case: str) -> None:
-    url, clock = fresh(redis_url_of("redis")), ManualClock()
-
-    @asynccontextmanager
-    async def opened() -> AsyncIterator[Store]:
-        async with open_redis(url, clock) as store:
-            yield store
-
-    test = getattr(_Contract(), case)
-    stage = Stage(opened, clock)
-    stage.head_start = 10  # the writer in the middle has ended by then, however busy the machine is
-    facts = {"stage": stage, "count": 1}
-    test(**{name: facts[name] for name in inspect.signature(test).parameters})
+    play_case(case, partial(open_redis, fresh(redis_url_of("redis"))))
 
 
 @pytest.mark.parametrize(("bug", "case"), BY_THE_CONTRACT)
@@ -54,6 +34,7 @@ def test_the_contract_finds_a_mistake(bug: str, case: str, monkeypatch: pytest.M
     with monkeypatch.context() as planted:
         planted.setattr(script, "script", script.script)  # what a bug replaces is there again afterwards
         planted.setattr(Encoder, "words", Encoder.words)
+        planted.setattr(herd, "plain_parts", vars(herd)["plain_parts"])
         BUGS[bug]()
         with pytest.raises(AssertionError):
             play(case)

@@ -18,6 +18,7 @@ from foliot_proof.kill_loop.judge import Effect, find_problems
 from foliot_proof.kill_loop.life import BEGIN, STEP, STEPS, jobs
 from foliot_proof.kill_loop.revision import FILLERS, revision_problems
 from foliot_proof.stores import KINDS
+from real_mongodb import shared_mongodb_url
 from real_postgres import shared_url
 from real_redis import redis_url_of
 
@@ -63,6 +64,15 @@ def test_killed_before_and_after_every_script_a_server_keeps_its_promises(
     steps = {*STEPS, *KINDS[kind].loop_steps}
     assert kind == "valkey" or facts["steps"].keys() >= steps, "each step was died at"
     assert len(facts["steps"]) > len(STEPS), "and some of every kind of script"
+
+
+def test_killed_before_and_after_every_write_a_server_without_transactions_keeps_its_promises(
+    tmp_path: Path,
+) -> None:
+    shared_mongodb_url()  # who has no server, skips
+    code, facts, said = kill_loop(tmp_path, "--kills", "90", "--store", "mongodb")
+    assert (code, facts["problems"]) == (0, 0), said
+    assert facts["steps"].keys() >= {*STEPS, *KINDS["mongodb"].loop_steps}, "each step was died at"
 
 
 @pytest.mark.parametrize("bug", ["answer_before_commit", "start_twice"])

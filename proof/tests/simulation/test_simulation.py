@@ -39,7 +39,11 @@ def test_the_faults_bite() -> None:
     histories = [each.history for each in simulated]
     attempts = [attempt for history in histories for attempt in history.attempts]
 
-    assert {attempt.trigger for attempt in attempts} == set(Trigger) - {Trigger.BACKFILL}
+    assert {attempt.trigger for attempt in attempts} == set(Trigger) - {
+        Trigger.BACKFILL,
+        Trigger.AFTER,
+        Trigger.REBOOT,
+    }
     assert {attempt.outcome for attempt in attempts} >= set(Outcome)
     faults = {fault.kind for history in histories for fault in history.faults}
     assert faults == {
@@ -55,7 +59,7 @@ def test_channels_have_their_troubles() -> None:
     told = [one for history in histories for one in history.told]
     definitions = [c.definition for history in histories for c in history.changes if c.definition]
 
-    pings = {AlertKind.ENDED, AlertKind.TRIED}
+    pings = {AlertKind.ENDED, AlertKind.TRIED, AlertKind.AFTER}
     silent_in_simulations = {AlertKind.OUTPUT, AlertKind.SOURCE} | pings
     assert {one.kind for one in told} == set(AlertKind) - silent_in_simulations
     assert {one.channel for one in told} == {"ops", "admins"}

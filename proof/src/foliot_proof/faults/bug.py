@@ -19,7 +19,7 @@ from foliot.model.state import Record
 from foliot.stores.sql import node_rows, runs
 from foliot.stores.sqlite import worker
 from foliot_proof.faults import careless_warden
-from foliot_proof.stores import redis_bug
+from foliot_proof.stores import mongodb_bug, redis_bug
 from foliot_proof.stores.kind import swap as _break
 
 _CLOCK = SystemClock()
@@ -141,20 +141,24 @@ def bury_by_the_clock_alone() -> None:
         _break(session, name, getattr(session, name).replace("least(", "greatest("))
 
 
-BUGS: dict[str, Callable[[], None]] = {
-    bug.__name__: bug
-    for bug in (
-        answer_before_commit,
-        ignore_the_fence,
-        drop_the_lost,
-        bury_at_once,
-        start_twice,
-        end_groups_only,
-        commit_without_the_disk,
-        wait_for_ever,
-        bury_by_the_clock_alone,
-    )
-} | redis_bug.BUGS
+BUGS: dict[str, Callable[[], None]] = (
+    {
+        bug.__name__: bug
+        for bug in (
+            answer_before_commit,
+            ignore_the_fence,
+            drop_the_lost,
+            bury_at_once,
+            start_twice,
+            end_groups_only,
+            commit_without_the_disk,
+            wait_for_ever,
+            bury_by_the_clock_alone,
+        )
+    }
+    | redis_bug.BUGS
+    | mongodb_bug.BUGS
+)
 
 
 def plant(name: str) -> None:

@@ -60,6 +60,7 @@ class Proxy:
         self.bites: Counter[str] = Counter()
         self.weather = FAIR
         self.words: bytes | None = None  # of the transaction whose commit is not to be answered
+        self.passed = 0  # bytes of its answer that are passed on all the same
         self.cut_one = asyncio.Event()  # a commit was carried out, and its answer thrown away
         self._target = host, port
         self._links: set[Link] = set()
@@ -132,9 +133,12 @@ class Proxy:
             self.bites["half-closed"] += 1
             link.close_half(way)
 
-    def cut_commit(self, words: bytes) -> None:
-        """Throw away the answer to the next commit of a transaction with these words, and its connection."""
-        self.words = words
+    def cut_commit(self, words: bytes, *, passed: int = 0) -> None:
+        """Throw away the answer to the next commit of a transaction with these words, and its connection.
+
+        `passed`: the node gets so many bytes of the answer, and then the connection ends.
+        """
+        self.words, self.passed = words, passed
         self.cut_one.clear()
 
     async def until_fair(self) -> None:
@@ -158,6 +162,7 @@ class Link:
         self._tells_node = True
         self._is_cut = asyncio.Event()
         self._is_trapped = False
+        self._is_over = False  # the node has got as much of an answer as it was to get
         self._kept = b""
 
     @property
@@ -200,6 +205,8 @@ class Link:
         while data := await self._read(way):
             for piece in self._looked_at(way, data):
                 await self._pass(way, piece)
+            if way is Way.TO_NODE and self._is_over:
+                return
         if way in self._proxy.weather.drops or (way is Way.TO_NODE and not self._tells_node):
             self._broken.add(way)
             await self._until_cut()  # nobody is told; whoever clears up cuts it
@@ -249,6 +256,9 @@ class Link:
         if answer is Answer.DONE:
             proxy.bites["commits cut"] += 1
             proxy.cut_one.set()
+            if proxy.passed:
+                self._is_over = True
+                return [self._kept[: proxy.passed]]
             self.reset()
             return []
         if answer is Answer.REFUSED:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import gc
 import json
+import math
 import sys
 from collections import Counter, deque
 from contextlib import ExitStack
@@ -21,7 +22,6 @@ from foliot_proof.kill_loop.life import STEPS, Orders, live
 from foliot_proof.stores import KINDS
 
 _CLOCK = SystemClock()
-_PATIENCE = 2.0  # seconds for a life to come to its step; then it is killed where it stands
 _AT_RANDOM = "at random"
 _MOST_SHOWN = 20
 
@@ -40,15 +40,20 @@ def main(arguments: list[str] | None = None) -> int:
         begin = _CLOCK.monotonic()
         deaths = _kill_again_and_again(options, (*STEPS, *kind.loop_steps), Orders(0, url, str(witness)))
         seconds = _CLOCK.monotonic() - begin
-        finding = judge(url, witness, options.kills + 1)
+        finding = judge(url, witness, deaths.total() + 1)
     return _tell(options, deaths, seconds, finding)
 
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m foliot_proof.kill_loop", description=__doc__)
     parser.add_argument("--kills", type=int, default=1000)
+    parser.add_argument("--duration", type=float, help="end after so many seconds, if not before")
     parser.add_argument("--store", choices=tuple(KINDS), default="sqlite")
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument(
+        "--patience", type=float, default=2.0,
+        help="seconds for a life to come to its step; then it is killed where it stands",
+    )  # fmt: skip
     parser.add_argument("--folder", type=Path, help="where the file is to be, such as a memory file system")
     parser.add_argument(
         "--bug", choices=("", *bug.BUGS), default="", metavar="BUG",
@@ -66,16 +71,21 @@ def _kill_again_and_again(
     deaths: Counter[str] = Counter()
     turns = deque(steps)
     _lead(orders, None)
-    for number in range(1, kills + 1):
+    ends_at = math.inf if options.duration is None else _CLOCK.monotonic() + options.duration
+    number = 0
+    while number < kills and _CLOCK.monotonic() < ends_at:
+        number += 1
         step = turns.popleft() if chance.random() < 0.8 else _AT_RANDOM  # noqa: PLR2004 - most
-        patience = chance.uniform(0.0, 0.06) if step is _AT_RANDOM else _PATIENCE
+        patience = chance.uniform(0.0, 0.06) if step is _AT_RANDOM else options.patience
         came_to_it = _lead(orders._replace(number=number, step=step), patience)
         deaths[step if came_to_it else _AT_RANDOM] += 1
-        if step is not _AT_RANDOM:  # one that this life had no occasion for soon has its turn again
-            turns.insert(len(turns) if came_to_it else 1, step)
+        if (
+            step is not _AT_RANDOM
+        ):  # one that had no occasion has its turn again sooner: others may give it one
+            turns.insert(len(turns) if came_to_it else chance.randrange(len(turns)) + 1, step)
         if sys.stderr.isatty() and number % 20 == 0:
             sys.stderr.write(f"\r{number} of {kills} kills ")
-    _lead(orders._replace(number=kills + 1), None)
+    _lead(orders._replace(number=number + 1), None)
     return deaths
 
 
@@ -89,11 +99,11 @@ def _tell(options: argparse.Namespace, deaths: Counter[str], seconds: float, fin
     at_steps = sum(n for step, n in deaths.items() if step != _AT_RANDOM)
     facts = {
         "store": options.store,
-        "kills": options.kills,
+        "kills": deaths.total(),
         "at_named_steps": at_steps,
         "steps": dict(sorted(deaths.items())),
         "seconds": round(seconds, 1),
-        "kills_per_second": round(options.kills / seconds, 1),
+        "kills_per_second": round(deaths.total() / seconds, 1),
         "occurrences": finding.occurrences,
         "attempts": finding.attempts,
         "effects": finding.effects,

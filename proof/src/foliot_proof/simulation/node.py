@@ -18,6 +18,7 @@ from foliot.model.decision import Event
 from foliot.protocols import Executor, Store
 from foliot_proof.history.facts import Trouble
 from foliot_proof.simulation.channel import SimulatedChannel
+from foliot_proof.simulation.company import KIND, Company, CompanyExecutor
 from foliot_proof.simulation.executor import SimulatedExecutor
 from foliot_proof.simulation.faulty_store import FaultyStore, Weather
 from foliot_proof.simulation.logbook import Logbook
@@ -61,6 +62,7 @@ class SimulatedNode:
         logbook: Logbook,
         newest: Callable[[], int],
         moods: Mapping[str, Mood],
+        company: Company | None = None,
     ) -> None:
         self.name = name
         self._world = world
@@ -70,6 +72,8 @@ class SimulatedNode:
         self._logbook = logbook
         self._newest = newest
         self._moods = moods
+        self._company = company
+        self._starts = 0
         self._begin(Trouble.DOWN)
         self._process: Process | None = None
         self._crash_at: str | None = None
@@ -109,6 +113,27 @@ class SimulatedNode:
         executors: dict[str, Executor] = {
             "simulated": SimulatedExecutor(self._world, host, self._logbook, self._newest)
         }
+        beside = self._keep_company(store, clock, executors, host)
+        try:
+            await self._lead_life(store, clock, executors, host)
+        finally:
+            if beside is not None:
+                beside.cancel()
+
+    def _keep_company(
+        self, store: Any, clock: HostClock, executors: dict[str, Executor], host: Host
+    ) -> asyncio.Task[None] | None:
+        """The jobs beside: every other start of a process is after a boot."""
+        if self._company is None:
+            return None
+        self._starts += 1
+        executors[KIND] = CompanyExecutor(self._company, host)
+        place = Workplace(store, clock, self._settings.beat, _ignore, _ignore, _ignore)
+        return asyncio.ensure_future(self._company.live(place, f"boot-{self.name}-{self._starts // 2}"))
+
+    async def _lead_life(
+        self, store: Any, clock: HostClock, executors: dict[str, Executor], host: Host
+    ) -> None:
         if not self._moods:
             self.engine = self._make_engine(store, clock, executors)
             await self.engine.run()

@@ -13,11 +13,22 @@ from foliot.engine.plan_command import Cancel, Command, Pause, Resume, RunNow, p
 from foliot.engine.reconciler import reconcile
 from foliot.engine.settings import Settings
 from foliot.errors import CommandRefusedError, JobNotFoundError
+from foliot.model.chain import CHANNEL
 from foliot.model.job import Job
-from foliot.protocols import AlertQuery, AlertStore, JobQuery, RunQuery, SkipQuery, Snapshot, Store
+from foliot.protocols import (
+    AlertQuery,
+    AlertStore,
+    JobQuery,
+    NodeStore,
+    RunQuery,
+    SkipQuery,
+    Snapshot,
+    Store,
+)
 from foliot.stores.memory import MemoryStore
 from foliot.testing.virtual_loop import run_virtually
 from foliot_proof.history.facts import Bounds, History, Operation, Trouble
+from foliot_proof.simulation.company import GROUP, LIMIT, Company
 from foliot_proof.simulation.faulty_store import Weather
 from foliot_proof.simulation.logbook import Logbook
 from foliot_proof.simulation.node import SimulatedNode, tag_tasks
@@ -29,6 +40,7 @@ LEASE = timedelta(hours=2)
 _DEADLINE = timedelta(seconds=20)  # of a call to the store
 SETTINGS = Settings(
     slots={"default": 20},
+    groups={GROUP: LIMIT},
     beat=timedelta(minutes=40),
     poll=timedelta(hours=4),
     recover=timedelta(hours=1),
@@ -70,6 +82,7 @@ class Simulated(NamedTuple):
     digest: str
     passed_over: int = 0
     unfit_starts: int = 0
+    company: tuple[str, ...] = ()  # laws of the jobs beside that were broken
 
 
 def simulate(
@@ -78,9 +91,12 @@ def simulate(
     days: int = 30,
     nodes: int = 3,
     make_store: MakeStore = lambda clock: MemoryStore(clock, lease=LEASE),
+    has_company: bool = False,
 ) -> Simulated:
     """Let nodes live through a scenario; what became of it."""
-    return run_virtually(Simulation(seed, days=days, nodes=nodes, make_store=make_store).run())
+    simulation = Simulation(seed, days=days, nodes=nodes, make_store=make_store)
+    simulation.has_company = has_company
+    return run_virtually(simulation.run())
 
 
 class Simulation:
@@ -100,11 +116,15 @@ class Simulation:
         self._paused: set[str] = set()
         self._nodes: list[SimulatedNode] = []
         self._revision = 0
+        self.has_company = False  # jobs beside those of the scenario: see `company`
+        self._company: Company | None = None
 
     async def run(self) -> Simulated:
         loop = asyncio.get_running_loop()
         loop.set_task_factory(tag_tasks)
         self._store = self._make_store(self._clock)
+        if self.has_company:
+            self._company = Company(self._seed, cast("NodeStore", self._store))
         self._nodes = [self._make_node(number) for number in range(self._count)]
         await self._declare({job.name: job for job in self._scenario.jobs})
         for node in self._nodes:
@@ -127,6 +147,7 @@ class Simulation:
             logbook=self._logbook,
             newest=lambda: self._revision,
             moods=self._moods(number),
+            company=self._company,
         )
 
     def _moods(self, number: int) -> dict[str, Mood]:
@@ -239,7 +260,8 @@ class Simulation:
         """Reconcile the source to these jobs."""
         self._revision += 1
         revision, now = str(self._revision), self._world.now
-        marked = tuple(replace(job, revision=revision) for job in jobs.values())
+        beside = self._company.jobs if self._company else ()
+        marked = tuple(replace(job, revision=revision) for job in (*jobs.values(), *beside))
         await reconcile(self._store, SOURCE, Snapshot(revision, marked), self._clock.now())
         for name, job in self._declared.items():
             if name not in jobs:
@@ -272,14 +294,15 @@ class Simulation:
 
     async def _collect(self) -> Simulated:
         views = await self._store.jobs(JobQuery(source=SOURCE, with_removed=True, limit=_EVERYTHING))
-        attempts = [
-            attempt
-            for attempt in await self._store.runs(RunQuery(limit=_EVERYTHING))
-            if attempt.job.startswith(f"{SOURCE}/")  # and not the deliveries of channels
-        ]
-        outbox = await cast("AlertStore", self._store).alerts(AlertQuery(limit=_EVERYTHING))
+        every = await self._store.runs(RunQuery(limit=_EVERYTHING))
+        beside = [attempt for attempt in every if self._company and self._company.knows(attempt.job)]
+        own = [view for view in views if not (self._company and self._company.knows(view.key))]
+        names = {view.key for view in own}  # and not the deliveries of channels
+        attempts = [attempt for attempt in every if attempt.job in names]
+        found = await cast("AlertStore", self._store).alerts(AlertQuery(limit=_EVERYTHING))
+        outbox = [one for one in found if not one.channel.startswith(CHANNEL)]
         skips = [
-            skip for view in views for skip in await self._store.skips(SkipQuery(view.key, limit=_EVERYTHING))
+            skip for view in own for skip in await self._store.skips(SkipQuery(view.key, limit=_EVERYTHING))
         ]
         for attempt in attempts:
             self._world.note(*attempt)
@@ -290,7 +313,8 @@ class Simulation:
         for node in self._nodes:
             node.crash()
         passed_over, unfit_starts = self._logbook.passed_over, self._logbook.unfit_starts
-        return Simulated(self._seed, history, self._world.digest, passed_over, unfit_starts)
+        company = tuple(self._company.violations(beside)) if self._company else ()
+        return Simulated(self._seed, history, self._world.digest, passed_over, unfit_starts, company)
 
 
 def _weather(scenario: Scenario) -> Weather:

@@ -1,10 +1,11 @@
 """The stores that are tried, one small file each: what starts one, breaks it, and tells what it is.
 
-Loops and harness know a `StoreKind` only; what differs between SQLite, PostgreSQL and Redis is in its file.
-A further store is a further file, and a line in `KINDS`.
+Loops and harness know a `StoreKind` only; what differs between SQLite, PostgreSQL, Redis and MongoDB is in
+its file. A further store is a further file, and a line in `KINDS`.
 """
 
 from foliot_proof.stores.kind import CannotTryError, StoreKind, TriedServer
+from foliot_proof.stores.mongodb import MongoDB
 from foliot_proof.stores.postgres import Postgres
 from foliot_proof.stores.redis import Redis
 from foliot_proof.stores.sqlite import Sqlite
@@ -19,6 +20,8 @@ KINDS: dict[str, StoreKind] = {
         Redis("redis"),
         Redis("valkey"),
         Redis("redis", fsync="everysec"),
+        MongoDB(),
+        MongoDB(is_set=True),
     )
 }
 

@@ -12,7 +12,8 @@ from foliot_proof.stores.kind import swap
 
 def mark_by_the_token() -> None:
     """A job is guarded by its token alone: a write that leaves the token as it was is not noticed."""
-    from foliot.stores.redis.encode import Encoder  # noqa: PLC0415 - the driver may not be there
+    from foliot.stores.redis import herd  # noqa: PLC0415 - the driver may not be there
+    from foliot.stores.redis.encode import Encoder  # noqa: PLC0415 - as above
 
     real = Encoder.words
 
@@ -21,6 +22,7 @@ def mark_by_the_token() -> None:
         return real(encoder, change, claim_id)
 
     swap(Encoder, "words", words)
+    swap(herd, "plain_parts", lambda _: None)  # herds have marks of their own
 
 
 def take_out_before_the_compare() -> None:
@@ -34,6 +36,7 @@ def take_the_hold_for_a_lock() -> None:
     _rewrite(
         "commit", "if job.key ~= '' and not has_mark", "if job.key ~= '' and not asked.claim and not has_mark"
     )
+    _rewrite("herd", "if not has_mark", "if not asked.claim and not has_mark")
 
 
 def apply_before_it_counts() -> None:
