@@ -23,6 +23,7 @@ from foliot.api.home import LEASE, AppHome
 from foliot.api.ids import id_of
 from foliot.api.server import Listening, serving
 from foliot.clock import SystemClock
+from foliot.daemon.listen import short_turns
 from foliot.model.access import Scope
 from foliot.wiring import open_store
 
@@ -40,7 +41,7 @@ async def measure(jobs: int, seconds: float, crowd: Crowd) -> dict[str, Any]:
         lateness: list[float] = []
         app = _make_app(url, lateness)
         where = Listening(host="127.0.0.1", port=0, state=Path(folder))
-        with serving(AppHome(app, _CLOCK), _CLOCK, where, {}) as address:
+        with short_turns(), serving(AppHome(app, _CLOCK), _CLOCK, where, {}) as address:
             async with app:
                 await app.schedule("by-hand", "0 0 1 1 *", "rest")
                 run = await app.trigger("by-hand")
@@ -50,7 +51,7 @@ async def measure(jobs: int, seconds: float, crowd: Crowd) -> dict[str, Any]:
                 )  # fmt: skip
                 told: dict[str, Any] = {}
                 async with _at_work(known, told):
-                    total = await _let_start(app, jobs, seconds)
+                    total = await _let_start(app, jobs, seconds, crowd.runs_without_asking)
     return {"jobs": total, "missed": total - len(lateness), **_figures(lateness), **told}
 
 
@@ -68,13 +69,14 @@ def _make_app(url: str, lateness: list[float]) -> Foliot:
     return app
 
 
-async def _let_start(app: Foliot, jobs: int, seconds: float) -> int:
-    """Have jobs start, evenly spread; how many."""
-    total = max(1, round(jobs * seconds / 60))
+async def _let_start(app: Foliot, jobs: int, seconds: float, others: float) -> int:
+    """Have jobs start, evenly spread; how many. `others`: runs a second that are not measured."""
+    total, more = max(1, round(jobs * seconds / 60)), round(others * seconds)
     begin, length = _CLOCK.now() + _AHEAD, timedelta(seconds=seconds)
-    await app.schedule_many(
-        (f"job-{number}", Once(begin + length * number / total), "start", None) for number in range(total)
-    )
+    for name, number, action in (("job", total, "start"), ("other", more, "rest")):
+        await app.schedule_many(
+            (f"{name}-{n}", Once(begin + length * n / number), action, None) for n in range(number)
+        )
     await _CLOCK.wait(begin + length + _AFTER - _CLOCK.now())
     return total
 

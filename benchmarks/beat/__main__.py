@@ -15,6 +15,7 @@ from benchmarks.beat.peers import measure_celery_beat, measure_redbeat
 from foliot.testing.servers import redis_server
 
 _SIZES = (100, 1000, 10_000)
+_GOALS = {100: 10.0}  # milliseconds for a turn with so many due; the queue takes no time
 
 
 async def measure(
@@ -25,7 +26,8 @@ async def measure(
         found: dict[str, Any] = {"parts_us": await measure_parts(server.url, times), "turns": {}}
         for count in sizes:
             every = 5 if count <= 1000 else 20  # noqa: PLR2004 - seconds, in which all must be enqueued
-            ours = await none_due(server.url, count, seconds), await all_due(server.url, count, every)
+            rounds = 3 if count > 1000 else 5  # noqa: PLR2004 - as above
+            ours = await none_due(server.url, count, seconds), await all_due(server.url, count, every, rounds)
             redbeat = await asyncio.to_thread(measure_redbeat, server.url, count)
             celery = await asyncio.to_thread(measure_celery_beat, server.url, count)
             found["turns"][str(count)] = {
@@ -36,6 +38,13 @@ async def measure(
                 "time_of_celery_beat": round(ours[1]["ms"] / celery["all_due_ms"], 2),
                 "cpu_of_redbeat": round(ours[1]["cpu_us_each"] / redbeat["all_due_cpu_us_each"], 2),
             }
+            if goal := _GOALS.get(count):
+                met = {
+                    "goal_ms": goal,
+                    "is_met": ours[1]["ms"] <= goal,
+                    "is_met_at_best": ours[1]["best_ms"] <= goal,
+                }
+                found["turns"][str(count)]["foliot"]["goal"] = met
     return found
 
 

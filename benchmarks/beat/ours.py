@@ -14,12 +14,16 @@ from benchmarks.beat.timing import CLOCK, cpu_seconds
 from foliot.doors.beat import CronScheduler, Job, Registry, Schedule
 
 _SETTLING = timedelta(seconds=3)
+_SHORTLY = timedelta(seconds=0.1)
+_WRITING = timedelta(seconds=0.5)
 
 
 class _Queue:
-    """Takes jobs at once, and notes when the last one of each occurrence came, and how many there were."""
+    """Takes jobs at once, and notes when the last one of each occurrence came. It is used on one loop."""
 
-    def __init__(self) -> None:
+    def __init__(self, count: int) -> None:
+        self._count = count
+        self._whole: asyncio.Queue[str] = asyncio.Queue()
         self.counts: Counter[str] = Counter()
         self.last: dict[str, datetime] = {}
 
@@ -28,10 +32,20 @@ class _Queue:
         due = job.metadata["scheduled_for"]
         self.counts[due] += 1
         self.last[due] = CLOCK.now()
+        if self.counts[due] == self._count:
+            self._whole.put_nowait(due)
+
+    async def next_whole(self) -> datetime:
+        """Wait for an occurrence of which all jobs are here."""
+        return datetime.fromisoformat(await self._whole.get())
+
+    def lateness(self, due: datetime) -> float:
+        """Milliseconds until the last job of an occurrence was here."""
+        return (self.last[due.strftime("%Y-%m-%dT%H:%M:%SZ")] - due).total_seconds() * 1000
 
 
 def _beat(url: str, count: int, cron: str) -> tuple[CronScheduler, _Queue]:
-    registry, queue = Registry(), _Queue()
+    registry, queue = Registry(), _Queue(count)
     for number in range(count):
         registry.must_register(Schedule(f"s{number}", cron=cron, job="work", payload=b'{"n": 1}'))
     return CronScheduler(registry, queue, url, prefix=f"bench.{count}.{cron[1:4]}"), queue
@@ -63,28 +77,28 @@ def _commands(client: redis.Redis) -> int:
 
 
 async def all_due(url: str, count: int, every: int, rounds: int = 3) -> dict[str, float]:
-    """From the instant at which all are due until the queue has the last job, in milliseconds."""
+    """From the instant at which all are due until the queue has the last job, in milliseconds.
+
+    Processor time is counted from shortly before that instant until all states are written.
+    """
     scheduler, queue = _beat(url, count, f"@every {every}s")
     running = asyncio.ensure_future(scheduler.start())
-    while _whole(queue, count) < 1:
-        await CLOCK.wait(timedelta(milliseconds=50))
-    cpu, done = cpu_seconds(), sum(queue.counts.values())
-    while _whole(queue, count) < rounds + 2:
-        await CLOCK.wait(timedelta(milliseconds=50))
-    cost = (cpu_seconds() - cpu) / (sum(queue.counts.values()) - done)
+    await queue.next_whole()  # new schedules fire at once
+    due = await queue.next_whole()
+    took, cost = list[float](), 0.0
+    for _ in range(rounds):
+        await CLOCK.wait(max(due + timedelta(seconds=every) - _SHORTLY - CLOCK.now(), timedelta(0)))
+        before = cpu_seconds()
+        due = await queue.next_whole()
+        await CLOCK.wait(_WRITING)
+        cost += cpu_seconds() - before
+        took.append(queue.lateness(due))
     await scheduler.stop()
     await running
-    whole = sorted(due for due, n in queue.counts.items() if n == count)[1 : rounds + 1]  # without the first
-    took = [(queue.last[due] - datetime.fromisoformat(due)).total_seconds() * 1000 for due in whole]
     middle = median(took)
     return {
         "ms": round(middle, 1),
         "best_ms": round(min(took), 1),
         "us_each": round(middle * 1000 / count, 1),
-        "cpu_us_each": round(cost * 1e6, 1),
+        "cpu_us_each": round(cost * 1e6 / (rounds * count), 1),
     }
-
-
-def _whole(queue: _Queue, count: int) -> int:
-    """Of how many occurrences the queue has all jobs."""
-    return sum(got == count for got in queue.counts.values())

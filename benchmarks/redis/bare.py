@@ -17,6 +17,8 @@ from foliot.stores.redis.layout import lane_id, time_text
 from foliot.stores.redis.wire import Wire
 
 _NODE = "bare"
+_KEPT = 30 * 86_400_000_000  # microseconds
+_OPEN = f'null,null,null,null,"{REASON}",0,0,null,1,null'
 _LOOK = """#!lua
 local T = KEYS[1]
 if not redis.call('HGET', T .. ':until', ARGV[1]) then return {} end
@@ -61,6 +63,8 @@ redis.call('ZREM', T .. ':w:' .. lane, unpack(due))
 redis.call('HSET', T .. ':o:' .. ARGV[1], unpack(pairs_of(names, claims)))
 redis.call('ZADD', T .. ':e', unpack(scored(members)))
 redis.call('HSET', T .. ':busy', unpack(pairs_of(keys, ones)))
+redis.call('SADD', T .. ':holders', ARGV[1])
+redis.call('SET', T .. ':c:' .. claims[1], ARGV[1], 'PX', 30000)
 return 1
 """
 _END = f"""{_COMMON}
@@ -107,7 +111,7 @@ def _work(wire: Wire, prefix: str, digests: list[bytes], runs: int, batch: int) 
                        *claims, lane))  # fmt: skip
         ends = [_ended(text, f"b.{next(marks):x}") for text in texts]
         ids = ["@2026-03-02T09:00:00Z#1"] * size
-        rows = [f"[1,{row[:-1]},{NOW},{NOW},1,null,{REASON!r}]" for _, _, row in started]
+        rows = [f'[1,{row}{NOW},{NOW},1,null,"{REASON}",0,0,null,1]' for _, _, row in started]
         _sure(wire.ask("EVALSHA", end, 1, prefix, _NODE, size, *keys, *(mark for mark, _, _ in started),
                        *ends, *names, *ids, *rows, DUE))  # fmt: skip
         done += size
@@ -124,16 +128,21 @@ def _started(key: str, old: str, mark: str) -> tuple[str, str, str]:
     _, _, _, body = old.split(" ", 3)
     format_, token, rest = body.split(",", 2)
     number = int(token[1:]) + 1
-    row = f'1,0,1,{DUE},null,null,null,"{_NODE}",{number},{NOW},null,'
+    row = (
+        f'1,0,1,{DUE},null,null,null,"{_NODE}",{number},{NOW},null,'  # and then how it ended, and why it ran
+    )
     state = (
         f'[{number},{NOW},null,{DUE},null,null,null,1,0,{NOW},null,"{run_key(key)}",1,null,null,null,null]'
     )
     assert rest  # noqa: S101 - all of it was read
-    return mark, f"{mark} - - {format_},{state},[[1,{row}null,null]],[1,1,225,null,{DUE},null]]", row
+    return mark, f"{mark} - - {format_},{state},[[1,{row}{_OPEN}]],[1,1,225,null,{DUE},null]]", row
 
 
 def _ended(text: str, mark: str) -> str:
     """The text of the same job when its run has ended."""
     head, _, tail = text.partition(",[[")
     _, _, tally = tail.partition("]],")
-    return f"{mark} {head.split(' ', 1)[1]},[],{tally}"
+    counts = tally.split(",", 3)
+    return (
+        f"{mark} {head.split(' ', 1)[1]},[],{counts[0]},{counts[1]},{counts[2]},{NOW + _KEPT},{DUE},{NOW}]]"
+    )

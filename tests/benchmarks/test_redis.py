@@ -24,3 +24,5 @@ def test_the_store_and_the_bare_loop_do_the_same_runs() -> None:
     assert found["p3"]["ratio"] > 0
     assert found["memory"]["job"] > 0
     assert found["scripts"]["jobs"] == 600
+    names = found["scripts"]["changed_under_load"]["each"]
+    assert {"stage.apply", "herd.start", "herd.end", "look"} <= names.keys()
