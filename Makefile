@@ -1,6 +1,7 @@
 # Foliot: every command sets up what it needs. Plain `make` explains itself.
 
 VENV   := .venv
+RUN    := .venv-run
 BENCH  := .venv-bench
 BENCH4 := $(BENCH)/apscheduler4
 PYTHON := $(VENV)/bin/python
@@ -15,13 +16,13 @@ help: ## show this list
 	@echo
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-run: $(STAMP) ## follow a small git repository and run its jobs (Ctrl-C ends it); says what to try
-	@$(PYTHON) examples/follow.py
+run: $(RUN)/.ready ## run the jobs of a small git repository, and watch them (q ends it); says what to try
+	@$(RUN)/bin/python examples/follow.py
 
-test: $(STAMP) ## run the tests and the snippets of the documentation: at most ten minutes
+test: $(STAMP) ## run the tests and the snippets of the documentation: ten to fifteen minutes
 	@$(PYTHON) tools/prove.py --suite test
 
-prove: $(STAMP) ## run the long proofs: simulation, kill loops, fault harness, planted bugs; less than an hour
+prove: $(STAMP) ## run the long proofs: simulation, kill loops, fault harness, planted bugs; about an hour
 	@$(PYTHON) tools/prove.py
 
 coverage: $(STAMP) ## both, with branch coverage of all processes that tests start: takes twice as long
@@ -50,13 +51,15 @@ docs: $(STAMP)
 ledger: $(STAMP) ## run the tests and the proofs, and print which promises have a passing one
 	@$(PYTEST) -q --ledger tests proof/tests
 
-bench: $(BENCH)/.ready $(BENCH4)/.ready ## measure us and the peers side by side; writes JSON and charts
+bench: $(STAMP) $(BENCH)/.ready $(BENCH4)/.ready ## measure us and the peers side by side; writes JSON and charts
 	@$(BENCH)/bin/python -m benchmarks.cron
 	@$(BENCH)/bin/python -m benchmarks.plan
 	@$(BENCH)/bin/python -m benchmarks.fire
 	@$(BENCH)/bin/python -m benchmarks.loading
+	@$(BENCH)/bin/python -m benchmarks.change
 	@$(BENCH)/bin/python -m benchmarks.alerts
 	@$(BENCH)/bin/python -m benchmarks.api
+	@$(PYTHON) -m benchmarks.pages --output docs/assets/bench-pages.json
 	@$(BENCH)/bin/python -m benchmarks.shell
 	@$(BENCH)/bin/python -m benchmarks.nodes
 	@$(BENCH)/bin/python -m benchmarks.beat --output docs/assets/bench-beat.json
@@ -89,16 +92,23 @@ lock: $(STAMP) ## renew the lock files (needs uv, from PyPI)
 	@$(VENV)/bin/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --upgrade \
 		--no-header --no-annotate --no-emit-index-url pyproject.toml --group dev -o requirements/dev.lock
 	@$(VENV)/bin/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --upgrade \
+		--no-header --no-annotate --no-emit-index-url pyproject.toml --extra api -o requirements/run.lock \
+		--constraint requirements/dev.lock
+	@$(VENV)/bin/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --upgrade \
 		--no-header --no-annotate --no-emit-index-url pyproject.toml --group bench -o requirements/bench.lock
 	@$(VENV)/bin/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --upgrade \
 		--no-header --no-annotate --no-emit-index-url --group bench-apscheduler4 \
 		-o requirements/bench-apscheduler4.lock
 
 clean: ## remove environments and caches
-	@rm -rf $(VENV) $(BENCH) .coverage* .hypothesis .mypy_cache .pytest_cache .ruff_cache .import_linter_cache
+	@rm -rf $(VENV) $(RUN) $(BENCH) .coverage* .hypothesis .mypy_cache .pytest_cache .ruff_cache .import_linter_cache
 
 $(STAMP): requirements/dev.lock pyproject.toml proof/pyproject.toml tools/bootstrap.sh
 	@tools/bootstrap.sh $(VENV) requirements/dev.lock ./proof
+	@touch $@
+
+$(RUN)/.ready: requirements/run.lock pyproject.toml tools/bootstrap.sh
+	@tools/bootstrap.sh $(RUN) requirements/run.lock
 	@touch $@
 
 $(BENCH)/.ready: requirements/bench.lock pyproject.toml tools/bootstrap.sh

@@ -21,7 +21,7 @@ def test_public_names() -> None:
         "Misfire", "Notify", "Once", "Outcome", "Overlap", "Retry", "Trigger", "Verdict", "Why", "parallel",
     ]  # fmt: skip
     assert dir(foliot) == foliot.__all__
-    assert sorted(schedules.__all__) == ["Cron", "Every", "Once", "Schedule"]
+    assert sorted(schedules.__all__) == ["Calendar", "Cron", "Every", "Never", "OnDays", "Once", "Schedule"]
     assert all(hasattr(foliot, name) for name in foliot.__all__)
 
 
@@ -94,5 +94,6 @@ def test_extras() -> None:
         "mongodb",
         "celery",
         "apprise",
+        "holidays",
         "all",
     }

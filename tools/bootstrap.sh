@@ -43,21 +43,39 @@ if ! "$python" -c 'import ensurepip, venv' 2>/dev/null; then
     }
 fi
 
-# PostgreSQL and Valkey for tests come as wheels; of Redis there is none that is new enough. On a laptop the tests
-# that need it are skipped, and say so. The service is not started: each test session has a server of its own.
-if [ "${CI:-}" = true ] && ! command -v redis-server >/dev/null; then
-    RUNLEVEL=1 apt_install --no-install-recommends redis-server || say "redis-server could not be installed"
-fi
-
-# Tests let Node's mongodb-cron work beside the documents door; they, too, are skipped on a laptop without it.
-if [ "${CI:-}" = true ] && ! command -v npm >/dev/null; then
-    apt_install --no-install-recommends nodejs npm || say "nodejs could not be installed"
+# Programs of the system that tests start, each with its packages. They are installed in CI, and where we are root, as on
+# a fresh machine. On a laptop a test that misses one is skipped, and says so. No service is started: each test session has servers of its own. (PostgreSQL, Valkey and MongoDB are wheels.)
+programs='
+redis-server redis-server
+npm nodejs npm
+chromium chromium fonts-dejavu-core
+nginx nginx-light
+cron cron
+faketime faketime
+systemd-analyze systemd
+mmdebstrap mmdebstrap
+buildah buildah
+lintian lintian
+man man-db
+pipx pipx
+'
+if [ "$lock" = requirements/dev.lock ] && { [ "${CI:-}" = true ] || [ "$(id -u)" -eq 0 ]; }; then
+    packages=$(printf '%s\n' "$programs" | while read -r program names; do
+        [ -z "$program" ] || PATH="$PATH:/usr/sbin:/sbin" command -v "$program" >/dev/null || printf '%s ' "$names"
+    done)
+    # shellcheck disable=SC2086 # words are packages
+    [ -z "$packages" ] || RUNLEVEL=1 apt_install --no-install-recommends $packages ||
+        say "not all of these could be installed: $packages"
 fi
 
 say "setting up $environment with $python"
 "$environment/bin/python" -c "$oldest" 2>/dev/null || "$python" -m venv --clear "$environment"
 "$environment/bin/python" -m pip install --quiet --disable-pip-version-check --require-hashes -r "$lock"
-"$environment/bin/python" -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
+# An environment of developers has what builds the package; another one fetches it for the moment of the build.
+isolation=--no-build-isolation
+"$environment/bin/python" -c 'import editables, hatchling' 2>/dev/null || isolation=
+# shellcheck disable=SC2086 # no word, if it is empty
+"$environment/bin/python" -m pip install --quiet --disable-pip-version-check --no-deps $isolation -e .
 for folder; do
     "$environment/bin/python" -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e "$folder"
 done

@@ -49,29 +49,31 @@ datetime.timedelta(seconds=10)
 """
 MEANINGS = {
     "first_seen": "what happens when the job is declared for the first time",
-    "misfire.mode": "what becomes of occurrences that nobody could take within their grace",
+    "misfire.mode": "what happens to occurrences that no node started within their grace",
     "misfire.limit": "for `all`: how many of them run at most; older ones are skipped",
     "misfire.grace": "how late a run may start and still be in time",
-    "before_first_run": "whether a job that has never run is caught up; if not, what it missed is skipped",
+    "before_first_run": "whether a job that has never run catches up; if not, missed occurrences are skipped",
     "on_change": "from where occurrences are counted when the job's schedule changes",
-    "overlap.mode": "what becomes of an occurrence that comes while a run is open",
+    "overlap.mode": "what happens to an occurrence that comes while a run is open",
     "overlap.limit": "for `parallel`: how many runs may be open at once",
     "retry.max": "how often a run that failed or timed out is tried again; 0: not at all",
     "retry.delay": "the time from the end of an attempt to its retry; at least one second is kept",
-    "retry.backoff": "each delay is so many times the one before",
+    "retry.backoff": "each delay is the one before, multiplied by this",
     "retry.longest": "no delay grows beyond this, unless `delay` itself is longer",
     "retry.jitter": "stretches a delay by up to this fraction, the same on every node",
-    "retry.is_preempted": "whether the next occurrence takes the place of a retry that waits",
+    "retry.is_preempted": "whether the next occurrence replaces a waiting retry",
     "on_lost": "what happens to a run whose node died or was stopped",
     "timeout": "how long an attempt may take before it is ended",
-    "keep.last": "how many attempts are kept, the last that were made; up to 2¼ times as many for a while",
+    "keep.last": "how many attempts are kept, the latest ones; up to 2¼ times as many for a while",
     "keep.days": "for how many days they are kept; up to a thirtieth longer",
     "keep.problems_only": "whether successes are dropped, except for the last of them and the newest attempt",
-    "splay": "runs start up to so long (1s to 1d) after their occurrences, a job always by the same offset",
-    "remembers": "whether a job that was removed and comes back knows what it has served",
-    "notify": "which channels are [told of trouble](../how-to/when-to-be-told.md), and of what",
-    "expect": "when a run is to start and to end, and how often one is to succeed",
-    "ping": "the channel of a watch service that is [told of each start and end](../how-to/be-told.md#pings)",
+    "splay": "runs start up to this time (1s to 1d) after their occurrences, a job always by the same delay",
+    "remembers": "whether a job that was removed and comes back remembers which occurrences it has served",
+    "notify": "which channels get [alerts](../how-to/when-to-be-told.md), and of which kinds",
+    "expect": "when a run must start and end, and how often one must succeed",
+    "after": "the job of the same source that it [runs after](rollcron-yaml.md#chains)",
+    "then": "the jobs that run after it: the other side of `after`, set by the door",
+    "ping": "the channel of a monitoring service that [gets each start and end](../how-to/be-told.md#pings)",
 }
 NOTHING = {
     "overlap.limit": "no bound",
@@ -80,6 +82,8 @@ NOTHING = {
     "splay": "none",
     "notify": "none",
     "expect": "none",
+    "after": "none",
+    "then": "none",
     "ping": "none",
     "keep.last": "all",
     "keep.days": "for ever",
@@ -96,6 +100,8 @@ VALUES = {
     "splay": "a duration",
     "notify": "`Notify(…)`",
     "expect": "`Expect(…)`",
+    "after": "a job, and on success, failure or end",
+    "then": "jobs",
     "ping": "the name of a channel",
 }
 # By enum: members of different ones are equal if their words are.
@@ -106,13 +112,13 @@ WORDS: dict[type[StrEnum], dict[Any, str]] = {
         FirstSeen.NOW: "it runs at once, for its latest occurrence",
     },
     MisfireMode: {
-        MisfireMode.SKIP: "they are skipped, and the skip tells why",
+        MisfireMode.SKIP: "they are skipped, and the skip has the reason",
         MisfireMode.ONCE: "one run for the latest of them, however many there were",
         MisfireMode.ALL: "a run for each of the latest ones, up to `misfire.limit`",
     },
     OnChange: {
-        OnChange.NOW: "from now on; what was due by the old schedule and has not started is skipped",
-        OnChange.LAST: "from the last attempt, so that what the new schedule had since is caught up",
+        OnChange.NOW: "from now on; occurrences of the old schedule that have not started are skipped",
+        OnChange.LAST: "from the last attempt: occurrences of the new schedule since then are caught up",
     },
     OverlapMode: {
         OverlapMode.SKIP: "it is skipped",
@@ -121,7 +127,7 @@ WORDS: dict[type[StrEnum], dict[Any, str]] = {
         OverlapMode.PARALLEL: "it runs beside the others, up to `overlap.limit`",
     },
     OnLost: {
-        OnLost.RESTART: "another attempt starts, unless ten in a row have taken their node along "
+        OnLost.RESTART: "another attempt starts, unless ten attempts in a row were lost with their nodes "
         "(without limit for a job that is retried for ever)",
         OnLost.GIVE_UP: "nothing; the run stays lost",
     },

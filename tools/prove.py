@@ -51,13 +51,13 @@ SUITES = {
         Part("documentation", (*PYTEST, "README.md", "docs"), 1),
     ),
     "prove": (
-        Part("simulation", (*SPREAD, "proof/tests/simulation"), 8),
+        Part("simulation", (*SPREAD, "proof/tests/simulation"), 9),
         Part("declarative", (*SPREAD, "proof/tests/declarative_door"), 2),
         Part("checker", (*SPREAD, "proof/tests/history"), 1),
-        Part("kill loop", (*SPREAD, "proof/tests/kill_loop"), 1.5),
+        Part("kill loop", (*SPREAD, "proof/tests/kill_loop"), 2.5),
         Part("alert loop", (*SPREAD, "proof/tests/alert_loop"), 1),
-        Part("faults", (*SPREAD, "proof/tests/faults"), 8),
-        Part("long tests", (*PYTEST, "-n", "auto", "--dist", "loadfile", "-m", "prove", "tests"), 15),
+        Part("faults", (*SPREAD, "proof/tests/faults"), 9),
+        Part("long tests", (*PYTEST, "-n", "auto", "--dist", "loadfile", "-m", "prove", "tests"), 20),
     ),
 }
 

@@ -46,6 +46,8 @@ TRIGGERS = {
     Trigger.LOST: "the node of the attempt before it died, or was stopped",
     Trigger.MANUAL: "a person asked for a run",
     Trigger.BACKFILL: "a person asked for an occurrence of the past",
+    Trigger.AFTER: "a run of another job is over: `after` in rollcron.yaml",
+    Trigger.REBOOT: 'the host of a daemon has started: `schedule: "@reboot"` in rollcron.yaml',
 }
 OUTCOMES = {
     Outcome.SUCCEEDED: ("the action ended well", "nothing; failures are counted from zero again"),

@@ -40,7 +40,7 @@ def test_every_command_of_the_page_does_what_it_says(tmp_path: Path) -> None:
         serve,
         look,
         change,
-        "sleep 6; foliot source list; foliot job trigger report --wait\n",
+        "sleep 6; foliot source list; foliot job trigger echo --wait; foliot run logs echo\n",
     ]
     script = AROUND.format(word="node_joined", steps="\n".join(steps))
     home = {"HOME": str(tmp_path), "PATH": f"{BIN}:{os.environ['PATH']}", "NO_COLOR": "1", "TZ": "UTC"}
@@ -59,5 +59,6 @@ def test_every_command_of_the_page_does_what_it_says(tmp_path: Path) -> None:
         if process.poll() is None:
             os.killpg(process.pid, signal.SIGKILL)
     assert process.returncode == 0, told + (tmp_path / "serve.log").read_text()
-    assert "ok: rollcron.yaml has 2 jobs" in told
-    assert "Daily report" in told
+    assert "7 lines = 3 jobs + 2 variables + 1 comment + 1 blank" in told
+    assert "ok: rollcron.yaml has 3 jobs" in told
+    assert "the report of 20" in told

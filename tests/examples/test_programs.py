@@ -112,6 +112,7 @@ def test_pipelines_are_scheduled_and_run_over_an_api(tmp_path: Path, monkeypatch
 
 
 @pytest.mark.prove
+@pytest.mark.req("OWN-22")
 def test_two_beats_enqueue_each_occurrence_once(tmp_path: Path) -> None:
     assert redis_url_of("redis")  # who has no Redis skips here
     with (
@@ -277,7 +278,7 @@ def test_a_push_to_the_followed_repository_is_picked_up(tmp_path: Path) -> None:
 
 def test_make_run_starts_it() -> None:
     makefile = (EXAMPLES.parent / "Makefile").read_text()
-    assert "\n\t@$(PYTHON) examples/follow.py\n" in makefile
+    assert "\n\t@$(RUN)/bin/python examples/follow.py\n" in makefile
 
 
 # -- answers ---------------------------------------------------------------------------------------

@@ -141,6 +141,6 @@ def test_each_folder_of_proofs_is_a_part(prove: ModuleType) -> None:
 def test_the_budgets_leave_room_on_a_slow_machine(prove: ModuleType) -> None:
     minutes = {name: sum(part.budget for part in parts) for name, parts in prove.SUITES.items()}
     assert minutes["test"] <= 10
-    assert minutes["test"] + minutes["prove"] <= 47, (
-        "1.8 times as slow, they still fit into an hour and a half"
+    assert minutes["test"] + minutes["prove"] <= 56, (
+        "1.5 times as slow, they still fit into an hour and a half"
     )
