@@ -14,7 +14,7 @@ from random import Random
 from typing import Any
 from uuid import UUID, uuid4
 
-from foliot.api.home import StoreHome
+from foliot.api.backend import StoreBackend
 from foliot.clock import SystemClock
 from foliot.engine.plan_definition import plan_declared, plan_removed
 from foliot.engine.planner import plan_due, plan_ended
@@ -59,7 +59,7 @@ class StillClock(SystemClock):
         return self.at
 
 
-class ShopHome(StoreHome):
+class ShopHome(StoreBackend):
     """The store of the shop, in memory."""
 
     def __init__(self, store: FullStore, clock: SystemClock) -> None:

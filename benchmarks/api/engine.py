@@ -19,7 +19,7 @@ from benchmarks.api.clients import Crowd
 from benchmarks.fire.child import REPOSITORY, ChildError
 from foliot import Foliot, JobRun, Once
 from foliot.access import make_token
-from foliot.api.home import LEASE, AppHome
+from foliot.api.backend import LEASE, AppBackend
 from foliot.api.ids import id_of
 from foliot.api.server import Listening, serving
 from foliot.clock import SystemClock
@@ -41,7 +41,7 @@ async def measure(jobs: int, seconds: float, crowd: Crowd) -> dict[str, Any]:
         lateness: list[float] = []
         app = _make_app(url, lateness)
         where = Listening(host="127.0.0.1", port=0, state=Path(folder))
-        with short_turns(), serving(AppHome(app, _CLOCK), _CLOCK, where, {}) as address:
+        with short_turns(), serving(AppBackend(app, _CLOCK), _CLOCK, where, {}) as address:
             async with app:
                 await app.schedule("by-hand", "0 0 1 1 *", "rest")
                 run = await app.trigger("by-hand")

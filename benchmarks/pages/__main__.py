@@ -20,7 +20,7 @@ from typing import Any
 from benchmarks.pages.browser import visit
 from benchmarks.pages.furnish import furnish
 from benchmarks.pages.measure import measure
-from foliot.api.home import LEASE
+from foliot.api.backend import LEASE
 from foliot.clock import SystemClock
 from foliot.wiring import open_store
 

@@ -8,7 +8,7 @@ from typing import Any
 from playwright.async_api import async_playwright
 
 from foliot.access import make_token
-from foliot.api.home import LEASE, StoreHome
+from foliot.api.backend import LEASE, StoreBackend
 from foliot.api.limits import Limits
 from foliot.api.server import ApiServer, Listening
 from foliot.clock import SystemClock
@@ -42,7 +42,7 @@ async def visit(url: str, path: str = "/jobs") -> dict[str, Any] | None:
     async with open_store(url, clock, lease=LEASE) as store:
         await store.add_token(made.token)
     where = Listening(host="127.0.0.1", port=0, limits=Limits(rate=1e6, burst=1_000_000))
-    server = ApiServer(StoreHome(url, clock), clock, where, {}, make_pages)
+    server = ApiServer(StoreBackend(url, clock), clock, where, {}, make_pages)
     address = server.start()
     try:
         async with async_playwright() as player:

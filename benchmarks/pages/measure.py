@@ -10,7 +10,7 @@ import httpx
 
 from foliot.access import make_token
 from foliot.api.application import Application
-from foliot.api.home import StoreHome
+from foliot.api.backend import StoreBackend
 from foliot.api.limits import Limits
 from foliot.api.service import Options
 from foliot.clock import SystemClock
@@ -48,7 +48,7 @@ async def measure(url: str, repeats: int) -> dict[str, Any]:
     """Times of all pages, in milliseconds."""
     clock = SystemClock()
     options = Options(limits=_LIMITS)
-    async with Application(StoreHome(url, clock), clock, options, pages=make_pages) as app:
+    async with Application(StoreBackend(url, clock), clock, options, pages=make_pages) as app:
         made = make_token("bench", Scope.ADMIN, clock.now())
         await app.service.store.add_token(made.token)
         headers = {"Authorization": f"Bearer {made.text}", "Accept": "text/html"}

@@ -28,7 +28,7 @@ GOAL = 10.0  # milliseconds
 _KEPT = 20_000
 _SHORTEST = 300  # microseconds: shorter calls are not in the log
 _PAGE = 10_000
-_NAMES = ("begin", "bury", "commit", "forget", "herd", "look", "pulse", "put", "stage")
+_NAMES = ("begin", "bury", "commit", "forget", "herd", "look", "heartbeat", "put", "stage")
 
 
 @dataclass

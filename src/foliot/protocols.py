@@ -53,7 +53,7 @@ from foliot.model.run import Result as Result
 from foliot.model.run import Run as Run
 from foliot.model.state import Lease, Node
 from foliot.model.version import Changes as Changes
-from foliot.model.view import NodeView, Outage, Overview, Pulse
+from foliot.model.view import NodeHealth, NodeView, Outage, Overview
 from foliot.model.view import Traits as Traits
 from foliot.protocols_source import SourceStore as SourceStore
 
@@ -342,7 +342,7 @@ class Monitor(Protocol):
         """What was due is claimed and started (`claim`), what ended stored (`report`); how many are held."""
         ...
 
-    def on_pulse(self, pulse: Pulse) -> None:
+    def on_health(self, health: NodeHealth) -> None:
         """The lease was renewed."""
         ...
 

@@ -15,7 +15,7 @@ from uuid import uuid4
 import httpx
 
 from foliot.access import make_token
-from foliot.api.home import StoreHome
+from foliot.api.backend import StoreBackend
 from foliot.api.limits import Limits
 from foliot.api.server import ApiServer, Listening
 from foliot.clock import SystemClock
@@ -48,7 +48,7 @@ PIPELINE = {"namespace": "shop", "layer": "gold", "name": "sales", "action": {"k
 _clock = SystemClock()
 
 
-class MemoryHome(StoreHome):
+class MemoryHost(StoreBackend):
     """A store in memory, which the test looks into, too. `is_away`: it answers nothing."""
 
     def __init__(self, store: FullStore) -> None:
@@ -66,7 +66,7 @@ class Stage:
     def __init__(self, url: str | None, folder: Path, limits: Limits = WIDE, **listening: Any) -> None:
         self.url = url
         self._memory = MemoryStore(_clock, lease=LONG)
-        home = MemoryHome(self._memory) if url is None else StoreHome(url, _clock)
+        home = MemoryHost(self._memory) if url is None else StoreBackend(url, _clock)
         where = Listening(host="127.0.0.1", port=0, state=folder, limits=limits, **listening)
         self.server = ApiServer(home, _clock, where, {}, make_pages)
         self.address = self.server.start()

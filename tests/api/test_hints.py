@@ -6,7 +6,7 @@ from datetime import timedelta
 
 import pytest
 
-from foliot.api.hints import Batch, Hint, Hub, Watcher, Wish, read_log_topic
+from foliot.api.hints import Batch, Hint, Hub, Subscription, Watcher, read_log_topic
 from foliot.api.ids import id_of
 from foliot.model.attempt import Outcome
 from foliot.model.output import OutputPart
@@ -14,7 +14,7 @@ from operations.desk import Desk, at
 from operations.scene import scenario
 
 SECOND = timedelta(seconds=1)
-ALL = Wish(frozenset(), None)
+ALL = Subscription(frozenset(), None)
 
 
 def taken(watcher: Watcher) -> list[Hint]:

@@ -19,7 +19,7 @@ from fastapi import FastAPI
 from daemon.harness import Daemon, Host, daemons_on, eventually
 from foliot import Foliot
 from foliot.access import make_token, token_in_file
-from foliot.api.home import AppHome
+from foliot.api.backend import AppBackend
 from foliot.api.server import ApiServer, Listening
 from foliot.app import hosted
 from foliot.clock import SystemClock
@@ -45,7 +45,7 @@ def app(request: pytest.FixtureRequest, tmp_path: Path) -> Foliot:
 @contextmanager
 def served(app: Foliot, folder: Path) -> Iterator[httpx.Client]:
     """The API of an application that runs."""
-    server = ApiServer(AppHome(app, _clock), _clock, Listening(host="127.0.0.1", port=0, state=folder), {})
+    server = ApiServer(AppBackend(app, _clock), _clock, Listening(host="127.0.0.1", port=0, state=folder), {})
     app.start()
     try:
         address = server.start()
@@ -179,7 +179,7 @@ def test_a_port_that_is_taken_is_told(tmp_path: Path) -> None:
         app = Foliot("memory://", name="shop")
         with pytest.raises(Exception, match=rf"cannot be served on 127.0.0.1:{port}"):
             ApiServer(
-                AppHome(app, _clock), _clock, Listening(host="127.0.0.1", port=port, state=tmp_path), {}
+                AppBackend(app, _clock), _clock, Listening(host="127.0.0.1", port=port, state=tmp_path), {}
             )
         app.close()
 

@@ -39,7 +39,7 @@ def repository(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> str:
     def read(text: bytes, source: str, stored: Mapping[str, Record], local: str | None) -> Planned:
         return read_planned(text, source=source, stored=stored, local=local)
 
-    monkeypatch.setattr(stage.server.application.service.home, "read_config", read)
+    monkeypatch.setattr(stage.server.application.service.backend, "read_config", read)
     return "plans"
 
 

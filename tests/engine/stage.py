@@ -17,7 +17,7 @@ from foliot.model.attempt import Attempt, Outcome
 from foliot.model.decision import Event
 from foliot.model.job import Action, Job
 from foliot.model.policy import Policy
-from foliot.model.view import NodeView, Pulse
+from foliot.model.view import NodeHealth, NodeView
 from foliot.protocols import Executor, Monitor, Notifier, Result, Run, RunQuery, Snapshot
 from foliot.schedules import Cron
 from foliot.stores.memory import MemoryStore
@@ -47,15 +47,15 @@ class Watch:
 
     def __init__(self) -> None:
         self.turns: list[tuple[str, timedelta, int]] = []
-        self.pulses: list[Pulse] = []
+        self.healths: list[NodeHealth] = []
         self.lost: list[str] = []
         self.burials: list[tuple[str, NodeView]] = []
 
     def on_turn(self, what: str, took: timedelta, held: int) -> None:
         self.turns.append((what, took, held))
 
-    def on_pulse(self, pulse: Pulse) -> None:
-        self.pulses.append(pulse)
+    def on_health(self, health: NodeHealth) -> None:
+        self.healths.append(health)
 
     def on_lease_lost(self, node: str) -> None:
         self.lost.append(node)

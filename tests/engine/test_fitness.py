@@ -158,8 +158,8 @@ async def test_what_is_due_and_passed_over_is_backlog(stage: Stage) -> None:
 
     await stage.clock.advance(2 * MINUTE)
 
-    assert watch.pulses[-1].backlog == 1
-    assert watch.pulses[-1].overdue >= 50 * SECOND
+    assert watch.healths[-1].backlog == 1
+    assert watch.healths[-1].overdue >= 50 * SECOND
 
 
 async def _ask(stage: Stage) -> None:

@@ -81,7 +81,7 @@ async def test_an_engine_that_is_cancelled_while_a_listener_fails_is_cancelled(s
     stage._lives.clear()
 
 
-@pytest.mark.parametrize("method", ["on_turn", "on_pulse", "on_lease_lost", "on_burial"])
+@pytest.mark.parametrize("method", ["on_turn", "on_health", "on_lease_lost", "on_burial"])
 def test_a_monitor_that_lacks_a_method_is_refused_where_it_is_given(method: str) -> None:
     monitor = type("Half", (Watch,), {method: None})()
     for give in (

@@ -264,16 +264,16 @@ def test_a_push_to_the_followed_repository_is_picked_up(tmp_path: Path) -> None:
         program.read_until('"event": "source_followed"')
         program.read_until('"event": "run_succeeded", "name": "Heartbeat"')
         config = tmp_path / ".run/checkout/rollcron.yaml"
-        config.write_text(config.read_text().replace('"Heartbeat"', '"Pulse"'))
+        config.write_text(config.read_text().replace('"Heartbeat"', '"NodeHealth"'))
         assert told == 'git -C .run/checkout commit -am "a change" && git -C .run/checkout push'
         git = "git -c user.name=You -c user.email=you@example.org -C"
         push = told.replace("git -C", git)
         subprocess.run(["bash", "-c", push], cwd=tmp_path, check=True, capture_output=True)  # noqa: S603, S607 - what the page tells to type
         program.read_until('"event": "source_moved"')
-        program.read_until('"event": "run_succeeded", "name": "Pulse"')
+        program.read_until('"event": "run_succeeded", "name": "NodeHealth"')
         assert program.end(signal.SIGINT) == 0
     with example(tmp_path, "follow.py") as program:  # what is there already is left as it is
-        program.read_until('"name": "Pulse"')
+        program.read_until('"name": "NodeHealth"')
 
 
 def test_make_run_starts_it() -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 from foliot.model.attempt import Attempt, AttemptState, Outcome, Trigger
 from foliot.model.decision import Event, Happening
-from foliot.model.view import Pulse
+from foliot.model.view import NodeHealth
 
 NOON = datetime(2026, 5, 1, 12, tzinfo=UTC)
 SECOND = timedelta(seconds=1)
@@ -46,7 +46,7 @@ def told(what: Happening, job: str = "app/a", reason: str = "") -> Event:
     return Event(what, job, NOON, reason)
 
 
-def pulse(
+def health(
     node: str = NODE,
     *,
     after: float = 0,
@@ -54,6 +54,6 @@ def pulse(
     skew: float = 0,
     overdue: float = 0,
     backlog: int = 0,
-) -> Pulse:
+) -> NodeHealth:
     at = NOON + after * SECOND
-    return Pulse(node, at, jump * SECOND, skew * SECOND, overdue * SECOND, backlog)
+    return NodeHealth(node, at, jump * SECOND, skew * SECOND, overdue * SECOND, backlog)

@@ -51,10 +51,10 @@ async def test_each_heartbeat_is_a_pulse_and_a_sound_node_has_nothing_to_tell(st
     await stage.clock.advance(MINUTE)
 
     nothing = timedelta(0)
-    assert len(watch.pulses) == 7  # the first as it joined
-    assert {pulse[2:] for pulse in watch.pulses} == {(nothing, nothing, nothing, 0)}
-    assert {pulse.node for pulse in watch.pulses} == {engine.node}
-    assert watch.pulses[-1].at == stage.clock.now()
+    assert len(watch.healths) == 7  # the first as it joined
+    assert {health[2:] for health in watch.healths} == {(nothing, nothing, nothing, 0)}
+    assert {health.node for health in watch.healths} == {engine.node}
+    assert watch.healths[-1].at == stage.clock.now()
     assert watch.lost == []
 
 
@@ -66,8 +66,8 @@ async def test_what_is_due_and_finds_no_free_slot_is_overdue(stage: Stage) -> No
 
     await stage.clock.advance(3 * MINUTE)
 
-    assert (watch.pulses[0].overdue, watch.pulses[0].backlog) == (timedelta(0), 0)
-    assert (watch.pulses[-1].overdue, watch.pulses[-1].backlog) == (2 * MINUTE, 4)
+    assert (watch.healths[0].overdue, watch.healths[0].backlog) == (timedelta(0), 0)
+    assert (watch.healths[-1].overdue, watch.healths[-1].backlog) == (2 * MINUTE, 4)
 
 
 @staged
@@ -80,8 +80,8 @@ async def test_a_jump_of_the_store_s_clock_is_told_once(stage: Stage) -> None:
     time.offset = 5 * SECOND
     await stage.clock.advance(MINUTE)
 
-    assert [pulse.jump for pulse in watch.pulses if pulse.jump] == [5 * SECOND]
-    assert watch.pulses[-1].skew == -5 * SECOND
+    assert [health.jump for health in watch.healths if health.jump] == [5 * SECOND]
+    assert watch.healths[-1].skew == -5 * SECOND
 
 
 @staged
@@ -117,11 +117,11 @@ async def test_a_node_that_was_buried_tells_so_once(stage: Stage) -> None:
     await stage.clock.advance(MINUTE)
 
     assert watch.lost == [dead]
-    assert watch.pulses[-1].node == engine.node != dead
+    assert watch.healths[-1].node == engine.node != dead
 
 
 @staged
-async def test_a_jump_that_is_found_when_a_node_rises_again_is_told_with_its_first_pulse(
+async def test_a_jump_that_is_found_when_a_node_rises_again_is_told_with_its_first_health(
     stage: Stage,
 ) -> None:
     time = Shifted(stage)
@@ -133,5 +133,5 @@ async def test_a_jump_that_is_found_when_a_node_rises_again_is_told_with_its_fir
     await stage.store.leave(engine.node)
     await stage.clock.advance(MINUTE)
 
-    assert [pulse.jump for pulse in watch.pulses if pulse.jump] == [5 * MINUTE]
+    assert [health.jump for health in watch.healths if health.jump] == [5 * MINUTE]
     assert len(watch.lost) == 1

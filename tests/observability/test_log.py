@@ -14,7 +14,7 @@ from foliot.model.decision import Event, Happening
 from foliot.model.state import Node
 from foliot.model.view import NodeView, StoreHealth
 from foliot.observability.log import LINES, LogListener, quoted, tell
-from observability.moments import NOON, ended, pulse, started, told
+from observability.moments import NOON, ended, health, started, told
 
 RUN = "app/a@2026-05-01T12:00:00Z"
 FAILED = f"WARNING attempt_failed run={RUN} attempt=1 outcome"
@@ -126,12 +126,12 @@ def test_a_store_that_stays_away_is_told_ever_more_rarely_and_its_return_once(
     lines: Callable[[], list[str]],
 ) -> None:
     listener = LogListener()
-    listener.on_pulse(pulse())
+    listener.on_health(health())
 
     for _ in range(100):
         listener.on_trouble(StoreUnavailableError("claim", "the disk is full"))
-    listener.on_pulse(pulse())
-    listener.on_pulse(pulse())
+    listener.on_health(health())
+    listener.on_health(health())
 
     assert lines() == [
         "INFO node_joined node=n1",
@@ -164,9 +164,9 @@ def test_a_store_that_has_gone_back_is_told_once_for_each_time(lines: Callable[[
 
 def test_a_node_that_is_buried_and_joins_anew(lines: Callable[[], list[str]]) -> None:
     listener = LogListener()
-    listener.on_pulse(pulse("n1"))
+    listener.on_health(health("n1"))
     listener.on_lease_lost("n1")
-    listener.on_pulse(pulse("n2"))
+    listener.on_health(health("n2"))
 
     assert lines() == ["INFO node_joined node=n1", "WARNING lease_lost node=n1", "INFO node_joined node=n2"]
 
@@ -185,8 +185,15 @@ def test_who_was_buried_is_told_with_where_it_ran_and_what_it_held(lines: Callab
 
 def test_clocks_that_jump_or_are_wrong_are_told_once_each(lines: Callable[[], list[str]]) -> None:
     listener = LogListener()
-    for now in (pulse(jump=1.9), pulse(jump=-3600), pulse(skew=5), pulse(skew=6), pulse(), pulse(skew=-5)):
-        listener.on_pulse(now)
+    for now in (
+        health(jump=1.9),
+        health(jump=-3600),
+        health(skew=5),
+        health(skew=6),
+        health(),
+        health(skew=-5),
+    ):
+        listener.on_health(now)
 
     assert lines()[1:] == [
         "WARNING clock_jumped by=-3600.0 node=n1",

@@ -23,7 +23,7 @@ from foliot.model.state import Node
 from foliot.model.view import AlertHealth, EnqueueHealth, NodeView, SourceHealth, StoreHealth
 from foliot.observability import Metrics
 from foliot.observability.tally import MOST_JOBS
-from observability.moments import NOON, ended, pulse, started, told
+from observability.moments import NOON, ended, health, started, told
 
 NAMES = {
     "foliot_attempts_started_total": ("counter", "trigger"),
@@ -76,7 +76,7 @@ def with_everything(**settings: object) -> Metrics:
     metrics.on_events([started(late=3), ended(), told(Happening.SKIPPED, reason="a run was still open")])
     metrics.on_trouble(StoreUnavailableError("claim", "the disk is full"))
     metrics.on_turn("claim", timedelta(milliseconds=7), 5)
-    metrics.on_pulse(pulse(skew=0.25, overdue=9))
+    metrics.on_health(health(skew=0.25, overdue=9))
     metrics.on_lease_lost("n1")
     metrics.on_burial("n1", NodeView(Node("n2"), datetime(2026, 1, 1, tzinfo=UTC), 4))
     metrics.on_source(SourceHealth("ops", 2, datetime(2026, 1, 1, tzinfo=UTC), 7, 9))
@@ -220,7 +220,7 @@ def test_events_are_counted_and_measured(
 def test_how_the_node_fares() -> None:
     metrics = with_everything()
     for jump in (3, 30, -2, 1):
-        metrics.on_pulse(pulse(jump=jump, skew=0.25, overdue=9, backlog=1234))
+        metrics.on_health(health(jump=jump, skew=0.25, overdue=9, backlog=1234))
 
     assert value(metrics, "foliot_open_attempts") == 5
     assert value(metrics, "foliot_turn_duration_seconds_sum", turn="claim") == 0.007
@@ -233,7 +233,7 @@ def test_how_the_node_fares() -> None:
     assert value(metrics, "foliot_clock_skew_seconds") == 0.25
     assert value(metrics, "foliot_backlog_age_seconds") == 9
     assert value(metrics, "foliot_backlog_jobs") == 1234
-    assert value(metrics, "foliot_last_heartbeat_timestamp_seconds") == pulse().at.timestamp()
+    assert value(metrics, "foliot_last_heartbeat_timestamp_seconds") == health().at.timestamp()
 
 
 def test_before_the_first_heartbeat_nothing_is_claimed_about_time() -> None:

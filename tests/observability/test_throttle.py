@@ -10,7 +10,7 @@ import pytest
 from foliot.model.attempt import Outcome
 from foliot.model.decision import Event, Happening
 from foliot.observability.log import LogListener
-from observability.moments import NOON, SECOND, ended, pulse, started, told
+from observability.moments import NOON, SECOND, ended, health, started, told
 
 
 @pytest.fixture
@@ -54,13 +54,13 @@ def test_what_is_left_of_a_flood_is_told_with_a_heartbeat(lines: Callable[[], li
     listener.on_events([a_late_start(0, late=60)])
     listener.on_events([a_late_start(1, late=99), a_late_start(1, late=70)])
     lines()
-    listener.on_pulse(pulse(after=29))
+    listener.on_health(health(after=29))
     assert lines() == []
-    listener.on_pulse(pulse(after=30))
+    listener.on_health(health(after=30))
     (line,) = lines()
     assert " late=99.0 " in line
     assert line.endswith("others=1")
-    listener.on_pulse(pulse(after=90))
+    listener.on_health(health(after=90))
     assert lines() == []
 
 
@@ -84,7 +84,7 @@ def test_failures_are_told_each_up_to_a_hundred_in_a_second(lines: Callable[[], 
     assert again.startswith("attempt_failed ")
     listener.on_events([later(failure, 1)] * 100)
     lines()
-    listener.on_pulse(pulse(after=60))
+    listener.on_health(health(after=60))
     assert lines() == ["failures_suppressed count=1"]
 
 
@@ -99,7 +99,7 @@ def test_skips_and_definitions_are_told_ten_times_in_half_a_minute_and_then_summ
     assert found[0] == 'occurrences_skipped job=app/0 reason="a run was still open"'
     assert found[1] == "jobs_changed declared=1 removed=1"
     assert len(found) == 20
-    listener.on_pulse(pulse(after=31))
+    listener.on_health(health(after=31))
     assert sorted(lines()) == [
         "jobs_changed declared=90 removed=90",
         'occurrences_skipped job=app/10 reason="a run was still open" others=89',

@@ -31,7 +31,7 @@ from foliot.api.endpoint import Endpoint
 from foliot.api.guard import Guard
 from foliot.api.openapi import make_document
 from foliot.api.route import Group, Route
-from foliot.api.service import Home, Options, Service
+from foliot.api.service import Backend, Options, Service
 from foliot.protocols import Clock
 
 GROUPS: tuple[Group, ...] = tuple(
@@ -69,13 +69,13 @@ class Application:
 
     def __init__(
         self,
-        home: Home,
+        backend: Backend,
         clock: Clock,
         options: Options,
         groups: Sequence[Group] = GROUPS,
         pages: Pages = no_pages,
     ) -> None:
-        self.service = Service(home, clock, options)
+        self.service = Service(backend, clock, options)
         self.service.document = make_document(groups)
         routes = [*pages(self.service), *make_routes(self.service, groups)]
         # A path has one spelling: a slash at its end leads nowhere.

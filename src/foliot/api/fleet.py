@@ -130,7 +130,7 @@ async def revision_diff(call: Call, source: SourceView, number: int) -> Revision
 @routes.post("/sources/{source}/pull", Scope.OPERATE, status=202)
 async def pull(call: Call, source: SourceView) -> Pulled:
     """Read a repository again now. 409 if another process follows it."""
-    if not call.service.home.pull(source.source, dry_run=call.dry_run):
+    if not call.service.backend.pull(source.source, dry_run=call.dry_run):
         detail = f"this process does not follow {source.source}"
         raise ProblemError(409, "NOT_FOLLOWED_HERE", detail, hint="ask the node that follows it, or wait")
     return Pulled(source=source.source, dry_run=call.dry_run)
@@ -226,10 +226,10 @@ async def overview(call: Call) -> OverviewAnswer:
 @routes.get("/scheduler", Scope.READ)
 async def scheduler(call: Call) -> Scheduler:
     """Tell whether an engine runs in this process, and how many nodes live."""
-    home, store = call.service.home, call.ops.store
+    backend, store = call.service.backend, call.ops.store
     now = await store.now()
     living = sum(node_state(view, now) == "alive" for view in await store.nodes())
     return Scheduler(
-        engine=home.has_engine, alive=home.is_alive, ready=home.is_ready, nodes=living, now=now,
+        engine=backend.has_engine, alive=backend.is_alive, ready=backend.is_ready, nodes=living, now=now,
         version=version("foliot"),
     )  # fmt: skip

@@ -77,7 +77,7 @@ class Batch:
 ANEW = Batch([Hint("")] * (_MOST_TOPICS + 1))
 
 
-class Wish(NamedTuple):
+class Subscription(NamedTuple):
     """What watchers wait for: some topics; none: all. `sources`: which may be seen; None: all."""
 
     topics: frozenset[str]
@@ -92,8 +92,8 @@ class Wish(NamedTuple):
 class Watcher:
     """Who waits for hints."""
 
-    def __init__(self, wish: Wish) -> None:
-        self.wish = wish
+    def __init__(self, subscription: Subscription) -> None:
+        self.subscription = subscription
         self._waiting: list[Batch] = []
         self.news = asyncio.Event()
 
@@ -117,7 +117,7 @@ class Hub:
     def __init__(self, ops: Operations, clock: Clock) -> None:
         self._ops, self._clock = ops, clock
         self._loop = asyncio.get_running_loop()
-        self._watchers: dict[Wish, set[Watcher]] = {}
+        self._watchers: dict[Subscription, set[Watcher]] = {}
         self._pending: dict[str, Hint] = {}  # in their order; of one topic, the newest
         self._has_news = asyncio.Event()
         self._tasks: dict[Callable[[], Coroutine[Any, Any, None]], asyncio.Task[None]] = {}
@@ -126,18 +126,18 @@ class Hub:
     @contextmanager
     def watching(self, topics: Collection[str], sources: Collection[str] | None) -> Iterator[Watcher]:
         """A watcher, for a while."""
-        watcher = Watcher(Wish(frozenset(topics), None if sources is None else frozenset(sources)))
-        self._watchers.setdefault(watcher.wish, set()).add(watcher)
+        watcher = Watcher(Subscription(frozenset(topics), None if sources is None else frozenset(sources)))
+        self._watchers.setdefault(watcher.subscription, set()).add(watcher)
         for work in (self._poll_on, self._send_on):
             if work not in self._tasks or self._tasks[work].done():
                 self._tasks[work] = asyncio.ensure_future(work())
         try:
             yield watcher
         finally:
-            alike = self._watchers[watcher.wish]
+            alike = self._watchers[watcher.subscription]
             alike.discard(watcher)
             if not alike:
-                del self._watchers[watcher.wish]
+                del self._watchers[watcher.subscription]
                 self._has_news.set()  # if nobody watches any more, all work ends
 
     def note_from_other_thread(self, event: Event) -> None:
@@ -170,8 +170,8 @@ class Hub:
     def send(self) -> None:
         """Give all watchers what has changed since the last time."""
         hints, self._pending = list(self._pending.values()), {}
-        for wish, watchers in self._watchers.items():
-            if meant := [hint for hint in hints if wish.means(hint)]:
+        for subscription, watchers in self._watchers.items():
+            if meant := [hint for hint in hints if subscription.means(hint)]:
                 batch = Batch(meant)
                 for watcher in watchers:
                     watcher.give(batch)
@@ -224,7 +224,7 @@ class Hub:
     async def _poll_logs(self) -> None:
         """Also the first look tells: since its client last asked, the log may have grown."""
         before, self._seen["logs"] = self._seen.get("logs", {}), (ends := dict[str, int]())
-        for topic in {topic for wish in self._watchers for topic in wish.topics}:
+        for topic in {topic for subscription in self._watchers for topic in subscription.topics}:
             if (attempt := read_log_topic(topic)) is None:
                 continue
             ends[topic] = before.get(topic, 0)

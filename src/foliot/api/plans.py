@@ -79,7 +79,7 @@ async def plan_a_change(call: Call, source: SourceView, body: PlanBody) -> PlanA
 async def _plan_config(
     call: Call, source: SourceView, text: str, body: PlanBody, horizon: timedelta
 ) -> ChangePlan:
-    read = call.service.home.read_config
+    read = call.service.backend.read_config
     if read is None:
         detail = "this process reads no rollcron.yaml"
         raise ProblemError(409, "NOT_READ_HERE", detail, hint="ask a daemon: foliot serve, or foliot api")

@@ -19,7 +19,7 @@ from foliot.api.address import read_networks
 from foliot.api.application import Application, Pages, no_pages
 from foliot.api.limits import Limits
 from foliot.api.protocol import make_protocol
-from foliot.api.service import Home, Options
+from foliot.api.service import Backend, Options
 from foliot.app.thread import LoopThread
 from foliot.errors import FoliotError, shorten
 from foliot.network.address import unmapped
@@ -104,7 +104,7 @@ class ApiServer:
 
     def __init__(
         self,
-        home: Home,
+        backend: Backend,
         clock: Clock,
         listening: Listening,
         environment: Mapping[str, str],
@@ -114,7 +114,7 @@ class ApiServer:
         options = replace(
             options_of(listening), environment_token=environment_token(environment, clock.now())
         )
-        self.application = Application(home, clock, options, pages=pages)
+        self.application = Application(backend, clock, options, pages=pages)
         config = uvicorn.Config(
             self.application,
             http=make_protocol(options, self.application.service.refused),
@@ -186,14 +186,14 @@ class ApiServer:
 
 @contextmanager
 def serving(
-    home: Home,
+    backend: Backend,
     clock: Clock,
     listening: Listening,
     environment: Mapping[str, str],
     pages: Pages = no_pages,
 ) -> Iterator[Address]:
     """Serve for a while."""
-    server = ApiServer(home, clock, listening, environment, pages)
+    server = ApiServer(backend, clock, listening, environment, pages)
     address = server.start()
     try:
         yield address

@@ -44,7 +44,7 @@ class Read(Protocol):
 ReadConfig = Callable[[bytes, str, Mapping[str, Record], str | None], Read]
 
 
-class Home(Protocol):
+class Backend(Protocol):
     """Where an API lives: in a program with an engine, or alone."""
 
     has_engine: bool
@@ -111,9 +111,9 @@ class Options:
 class Service:
     """An API that is open."""
 
-    def __init__(self, home: Home, clock: Clock, options: Options) -> None:
+    def __init__(self, backend: Backend, clock: Clock, options: Options) -> None:
         limits = options.limits
-        self.home, self.clock, self.options, self.limits = home, clock, options, limits
+        self.backend, self.clock, self.options, self.limits = backend, clock, options, limits
         self.rate = Buckets(clock, limits.rate, limits.burst)
         self.logins = Buckets(clock, limits.failed_logins / 60, limits.failed_logins)
         self.failures = Buckets(clock, limits.failed_tokens / 60, limits.failed_tokens)
@@ -139,7 +139,7 @@ class Service:
                 return
             stack = AsyncExitStack()
             try:
-                self.store = await stack.enter_async_context(self.home.open_store())
+                self.store = await stack.enter_async_context(self.backend.open_store())
             except FoliotError:
                 await stack.aclose()
                 raise
@@ -147,12 +147,12 @@ class Service:
             self.authority = Authority(self.store, self.clock, self.options.environment_token)
             self.hub = Hub(self.ops, self.clock)
             self.logs = LogReaders(self.ops, self.clock)
-            self.home.listen(self.hub.note_from_other_thread)
+            self.backend.listen(self.hub.note_from_other_thread)
             stack.push_async_callback(self.hub.close)
             self._open = stack
 
     def _tell(self, events: Sequence[Event]) -> None:
-        self.home.tell(events)
+        self.backend.tell(events)
         for event in events[:100]:  # more are found by who looks
             self.hub.note(event)
 

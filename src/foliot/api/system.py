@@ -39,7 +39,7 @@ class HealthQuery(Query, frozen=True):
 @routes.get("/livez", None, media=("text/plain",), answer=dict[str, bool])
 async def livez(call: Call, query: HealthQuery) -> Any:
     """Tell whether the engine of this process turns. Without an engine, it does."""
-    if not call.service.home.is_alive:
+    if not call.service.backend.is_alive:
         raise ProblemError(503, "NOT_ALIVE", "the engine's loop stands still", hint="restart the process")
     return await _healthy(call, query)
 
@@ -47,7 +47,7 @@ async def livez(call: Call, query: HealthQuery) -> Any:
 @routes.get("/startupz", None, media=("text/plain",), answer=dict[str, bool])
 async def startupz(call: Call, query: HealthQuery) -> Any:
     """Tell whether this process has started."""
-    if not call.service.home.is_ready:
+    if not call.service.backend.is_ready:
         raise ProblemError(503, "NOT_STARTED", "the engine has not begun yet", headers={"Retry-After": "1"})
     return await _healthy(call, query)
 
@@ -65,8 +65,8 @@ async def _healthy(call: Call, query: HealthQuery) -> Response:
         return PlainTextResponse("ok")
     await call.service.open()
     await identify(call.service, call.request)
-    home = call.service.home
-    return JSONResponse({"engine": home.has_engine, "alive": home.is_alive, "ready": home.is_ready})
+    backend = call.service.backend
+    return JSONResponse({"engine": backend.has_engine, "alive": backend.is_alive, "ready": backend.is_ready})
 
 
 @routes.get("/metrics", Scope.READ, is_of_all=True, media=("text/plain",))
@@ -75,8 +75,8 @@ async def metrics(call: Call) -> Any:
     registry = CollectorRegistry()
     registry.register(_Counted(call))
     text = generate_latest(registry)
-    if call.service.home.registry is not None:
-        text += generate_latest(call.service.home.registry)
+    if call.service.backend.registry is not None:
+        text += generate_latest(call.service.backend.registry)
     return Response(text, media_type="text/plain; version=0.0.4; charset=utf-8")
 
 

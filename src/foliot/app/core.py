@@ -122,7 +122,7 @@ class AppSettings:
             reason = f"must give each group a number from 1 to {_MOST_SLOTS}"
             raise InvalidPolicyError("groups", groups, reason, hint=hint)
         object.__setattr__(self, "groups", dict(groups))
-        if self.metrics is not None and not hasattr(self.metrics, "on_pulse"):
+        if self.metrics is not None and not hasattr(self.metrics, "on_health"):
             hint = "Metrics() of foliot.observability"
             raise InvalidPolicyError("metrics", self.metrics, "cannot be told anything", hint=hint)
         check_channels(self.channels)

@@ -14,7 +14,7 @@ from foliot.app.delivery import SOURCE
 from foliot.cli.complete import complete_channel, complete_job, complete_job_or_channel
 from foliot.cli.exit_code import ExitCode
 from foliot.cli.group import epilog, make_group
-from foliot.cli.moment import read_duration
+from foliot.cli.instants import read_duration
 from foliot.cli.output import write, write_json
 from foliot.cli.session import Session, takes_store
 from foliot.cli.table import Cell, Column, write_rows

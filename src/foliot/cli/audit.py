@@ -8,7 +8,7 @@ from datetime import timedelta
 import click
 
 from foliot.cli.group import epilog, make_group
-from foliot.cli.moment import read_duration
+from foliot.cli.instants import read_duration
 from foliot.cli.output import write, write_json
 from foliot.cli.session import Session, takes_store
 from foliot.cli.table import Cell, Column, write_rows

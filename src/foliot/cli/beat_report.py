@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Any, NamedTuple
 
-from foliot.cli.moment import both
+from foliot.cli.instants import both
 from foliot.cli.output import say, write, write_json
 from foliot.cli.table import Cell, Column, Row, write_rows
 from foliot.doors.celery_beat.cut_over import Moved

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from foliot.cli.caret import draw_caret
 from foliot.cli.cron_report import Shown, finding_facts, occurrence_facts, occurrence_rows, occurrences_after
-from foliot.cli.moment import in_zone, zone_of
+from foliot.cli.instants import in_zone, zone_of
 from foliot.cli.output import labelled
 from foliot.cli.table import Cell
 from foliot.errors import ConfigProblem

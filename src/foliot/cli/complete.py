@@ -10,7 +10,7 @@ import click
 
 from foliot.app.delivery import SOURCE as CHANNELS
 from foliot.cli.session import Session, opened
-from foliot.daemon.places import default_store
+from foliot.daemon.directories import default_store
 from foliot.errors import FoliotError
 from foliot.model.query import TokenQuery
 from foliot.protocols import RunQuery

@@ -10,7 +10,7 @@ from zoneinfo import available_timezones
 import click
 
 from foliot.cli.exit_code import ExitCode, exit_code_of
-from foliot.cli.moment import read_time
+from foliot.cli.instants import read_time
 from foliot.cli.output import write_error
 from foliot.clock import SystemClock
 from foliot.errors import FoliotError

@@ -9,7 +9,7 @@ import click
 
 from foliot.cli.complete import job_argument
 from foliot.cli.group import epilog
-from foliot.cli.moment import in_zone, read_time, zone_of
+from foliot.cli.instants import in_zone, read_time, zone_of
 from foliot.cli.request import check_request, see_through, takes_request, tell
 from foliot.cli.session import Session, takes_store
 from foliot.errors import InvalidJobError

@@ -10,7 +10,7 @@ import click
 from foliot.cli.complete import job_argument
 from foliot.cli.cron_report import occurrence_rows
 from foliot.cli.group import epilog
-from foliot.cli.moment import in_zone, read_time, zone_of
+from foliot.cli.instants import in_zone, read_time, zone_of
 from foliot.cli.output import say, write, write_json
 from foliot.cli.session import Session, takes_store
 from foliot.cli.table import Cell, Column, Row, write_rows

@@ -11,7 +11,7 @@ import click
 from foliot.app.delivery import SOURCE as CHANNELS
 from foliot.cli.complete import complete_job, source_option
 from foliot.cli.group import epilog
-from foliot.cli.moment import When, read_when, zone_of
+from foliot.cli.instants import When, read_when, zone_of
 from foliot.cli.output import say, visible, write, write_json
 from foliot.cli.request import dry_run_option, tell
 from foliot.cli.session import Session, takes_store

@@ -11,7 +11,7 @@ from typing import Any
 
 from foliot.api.ids import id_of
 from foliot.cli.check_report import policy_words as file_words
-from foliot.cli.moment import both
+from foliot.cli.instants import both
 from foliot.cli.run_report import attempt_facts
 from foliot.cli.short import Names
 from foliot.cli.table import Cell, Column, Row

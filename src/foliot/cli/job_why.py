@@ -10,8 +10,8 @@ import click
 
 from foliot.cli.complete import job_argument
 from foliot.cli.group import epilog
+from foliot.cli.instants import When, local_time, read_when, zone_of
 from foliot.cli.job_report import pause_words, revision_words
-from foliot.cli.moment import When, local_time, read_when, zone_of
 from foliot.cli.output import say, visible, wrapped, write, write_json
 from foliot.cli.session import Session, takes_store
 from foliot.cli.unserved import runner_words

@@ -15,15 +15,15 @@ import click
 
 from foliot.cli.check import read_bytes, write_problems
 from foliot.cli.exit_code import ExitCode, exit_code_of
-from foliot.cli.moment import in_zone, read_duration, read_time
+from foliot.cli.instants import in_zone, read_duration, read_time
 from foliot.cli.output import write, write_error, write_json
 from foliot.cli.plan_input import Declared, Place, Side, choose_source, files_effect, read_side
 from foliot.cli.plan_markdown import markdown_of
 from foliot.cli.plan_text import text_of
 from foliot.cli.session import Session, opened
 from foliot.clock import SystemClock
+from foliot.daemon.directories import default_store
 from foliot.daemon.load import load_app
-from foliot.daemon.places import default_store
 from foliot.doors.rollcron.following import commit_of
 from foliot.engine.change import ChangePlan, Known, as_declared, as_served, bare_record, plan_change
 from foliot.engine.change.effort import MOST_EFFORT

@@ -11,7 +11,7 @@ from typing import Any
 import click
 
 from foliot.cli.exit_code import ExitCode
-from foliot.cli.moment import read_duration
+from foliot.cli.instants import read_duration
 from foliot.cli.output import say, visible, write, write_json
 from foliot.cli.run_logs import Screen, follow
 from foliot.cli.run_report import attempt_facts, ending_of

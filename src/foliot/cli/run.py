@@ -11,7 +11,7 @@ import click
 from foliot.cli.complete import complete_job, complete_run
 from foliot.cli.exit_code import ExitCode
 from foliot.cli.group import epilog, make_group
-from foliot.cli.moment import read_duration
+from foliot.cli.instants import read_duration
 from foliot.cli.output import say, write, write_json
 from foliot.cli.request import check_request, dry_run_option, see_through, takes_request, tell
 from foliot.cli.run_logs import Screen, chosen, follow, shown_line

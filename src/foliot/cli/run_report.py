@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
 
-from foliot.cli.moment import both
+from foliot.cli.instants import both
 from foliot.cli.short import Names
 from foliot.cli.table import Cell, Column, Row
 from foliot.model.attempt import Attempt, Outcome

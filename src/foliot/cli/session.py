@@ -16,7 +16,7 @@ from foliot.access import Auditor
 from foliot.cli.audited import AuditedOperations, auditor_of
 from foliot.cli.exit_code import ExitCode
 from foliot.clock import SystemClock
-from foliot.daemon.places import default_store
+from foliot.daemon.directories import default_store
 from foliot.errors import FoliotError, InvalidStoreError, StoreError
 from foliot.model.view import Schema
 from foliot.operations import Operations

@@ -15,7 +15,7 @@ import click
 
 from foliot.cli.check import read_bytes, write_problems
 from foliot.cli.exit_code import exit_code_of
-from foliot.cli.moment import in_zone, read_time
+from foliot.cli.instants import in_zone, read_time
 from foliot.cli.output import say, write, write_json
 from foliot.cli.plan_input import Place
 from foliot.cli.session import opened

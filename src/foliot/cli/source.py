@@ -13,7 +13,7 @@ import click
 
 from foliot.cli.complete import complete_source
 from foliot.cli.group import epilog, make_group
-from foliot.cli.moment import both
+from foliot.cli.instants import both
 from foliot.cli.output import labelled, write, write_json
 from foliot.cli.session import Session, opened, store_option, takes_store
 from foliot.cli.table import Cell, Column, Row, write_facts, write_rows

@@ -11,7 +11,7 @@ import click
 from foliot.access import make_token
 from foliot.cli.complete import complete_token
 from foliot.cli.group import epilog, make_group
-from foliot.cli.moment import read_duration
+from foliot.cli.instants import read_duration
 from foliot.cli.output import say, write, write_json
 from foliot.cli.session import Session, takes_store
 from foliot.cli.table import Cell, Column, write_rows

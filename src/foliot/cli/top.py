@@ -14,7 +14,7 @@ from datetime import timedelta
 import click
 
 from foliot.cli.group import epilog
-from foliot.cli.moment import read_duration
+from foliot.cli.instants import read_duration
 from foliot.cli.output import is_styled, write
 from foliot.cli.session import Session, takes_store
 from foliot.cli.short import names_of

@@ -15,8 +15,8 @@ from typing import Any
 
 from foliot.app import Foliot
 from foliot.clock import SystemClock
+from foliot.daemon.directories import default_store, state_directory
 from foliot.daemon.load import load_app
-from foliot.daemon.places import default_store, state_directory
 from foliot.doors.rollcron.planned import Planned, read_planned
 from foliot.errors import FoliotError, InvalidStoreError, without_password
 from foliot.model.state import Record
@@ -48,8 +48,8 @@ def serving_beside(app: Foliot, listen: Listen, pulls: Pulls) -> Iterator[None]:
     """Serve the API of an application, on a thread of its own, for as long as it runs."""
     clock = SystemClock()
 
-    def make(home: Any) -> Any:
-        return home.AppHome(app, clock, pulls, read_config=_read_config)
+    def make(backend: Any) -> Any:
+        return backend.AppBackend(app, clock, pulls, read_config=_read_config)
 
     with short_turns(), _serving(listen, make):
         yield
@@ -77,7 +77,7 @@ async def serve_alone(listen: Listen, store: str | None, app: str | None) -> Non
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, asked.set)
     clock = SystemClock()
-    with _serving(listen, lambda home: home.StoreHome(url, clock, _read_config)):
+    with _serving(listen, lambda backend: backend.StoreBackend(url, clock, _read_config)):
         await asked.wait()
         tell("stop_asked", app="api")
 
@@ -87,11 +87,11 @@ def _read_config(text: bytes, source: str, stored: Mapping[str, Record], local: 
 
 
 @contextmanager
-def _serving(listen: Listen, make_home: Callable[[Any], Any]) -> Iterator[None]:
+def _serving(listen: Listen, make_backend: Callable[[Any], Any]) -> Iterator[None]:
     try:
         # It needs packages of its own, which only who serves the API has.
-        names = ("api.server", "api.home", "api.limits", "dashboard.application")
-        server, home, limits, dashboard = (import_module(f"foliot.{name}") for name in names)
+        names = ("api.server", "api.backend", "api.limits", "dashboard.application")
+        server, backend, limits, dashboard = (import_module(f"foliot.{name}") for name in names)
     except ModuleNotFoundError as error:
         reason = f"the API is not installed ({error.name})"
         raise FoliotError(reason, hint="pip install 'foliot[api]'") from None
@@ -104,7 +104,9 @@ def _serving(listen: Listen, make_home: Callable[[Any], Any]) -> Iterator[None]:
         state=state_directory(listen.environment),
         limits=limits.read_limits((*listen.environment.get("FOLIOT_API_LIMITS", "").split(), *listen.limits)),
     )
-    served = server.serving(make_home(home), SystemClock(), where, listen.environment, dashboard.make_pages)
+    served = server.serving(
+        make_backend(backend), SystemClock(), where, listen.environment, dashboard.make_pages
+    )
     with served as address:
         listen.say(f"The API is served at {address.url}/api/v1")
         if address.token_file is not None:

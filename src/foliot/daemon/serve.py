@@ -24,10 +24,10 @@ from foliot.alerts.config import read_channels
 from foliot.app import Foliot
 from foliot.app.alerts import AlertsPart
 from foliot.daemon.api_shell import ApiShell
+from foliot.daemon.directories import cache_directory, default_store, make_folder, state_directory
 from foliot.daemon.heartbeat import Heartbeat
 from foliot.daemon.listen import Listen, serving_beside
 from foliot.daemon.load import load_app
-from foliot.daemon.places import cache_directory, default_store, make_folder, state_directory
 from foliot.daemon.systemd import Systemd
 from foliot.doors.rollcron.config import read_operator_channels
 from foliot.doors.rollcron.door import Rollcron

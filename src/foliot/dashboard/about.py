@@ -34,7 +34,7 @@ KEYS = (
 @pages.get("/about", Scope.READ)
 async def about_page(call: Call) -> Response:
     """Versions, the store, the limits, the keys."""
-    options, url = call.service.options, call.service.home.place
+    options, url = call.service.options, call.service.backend.place
     packages = {name: version(name) for name in ("foliot", "starlette", "msgspec", "jinja2", "tzdata")}
     going = [(item.key, item.name) for group in RAIL for item in group if item.key]
     return await render(

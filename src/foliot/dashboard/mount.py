@@ -8,7 +8,7 @@ from typing import Any
 from foliot.access import environment_token
 from foliot.api.address import read_networks
 from foliot.api.application import Application
-from foliot.api.home import AppHome
+from foliot.api.backend import AppBackend
 from foliot.api.limits import Limits
 from foliot.api.service import Options
 from foliot.app import Foliot
@@ -29,7 +29,7 @@ def make_asgi(app: Foliot, **given: Any) -> Application:
             raise InvalidPolicyError("option", name, "is not known", hint=f"one of: {', '.join(_KNOWN)}")
     clock = SystemClock()
     hosts = given.pop("hosts", None)
-    home = AppHome(app, clock, has_engine=given.pop("has_engine", True))
+    home = AppBackend(app, clock, has_engine=given.pop("has_engine", True))
     limits = given.pop("limits", None) or Limits()
     options = Options(
         hosts=None if hosts is None else frozenset(hosts),

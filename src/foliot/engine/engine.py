@@ -20,11 +20,11 @@ from typing import Any
 
 from foliot.engine.correction import Correction
 from foliot.engine.fitness import Fitness
+from foliot.engine.health import measure_health
 from foliot.engine.housekeeper import Housekeeper
 from foliot.engine.listeners import Listeners
 from foliot.engine.loop import run_beside, run_until_stopped, soon_after, unless
 from foliot.engine.planner import plan_due, plan_ended
-from foliot.engine.pulse import take_pulse
 from foliot.engine.runner import Runner
 from foliot.engine.settings import Settings
 from foliot.engine.shutdown import Shutdown
@@ -320,7 +320,7 @@ class Engine:
                     self._runner.end(key, Outcome.CANCELLED)
                 if is_quiet and not self._is_claiming and lease.open_count != self._runner.count:
                     await self._end_unknown_attempts(node)
-                await self._tell_pulse()
+                await self._tell_health()
                 self._store_clock.note_answer()
         except NodeBuriedError:
             await self._rejoin(node)
@@ -385,11 +385,11 @@ class Engine:
         took = timedelta(seconds=self._clock.monotonic() - began)
         self._listeners.tell_turn(what, took, self._runner.count)
 
-    async def _tell_pulse(self) -> None:
-        if self._listeners.wants_pulse:
+    async def _tell_health(self) -> None:
+        if self._listeners.wants_health:
             served = tuple(self._settings.slots), self._kinds
-            pulse = await take_pulse(self.node, self._store, *served, self._store_clock, self._clock)
-            self._listeners.tell_pulse(pulse)
+            health = await measure_health(self.node, self._store, *served, self._store_clock, self._clock)
+            self._listeners.tell_health(health)
             if isinstance(self._store, MeasuredStore):
                 self._listeners.tell_store(await self._store.health())
 

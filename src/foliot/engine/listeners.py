@@ -8,7 +8,7 @@ from datetime import timedelta
 
 from foliot.errors import InvalidPolicyError, StoreError
 from foliot.model.decision import Event
-from foliot.model.view import NodeView, Pulse
+from foliot.model.view import NodeHealth, NodeView
 from foliot.protocols import Listener, Monitor
 from foliot.protocols_health import StoreHealth, StoreWatcher
 
@@ -26,7 +26,7 @@ class Listeners:
         self._monitors = tuple(monitors)
 
     @property
-    def wants_pulse(self) -> bool:
+    def wants_health(self) -> bool:
         """Whether a monitor wants the node's health. Measuring it needs queries to the store."""
         return bool(self._monitors)
 
@@ -45,10 +45,10 @@ class Listeners:
         for monitor in self._monitors:
             safely(monitor.on_turn, what, took, held)
 
-    def tell_pulse(self, pulse: Pulse) -> None:
+    def tell_health(self, health: NodeHealth) -> None:
         """The lease was renewed."""
         for monitor in self._monitors:
-            safely(monitor.on_pulse, pulse)
+            safely(monitor.on_health, health)
 
     def tell_store(self, health: StoreHealth) -> None:
         """The store has measured its own health."""

@@ -132,7 +132,7 @@ class SourceHealth(NamedTuple):
     dropped: int = 0  # jobs that disappeared together with most others: perhaps a mistake
 
 
-class Pulse(NamedTuple):
+class NodeHealth(NamedTuple):
     """The health of a node after a heartbeat.
 
     `jump`: the difference between the store's time and the expected time. `skew`: how far this host's clock

@@ -20,7 +20,7 @@ from foliot.errors import StoreError
 from foliot.model.attempt import Attempt, Outcome, Trigger, format_instant
 from foliot.model.decision import Event, Happening
 from foliot.model.events import HerdEnded, HerdStarted, parts_of
-from foliot.model.view import NodeView, Pulse, StoreHealth
+from foliot.model.view import NodeHealth, NodeView, StoreHealth
 from foliot.observability.throttle import Throttle
 
 # Every line there is. The documentation and a test name them all.
@@ -299,21 +299,21 @@ class LogListener:
     def on_turn(self, what: str, took: timedelta, held: int) -> None:
         pass
 
-    def on_pulse(self, pulse: Pulse) -> None:
-        if pulse.node != self._node:
-            self._node = pulse.node
-            tell("node_joined", node=pulse.node)
+    def on_health(self, health: NodeHealth) -> None:
+        if health.node != self._node:
+            self._node = health.node
+            tell("node_joined", node=health.node)
         if self._troubles:
             tell("store_recovered", troubles=self._troubles)
             self._troubles = 0
-        if abs(pulse.jump) >= WRONG_CLOCK:
-            tell("clock_jumped", by=pulse.jump, node=pulse.node)
-        is_skewed = abs(pulse.skew) >= WRONG_CLOCK
+        if abs(health.jump) >= WRONG_CLOCK:
+            tell("clock_jumped", by=health.jump, node=health.node)
+        is_skewed = abs(health.skew) >= WRONG_CLOCK
         if is_skewed and not self._is_skewed:
-            tell("clock_skewed", by=pulse.skew, node=pulse.node)
+            tell("clock_skewed", by=health.skew, node=health.node)
         self._is_skewed = is_skewed
-        self._declared = {job: at for job, at in self._declared.items() if pulse.at - at < LATE}
-        self._tell_sums(pulse.at)
+        self._declared = {job: at for job, at in self._declared.items() if health.at - at < LATE}
+        self._tell_sums(health.at)
 
     def on_store(self, health: StoreHealth) -> None:
         if health.regressions > self._regressions:

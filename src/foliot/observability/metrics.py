@@ -20,7 +20,7 @@ from foliot.errors import StoreError
 from foliot.model.decision import Event
 from foliot.model.histogram import Histogram
 from foliot.model.query import JobView
-from foliot.model.view import AlertHealth, EnqueueHealth, NodeView, Pulse, SourceHealth, StoreHealth
+from foliot.model.view import AlertHealth, EnqueueHealth, NodeHealth, NodeView, SourceHealth, StoreHealth
 from foliot.observability.log import WRONG_CLOCK
 from foliot.observability.store_metrics import buckets, store_families
 from foliot.observability.tally import MOST_JOBS, TURN, Tallies, Tally
@@ -47,7 +47,7 @@ class Metrics(Collector):
         self._leases_lost = 0
         self._burials = 0
         self._held = 0
-        self._pulse: Pulse | None = None
+        self._health: NodeHealth | None = None
         self._sources: dict[str, SourceHealth] = {}
         self._dropped: dict[str, int] = {}
         self._alerts: dict[tuple[str, str, str], int] = {}  # by kind, channel and outcome
@@ -79,11 +79,11 @@ class Metrics(Collector):
             self._turns[what].observe(took)
             self._held = held
 
-    def on_pulse(self, pulse: Pulse) -> None:
+    def on_health(self, health: NodeHealth) -> None:
         with self._lock:
-            self._pulse = pulse
-            if abs(pulse.jump) >= WRONG_CLOCK:
-                self._jumps["forward" if pulse.jump > timedelta(0) else "backward"] += 1
+            self._health = health
+            if abs(health.jump) >= WRONG_CLOCK:
+                self._jumps["forward" if health.jump > timedelta(0) else "backward"] += 1
 
     def on_lease_lost(self, node: str) -> None:  # noqa: ARG002 - a node's id would be a new series each time
         with self._lock:
@@ -228,8 +228,8 @@ class Metrics(Collector):
         }
         for name, (meaning, value) in gauges.items():
             gauge = GaugeMetricFamily(name, meaning, labels=())
-            if self._pulse is not None:
-                gauge.add_metric((), value(self._pulse))
+            if self._health is not None:
+                gauge.add_metric((), value(self._health))
             yield gauge
 
     def _of_sources(self) -> Iterator[Metric]:
@@ -311,17 +311,17 @@ class Metrics(Collector):
         return family
 
 
-def _skew(pulse: Pulse) -> float:
-    return pulse.skew.total_seconds()
+def _skew(health: NodeHealth) -> float:
+    return health.skew.total_seconds()
 
 
-def _overdue(pulse: Pulse) -> float:
-    return pulse.overdue.total_seconds()
+def _overdue(health: NodeHealth) -> float:
+    return health.overdue.total_seconds()
 
 
-def _backlog(pulse: Pulse) -> float:
-    return pulse.backlog
+def _backlog(health: NodeHealth) -> float:
+    return health.backlog
 
 
-def _at(pulse: Pulse) -> float:
-    return pulse.at.timestamp()
+def _at(health: NodeHealth) -> float:
+    return health.at.timestamp()

@@ -16,7 +16,7 @@ import uvicorn
 from engine.rat_stage import LEASE, Attended, RatStage
 from foliot.access import make_token
 from foliot.api.application import Application
-from foliot.api.home import StoreHome
+from foliot.api.backend import StoreBackend
 from foliot.api.limits import Limits
 from foliot.api.service import Options
 from foliot.app.part import Workplace
@@ -35,7 +35,7 @@ SALES = {
 }  # fmt: skip
 
 
-class StageHome(StoreHome):
+class StageBackend(StoreBackend):
     """The store of the stage. The API tells no scheduler of what it changes, as another process would not."""
 
     def __init__(self, stage: RatdStage) -> None:
@@ -94,7 +94,7 @@ class RatdStage(RatStage):
             made = make_token(name, scope, self.clock.now(), rights=rights)
             await self.store.add_token(made.token)
             self.tokens[name] = made.text
-        application = Application(StageHome(self), self.clock, Options(limits=WIDE))
+        application = Application(StageBackend(self), self.clock, Options(limits=WIDE))
         config = uvicorn.Config(application, http="h11", ws="none", lifespan="off", log_config=None)
         server = uvicorn.Server(config)
         listener = socket.create_server(("127.0.0.1", 0))

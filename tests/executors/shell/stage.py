@@ -14,7 +14,7 @@ from uuid import uuid4
 from foliot.errors import FoliotError
 from foliot.executors.run_log import RunLog
 from foliot.executors.shell.executor import ShellExecutor
-from foliot.executors.shell.warden import kin
+from foliot.executors.shell.warden import process_tree
 from foliot.model.attempt import Attempt, AttemptState, Trigger
 from foliot.model.job import Action, Job
 from foliot.protocols import AskToEnd, Result, Run
@@ -104,7 +104,7 @@ class Stage:
 
     @property
     def worker(self) -> int:
-        (pid,) = kin.children_by_file(self.warden)
+        (pid,) = process_tree.children_by_file(self.warden)
         return pid
 
 
@@ -144,7 +144,7 @@ def alive(words: Iterable[str]) -> list[str]:
     found = []
     for pid in (int(path.name) for path in Path("/proc").iterdir() if path.name.isdigit()):
         told = _content(pid, "cmdline") + b"\0" + _content(pid, "environ")
-        if pid != os.getpid() and any(word in told for word in wanted) and not kin.is_dead(pid):
+        if pid != os.getpid() and any(word in told for word in wanted) and not process_tree.is_dead(pid):
             found.append(f"{pid}: {_content(pid, 'cmdline')[:200]!r}")
     return found
 

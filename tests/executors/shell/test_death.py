@@ -19,7 +19,7 @@ import pytest
 from executors.shell.stage import Stage, a_run, alive, id_of, memory_of, play, until
 from executors.shell.test_tree import HOSTILE, a_hostile_run
 from foliot.executors.shell.executor import ShellExecutor
-from foliot.executors.shell.warden import kin
+from foliot.executors.shell.warden import process_tree
 from foliot.model.attempt import Outcome
 
 TESTS = Path(__file__).parents[2]
@@ -81,7 +81,7 @@ def test_nothing_outlives_a_daemon_whose_fork_goes_on(tmp_path: Path) -> None:
     )
     assert process.stdout is not None
     told = json.loads(process.stdout.readline())
-    (fork,) = [pid for pid in kin.children_by_file(process.pid) if pid != told["warden"]]
+    (fork,) = [pid for pid in process_tree.children_by_file(process.pid) if pid != told["warden"]]
     assert alive(told["ids"])
     try:
         process.kill()
@@ -241,7 +241,7 @@ def test_an_executor_that_was_never_used_closes_at_once(tmp_path: Path) -> None:
 def test_a_warden_imports_next_to_nothing(tmp_path: Path) -> None:
     """Whatever it imports, it holds twice; asyncio alone would double it."""
     code = "import foliot.executors.shell.warden.guard, sys; print(*sys.modules)"
-    source = Path(kin.__file__).parents[4]
+    source = Path(process_tree.__file__).parents[4]
     done = subprocess.run(  # noqa: S603 - our own code
         [sys.executable, "-I", "-S", "-c", f"import sys; sys.path.insert(0, {str(source)!r}); {code}"],
         capture_output=True,

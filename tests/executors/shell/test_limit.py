@@ -19,9 +19,9 @@ from foliot.model.attempt import Outcome
 FEW_FILES = "import resource; resource.setrlimit(resource.RLIMIT_NOFILE, ({0}, {0}))\n"
 BLUNT = (
     "import sys; sys.path.insert(0, sys.argv[1])\n"
-    "from foliot.executors.shell.warden import kin, worker\n"
+    "from foliot.executors.shell.warden import process_tree, worker\n"
     "worker._KILLS = 3\n"
-    "kin._send = lambda *_: None\n"
+    "process_tree._send = lambda *_: None\n"
 )
 
 

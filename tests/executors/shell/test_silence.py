@@ -13,7 +13,7 @@ import pytest
 from executors.shell.stage import Stage, a_run, alive, id_of, play, until
 from executors.shell.test_death import PATIENCE, Daemon
 from foliot.executors.shell import link
-from foliot.executors.shell.warden import kin
+from foliot.executors.shell.warden import process_tree
 from foliot.model.attempt import Outcome
 
 HANGS = (
@@ -79,7 +79,7 @@ def test_a_warden_that_hangs_is_killed_with_all_it_runs_and_the_next_run_has_ano
         assert not alive([length, *map(id_of, runs)])
         assert (await stage.see("echo on we go")).output == "on we go\n"
         assert stage.warden != before
-        await until(lambda: kin.is_dead(before) and kin.is_dead(worker))
+        await until(lambda: process_tree.is_dead(before) and process_tree.is_dead(worker))
 
     beats.setattr(link, "_CODE", HANGS + link._CODE)
     play(tmp_path, scene)
@@ -114,7 +114,7 @@ def test_closing_does_not_wait_for_ever_for_a_warden_that_hangs(
         await asyncio.wait_for(stage.executor.close(), PATIENCE)
         assert (await stage.result(run)).outcome is Outcome.FAILED
         assert not alive([id_of(run)])
-        await until(lambda: kin.is_dead(worker))
+        await until(lambda: process_tree.is_dead(worker))
 
     beats.setattr(link, "_CODE", HANGS + link._CODE)
     play(tmp_path, scene)
@@ -122,7 +122,7 @@ def test_closing_does_not_wait_for_ever_for_a_warden_that_hangs(
 
 def test_nothing_outlives_a_daemon_that_is_killed_while_its_warden_is_stopped(tmp_path: Path) -> None:
     daemon = Daemon(tmp_path)
-    (worker,) = kin.children_by_file(daemon.warden)
+    (worker,) = process_tree.children_by_file(daemon.warden)
     for pid in (daemon.warden, worker):
         os.kill(pid, signal.SIGSTOP)
     daemon.process.kill()

@@ -24,7 +24,7 @@ from executors.shell.stage import (
     threads_of,
     until,
 )
-from foliot.executors.shell.warden import kin
+from foliot.executors.shell.warden import process_tree
 from foliot.model.attempt import Outcome
 from foliot.protocols import Run
 
@@ -80,7 +80,7 @@ def test_nobody_outlives_a_run_that_was_asked_to_end(tmp_path: Path, command: st
         ask()
         await stage.result(run)
         assert not alive([token, id_of(run)])
-        assert kin.children_by_file(stage.worker) == []
+        assert process_tree.children_by_file(stage.worker) == []
 
     play(tmp_path, scene)
 
@@ -106,7 +106,7 @@ def test_nobody_outlives_its_run_among_hundreds_of_hostile_ones(tmp_path: Path) 
         before = files_of(os.getpid()), files_of(stage.worker), files_of(stage.warden)
         room = asyncio.Semaphore(AT_ONCE)
         await asyncio.gather(*(live(stage, number, room) for number in range(RUNS)))
-        await until(lambda: not kin.children_by_file(stage.worker))
+        await until(lambda: not process_tree.children_by_file(stage.worker))
         assert (files_of(os.getpid()), files_of(stage.worker), files_of(stage.warden)) == before
         assert not alive(tokens)
 
@@ -127,7 +127,7 @@ def test_a_thousand_quick_runs_leave_nothing_behind(tmp_path: Path) -> None:
         memory = memory_of(stage.worker)
         await asyncio.gather(*(some(count // 10) for _ in range(10)))
         assert (files_of(os.getpid()), files_of(stage.worker), threads_of(os.getpid())) == before
-        assert kin.children_by_file(stage.worker) == []
+        assert process_tree.children_by_file(stage.worker) == []
         assert memory_of(stage.worker) <= memory * 1.05 + 256
 
     play(tmp_path, scene)
@@ -261,7 +261,7 @@ def test_a_hidden_orphan_ends_with_its_own_tree_and_leaves_others_alone(tmp_path
         await stage.see("true")
         ask_first, ask_second = stage.start(first), stage.start(second)
         await until(lambda: len(alive([one])) == len(alive([two])) == 1)
-        await until(lambda: len(kin.children_by_file(stage.worker)) == 4)
+        await until(lambda: len(process_tree.children_by_file(stage.worker)) == 4)
         ask_first()
         await stage.result(first)
         assert not alive([one])

@@ -271,7 +271,7 @@ def test_nothing_is_left_in_a_session(url: str) -> None:
                 wanted = left_in(untouched_one)
             sessions = [worker._session for worker in store._workers.values()]
             used = [session for session in sessions if session is not None]
-            assert len(used) == len(Lane) - 2  # no command was given, and a glance is part of the pulse
+            assert len(used) == len(Lane) - 2  # no command was given, and a glance is part of the health
             assert all(left_in(session.connection) == wanted for session in used)
 
     asyncio.run(act())

@@ -7,7 +7,7 @@ import signal
 from collections.abc import Callable, Collection
 from contextlib import suppress
 
-from foliot.executors.shell.warden import guard, kin
+from foliot.executors.shell.warden import guard, process_tree
 
 
 def main(arguments: list[str]) -> int:
@@ -18,8 +18,8 @@ def main(arguments: list[str]) -> int:
         "kill_all": _signal(signal.SIGKILL),
     }
     for name, bug in bugs.items():
-        getattr(kin, name)  # if it is no longer there, fail loudly
-        setattr(kin, name, bug)
+        getattr(process_tree, name)  # if it is no longer there, fail loudly
+        setattr(process_tree, name, bug)
     return guard.main(arguments)
 
 

@@ -20,7 +20,7 @@ from foliot.app.part import Workplace
 from foliot.engine.reconciler import reconcile
 from foliot.errors import StaleRevisionError
 from foliot.executors.shell.executor import ShellExecutor
-from foliot.executors.shell.warden import kin
+from foliot.executors.shell.warden import process_tree
 from foliot.model.job import Action, Job
 from foliot.protocols import Executor, Run, Snapshot
 from foliot_proof.faults import workload
@@ -129,5 +129,5 @@ def problems(notes: list[Note]) -> Iterator[str]:
     nodes = {note.facts["node"] for note in notes if note.what == "identity"}
     for path in Path("/proc").glob("[0-9]*"):
         pid = int(path.name)
-        if kin.variable_of(pid, b"FOLIOT_REVISION") in nodes and not kin.is_dead(pid):
+        if process_tree.variable_of(pid, b"FOLIOT_REVISION") in nodes and not process_tree.is_dead(pid):
             yield f"left behind: process {pid} of a shell job"

@@ -34,7 +34,7 @@ _SETTINGS = Settings(
 )
 
 
-class Home:
+class StoreHandle:
     """Where tasks are kept: a URL that is opened for each start, or a store that is open already."""
 
     def __init__(self, store: str | FullStore, clock: Clock) -> None:
@@ -70,7 +70,7 @@ class Polling:
 
     def __init__(  # noqa: PLR0913 - what is the scheduler's own
         self,
-        home: Home,
+        home: StoreHandle,
         namespace: str,
         clock: Clock,
         identifier: str,

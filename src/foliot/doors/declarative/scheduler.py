@@ -29,7 +29,7 @@ from foliot.doors.declarative.event import (
     SchedulerStopRequested,
     Translator,
 )
-from foliot.doors.declarative.polling import Home, Polling
+from foliot.doors.declarative.polling import Polling, StoreHandle
 from foliot.doors.declarative.registration import (
     Plan,
     Registration,
@@ -86,7 +86,7 @@ class Scheduler:
         check_namespace(namespace)
         self._namespace = namespace
         self._clock = clock or SystemClock()
-        self._home = Home(store, self._clock)
+        self._home = StoreHandle(store, self._clock)
         self._has_thread = self._home.is_own and clock is None
         _check_listeners(listeners)
         self._listeners = [entry for entry in listeners if callable(entry)]

@@ -4,7 +4,7 @@
     following.py    its cycle: pull, declare, say how the source fares
     boot.py         the runs of `@reboot`
     executor.py     its executor: shell commands, but only those whose files are here
-    tidings.py      what the log and the store are told about it
+    messages.py     what the log and the store are told about it
     troubles.py     what channels are told about it
     entrance.py     the way of runs to their files
     config.py       `read_config`: from the text of `rollcron.yaml` to jobs, or to all of its errors

@@ -17,7 +17,7 @@ from foliot.doors.rollcron.boot import ask_after_boot, this_boot_request
 from foliot.doors.rollcron.config import Config
 from foliot.doors.rollcron.entrance import Entrance
 from foliot.doors.rollcron.executor import RepositoryExecutor
-from foliot.doors.rollcron.tidings import (
+from foliot.doors.rollcron.messages import (
     Failures,
     Waiting,
     short,

@@ -18,7 +18,7 @@ from foliot.executors.shell.order import NOBODY_ELSE, Order, Place, inherited, m
 from foliot.executors.shell.run_as import RunAs
 from foliot.executors.shell.secrets import HostSecrets
 from foliot.executors.shell.verdict import judge
-from foliot.executors.shell.warden.kin import kill_runs
+from foliot.executors.shell.warden.process_tree import kill_runs
 from foliot.model.attempt import Outcome
 from foliot.protocols import AskToEnd, OnEnd, Result, Run
 

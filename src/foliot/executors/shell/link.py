@@ -12,7 +12,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from foliot.executors.shell.warden.kin import kill_all
+from foliot.executors.shell.warden.process_tree import kill_all
 from foliot.executors.shell.warden.timer import now
 from foliot.executors.shell.wire import Message, Wire
 

@@ -25,16 +25,16 @@ from foliot.stores.sql.codes import an_instant
 def join(session: MongoSession, node: Node) -> Lease:
     """A node begins its life, or says anew what it serves."""
     check_birth(session)
-    return _pulse(session, node.id, {"facts": write_node(node)}, is_birth=True)
+    return _health(session, node.id, {"facts": write_node(node)}, is_birth=True)
 
 
 def renew(session: MongoSession, node: str) -> Lease:
     """A heartbeat."""
     check_birth(session)
-    return _pulse(session, node, {})
+    return _health(session, node, {})
 
 
-def _pulse(session: MongoSession, node: str, facts: Document, *, is_birth: bool = False) -> Lease:
+def _health(session: MongoSession, node: str, facts: Document, *, is_birth: bool = False) -> Lease:
     _note_life(session, node, is_birth=is_birth)
     lease = session.shared.lease // MICROSECOND
     told: Document = {name: {"$literal": value} for name, value in facts.items()}

@@ -58,12 +58,12 @@ class PostgresStore(SqlStore[PostgresSession]):
         self._workers = {
             Lane.CLAIMS: self._worker("claims", WRITE),
             Lane.ENDS: self._worker("ends", WRITE),
-            Lane.PULSE: self._worker("pulse", WRITE),
+            Lane.HEARTBEAT: self._worker("heartbeat", WRITE),
             Lane.PEOPLE: self._worker("people", WRITE, rests=True),
             Lane.UPKEEP: self._worker("upkeep", WRITE, rests=True),
             Lane.READER: self._worker("reader", READ, rests=True),
         }
-        self._lanes = {**self._workers, Lane.GLANCE: self._workers[Lane.PULSE]}
+        self._lanes = {**self._workers, Lane.GLANCE: self._workers[Lane.HEARTBEAT]}
         self._listener = Listener(self._address.schema, self._connect)
         self._is_open = False
 

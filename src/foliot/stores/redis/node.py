@@ -23,19 +23,21 @@ _MICROSECOND = timedelta(microseconds=1)
 def join(session: RedisSession, node: Node) -> Lease:
     """A node begins its life, or says anew what it serves."""
     facts = rows.write_node(node)
-    lease = _pulse(session, "join", node.id, facts=facts)
+    lease = _health(session, "join", node.id, facts=facts)
     session.shared.nodes[node.id] = facts
     return lease
 
 
 def renew(session: RedisSession, node: str) -> Lease:
     """A heartbeat."""
-    return _pulse(session, "renew", node)
+    return _health(session, "renew", node)
 
 
-def _pulse(session: RedisSession, verb: str, node: str, **facts: Any) -> Lease:
+def _health(session: RedisSession, verb: str, node: str, **facts: Any) -> Lease:
     lease = session.shared.lease // _MICROSECOND
-    status, found = session.run_one("pulse", verb=verb, node=node, lease=lease, outages=KEPT_OUTAGES, **facts)
+    status, found = session.run_one(
+        "heartbeat", verb=verb, node=node, lease=lease, outages=KEPT_OUTAGES, **facts
+    )
     if status == "BURIED":
         session.shared.nodes.pop(node, None)
         raise NodeBuriedError(node)
@@ -48,7 +50,7 @@ def _pulse(session: RedisSession, verb: str, node: str, **facts: Any) -> Lease:
 def leave(session: RedisSession, node: str) -> None:
     """A node ends its life in order."""
     session.shared.nodes.pop(node, None)
-    status, _ = session.run_one("pulse", verb="leave", node=node)
+    status, _ = session.run_one("heartbeat", verb="leave", node=node)
     if status == "BURIED":
         raise NodeBuriedError(node)
 

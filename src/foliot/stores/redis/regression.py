@@ -110,7 +110,7 @@ def heal(wire: Wire, shared: Shared) -> int:
     lease = shared.lease // timedelta(microseconds=1)
     for node, facts in list(shared.nodes.items()):
         asked = {"verb": "join", "node": node, "lease": lease, "outages": KEPT_OUTAGES, "facts": facts}
-        script.run(wire, shared.prefix, "pulse", [Call(shared.known() | asked)], shared.counts)
+        script.run(wire, shared.prefix, "heartbeat", [Call(shared.known() | asked)], shared.counts)
     return heal_more(wire, shared)
 
 

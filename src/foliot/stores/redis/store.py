@@ -61,12 +61,12 @@ _AT_ONCE = 1000  # changes of a source for which a usual deadline is enough
 class Lane(Enum):
     """What a call is part of: calls of one lane go one after the other, over one connection.
 
-    PULSE: heartbeats, and what an engine asks before it waits. READER: long lists and other questions.
+    HEARTBEAT: heartbeats, and what an engine asks before it waits. READER: long lists and other questions.
     """
 
     CLAIMS = auto()
     ENDS = auto()
-    PULSE = auto()
+    HEARTBEAT = auto()
     PEOPLE = auto()
     UPKEEP = auto()
     READER = auto()
@@ -145,7 +145,7 @@ class RedisStore:
             raise StoreError("a store is opened once", hint="make a new RedisStore of the same URL")
         self._is_open = True
         try:
-            await self._workers[Lane.PULSE].call("open", self._begin, _TIME_TO_OPEN)
+            await self._workers[Lane.HEARTBEAT].call("open", self._begin, _TIME_TO_OPEN)
         except BaseException:
             await self.close()
             raise
@@ -223,11 +223,11 @@ class RedisStore:
 
     # -- verbs that are one function ---------------------------------------------------------------
 
-    join = verb(Lane.PULSE, node.join)
-    renew = verb(Lane.PULSE, node.renew)
-    leave = verb(Lane.PULSE, node.leave)
-    held = verb(Lane.PULSE, node.held)
-    now = verb(Lane.PULSE, node.now)
+    join = verb(Lane.HEARTBEAT, node.join)
+    renew = verb(Lane.HEARTBEAT, node.renew)
+    leave = verb(Lane.HEARTBEAT, node.leave)
+    held = verb(Lane.HEARTBEAT, node.held)
+    now = verb(Lane.HEARTBEAT, node.now)
     nodes = verb(Lane.READER, node.nodes)
     running = verb(Lane.READER, node.running)
     outages = verb(Lane.READER, node.outages)
@@ -239,7 +239,7 @@ class RedisStore:
     prune = verb(Lane.UPKEEP, prune.prune)
 
     update = verb(Lane.PEOPLE, verbs.update)
-    revision = verb(Lane.PULSE, source.revision)
+    revision = verb(Lane.HEARTBEAT, source.revision)
     revisions = verb(Lane.READER, source.revisions)
     versions = verb(Lane.READER, source.versions)
     sources = verb(Lane.READER, source.sources)
@@ -247,7 +247,7 @@ class RedisStore:
     restore_source = verb(Lane.PEOPLE, source.restore_source)
     forget_source = verb(Lane.PEOPLE, source.forget_source)
 
-    wakes = verb(Lane.PULSE, question.wakes)
+    wakes = verb(Lane.HEARTBEAT, question.wakes)
     jobs = verb(Lane.READER, question.jobs)
     overview = verb(Lane.READER, question.overview)
     runs = verb(Lane.READER, history.runs)

@@ -63,12 +63,12 @@ SomeSession = TypeVar("SomeSession", bound=Session)
 class Lane(Enum):
     """What a call is part of. Calls of one lane go one after the other.
 
-    PULSE: heartbeats. GLANCE: what the engine asks before it waits. READER: long lists and other questions.
+    HEARTBEAT: joins and renewals. GLANCE: what the engine asks before it waits. READER: all other questions.
     """
 
     CLAIMS = auto()
     ENDS = auto()
-    PULSE = auto()
+    HEARTBEAT = auto()
     GLANCE = auto()
     PEOPLE = auto()
     UPKEEP = auto()
@@ -113,9 +113,9 @@ class SqlStore(ABC, Generic[SomeSession]):
     async def __aexit__(self, *_: object) -> None:
         await self.close()
 
-    join = verb(Lane.PULSE, node_rows.join)
-    renew = verb(Lane.PULSE, node_rows.renew)
-    leave = verb(Lane.PULSE, node_rows.leave)
+    join = verb(Lane.HEARTBEAT, node_rows.join)
+    renew = verb(Lane.HEARTBEAT, node_rows.renew)
+    leave = verb(Lane.HEARTBEAT, node_rows.leave)
     held = verb(Lane.GLANCE, node_rows.held)
     nodes = verb(Lane.READER, node_rows.nodes)
     running = verb(Lane.READER, group_rows.running)

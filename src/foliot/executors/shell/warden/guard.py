@@ -13,7 +13,7 @@ import signal
 import socket
 import sys
 
-from foliot.executors.shell.warden import kin
+from foliot.executors.shell.warden import process_tree
 from foliot.executors.shell.warden.timer import now
 from foliot.executors.shell.warden.worker import LAST_GRACE, Worker
 from foliot.executors.shell.wire import Wire
@@ -31,11 +31,11 @@ def main(arguments: list[str]) -> int:
     for signal_ in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGQUIT):
         signal.signal(signal_, signal.SIG_IGN)  # they are the daemon's to heed; it ends us in its own time
     os.chdir("/")
-    kin.wake_when_orphaned()
+    process_tree.wake_when_orphaned()
     life_of_daemon = os.pidfd_open(daemon)
     if os.getppid() != daemon:
         return 1  # it died before it could be watched
-    kin.adopt_orphans()
+    process_tree.adopt_orphans()
     guard, life_of_guard = os.pipe2(os.O_CLOEXEC)
     worker = os.fork()
     if worker == 0:
@@ -59,8 +59,8 @@ def _wait(worker: int) -> int:
 def _be_the_worker(number: int, *, daemon: int, guard: int) -> None:
     code = 1
     try:
-        kin.wake_when_orphaned()
-        kin.adopt_orphans()
+        process_tree.wake_when_orphaned()
+        process_tree.adopt_orphans()
         wire = Wire(socket.socket(fileno=number))
         Worker(wire, daemon=daemon, guard=guard).serve()
         code = 0
@@ -74,10 +74,10 @@ def _be_the_worker(number: int, *, daemon: int, guard: int) -> None:
 def _inherit() -> None:
     """End whatever the worker has left. It was killed: nobody knows any more which tree is which."""
     begin = now()
-    kin.end_all(_children)
+    process_tree.end_all(_children)
     while _children() and now() - begin < LAST_GRACE + _PATIENCE:
         if now() - begin >= LAST_GRACE:
-            kin.kill_all(_children)
+            process_tree.kill_all(_children)
         select.select([], [], [], _AGAIN)
 
 
@@ -88,4 +88,4 @@ def _children() -> list[int]:
             pass
     except ChildProcessError:
         return []
-    return kin.own_children()
+    return process_tree.own_children()

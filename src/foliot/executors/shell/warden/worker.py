@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from functools import partial
 
-from foliot.executors.shell.warden import kin
+from foliot.executors.shell.warden import process_tree
 from foliot.executors.shell.warden.other_user import Owner
 from foliot.executors.shell.warden.spawn import Command, Spawner
 from foliot.executors.shell.warden.timer import Timer, now
@@ -211,7 +211,11 @@ class Worker:
 
     def _strays(self) -> list[int]:
         self._reap()
-        return [pid for pid in kin.own_children() if pid not in self._shells and pid not in self._given_up]
+        return [
+            pid
+            for pid in process_tree.own_children()
+            if pid not in self._shells and pid not in self._given_up
+        ]
 
     def _owner(self, pid: int) -> Tree | None:
         if pid not in self._owners:
@@ -223,11 +227,11 @@ class Worker:
 
     def _recognise(self, pid: int) -> Tree | None:
         trees = self._trees.values()
-        if (mark := kin.mark_of(pid)) is not None:
+        if (mark := process_tree.mark_of(pid)) is not None:
             for tree in trees:
                 if tree.mark == mark:
                     return tree
-        session, run_id = kin.session_of(pid), kin.variable_of(pid, b"FOLIOT_RUN_ID")
+        session, run_id = process_tree.session_of(pid), process_tree.variable_of(pid, b"FOLIOT_RUN_ID")
         for tree in trees:
             if tree.pid == session or (run_id is not None and tree.run_id == run_id):
                 return tree
@@ -242,7 +246,7 @@ class Worker:
         self._given_up.update(left)
         self._wire.post(tree.at_the_end(is_oom=self._was_oom(tree), left=list(left)))
         if not self._trees and self._strays():  # from no tree that could be named
-            kin.kill_all(self._strays)
+            process_tree.kill_all(self._strays)
 
     def _was_oom(self, tree: Tree) -> bool:
         """Whether the kernel has killed for want of memory, and this tree's shell died as if by that."""
@@ -266,7 +270,9 @@ class Worker:
 
     def _ask(self, tree: Tree) -> None:
         """Ask everybody to end who was not asked before."""
-        tree.asked.update(kin.end_all(lambda: [pid for pid in self._roots(tree) if pid not in tree.asked]))
+        tree.asked.update(
+            process_tree.end_all(lambda: [pid for pid in self._roots(tree) if pid not in tree.asked])
+        )
 
     def _end_if_there(self, number: int) -> None:
         if tree := self._trees.get(number):
@@ -282,7 +288,7 @@ class Worker:
             self._shells.pop(tree.pid, None)
             self._finish(tree, self._roots(tree))
             return
-        kin.kill_all(partial(self._roots, tree))
+        process_tree.kill_all(partial(self._roots, tree))
         self._timer.after(_AGAIN, partial(self._kill, tree))
 
     def _end_all(self, because: str, *, is_fault: bool = False) -> None:
@@ -317,7 +323,7 @@ class Worker:
         """Let nobody stay behind who belongs to no tree that could be named."""
         deadline = now() + _AGAIN * _KILLS
         while self._strays() and now() < deadline:
-            kin.kill_all(self._strays)
+            process_tree.kill_all(self._strays)
             select.select([self._bell], [], [], _AGAIN)
             self._ring()
 

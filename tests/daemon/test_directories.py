@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from foliot.daemon.places import cache_directory, default_store, make_folder, state_directory
+from foliot.daemon.directories import cache_directory, default_store, make_folder, state_directory
 from foliot.errors import FoliotError
 
 HOME = {"HOME": "/home/ann"}

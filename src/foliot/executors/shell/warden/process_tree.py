@@ -13,7 +13,7 @@ import os
 import signal
 from collections.abc import Callable, Collection, Iterable
 
-Kin = Callable[[int], list[int]]  # the children of a process
+ChildrenOf = Callable[[int], list[int]]  # the children of a process
 
 _PR_SET_PDEATHSIG = 1
 _PR_SET_CHILD_SUBREAPER = 36
@@ -54,7 +54,7 @@ def own_children() -> list[int]:
     return [int(word) for word in _read(f"/proc/self/task/{os.getpid()}/children").split()]
 
 
-def children_by_scan() -> Kin:
+def children_by_scan() -> ChildrenOf:
     """The children of every process, from one look at all; for kernels that do not list them."""
     found: dict[int, list[int]] = {}
     for name in os.listdir("/proc"):  # noqa: PTH208 - as above
@@ -63,7 +63,7 @@ def children_by_scan() -> Kin:
     return lambda pid: found.get(pid, [])
 
 
-def look() -> Kin:
+def look() -> ChildrenOf:
     """Whoever asks now gets to know who is whose child."""
     return children_by_file if _LISTS_CHILDREN else children_by_scan()
 
@@ -106,7 +106,7 @@ def mark_of(pid: int) -> int | None:
     return None
 
 
-def everybody_below(roots: Iterable[int], kin: Kin) -> dict[int, None]:
+def everybody_below(roots: Iterable[int], children_of: ChildrenOf) -> dict[int, None]:
     """The roots, children of this process, and all who descend from them; nobody comes before its parent."""
     members: dict[int, None] = {}
     new = list(roots)
@@ -114,18 +114,18 @@ def everybody_below(roots: Iterable[int], kin: Kin) -> dict[int, None]:
         pid = new.pop()
         if pid not in members and (held := _hold(pid)) >= 0:
             try:
-                new += _join(pid, held, members, kin)
+                new += _join(pid, held, members, children_of)
             finally:
                 os.close(held)
     return members
 
 
-def _join(pid: int, held: int, members: dict[int, None], kin: Kin) -> list[int]:
+def _join(pid: int, held: int, members: dict[int, None], children_of: ChildrenOf) -> list[int]:
     """Let a process in if its parent is in, or is this process; its children may come next."""
     if not _is_ours(pid, members):
         return []
     members[pid] = None
-    children = kin(pid)
+    children = children_of(pid)
     return children if _is_there(held) else []  # otherwise they may be another's, who has its number now
 
 

@@ -19,7 +19,7 @@ LEASE = timedelta(seconds=30)
 _BEATS = 3  # of a lease
 
 
-class StoreHome:
+class StoreBackend:
     """A store, and no engine in this process."""
 
     has_engine = False
@@ -48,7 +48,7 @@ class StoreHome:
         return False
 
 
-class Pulse:
+class EngineWatch:
     """A part of an application that tells whether the engine's loop turns."""
 
     def __init__(self) -> None:
@@ -88,7 +88,7 @@ class Pulse:
         return self._clock.monotonic() - self._turned_at <= self._lease.total_seconds() + 1
 
 
-class AppHome:
+class AppBackend:
     """An application in the same process. `pulls`: what has its sources read again, by their names."""
 
     def __init__(
@@ -103,10 +103,10 @@ class AppHome:
         self.read_config = read_config
         self._app, self._clock, self._pulls = app, clock, pulls
         self.has_engine = has_engine
-        self._pulse = Pulse()
+        self._watch = EngineWatch()
         self._was_running = False
         try:
-            app.attach(self._pulse)
+            app.attach(self._watch)
         except AppStateError:  # it runs already: that it fails is all that can be known of it
             self._was_running = True
 
@@ -142,12 +142,12 @@ class AppHome:
     @property
     def is_alive(self) -> bool:
         """Whether the engine's loop turns."""
-        return self._pulse.is_alive and self._app.failure is None
+        return self._watch.is_alive and self._app.failure is None
 
     @property
     def is_ready(self) -> bool:
         """Whether the engine has begun."""
-        return self._pulse.has_begun or self._was_running or not self.has_engine
+        return self._watch.has_begun or self._was_running or not self.has_engine
 
     @property
     def registry(self) -> Any:
