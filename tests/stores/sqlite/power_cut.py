@@ -20,6 +20,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
+from foliot.access.audit import Actor, Auditor
 from foliot.clock import SystemClock
 from foliot.engine.reconciler import reconcile
 from foliot.model.job import Action, Job
@@ -103,7 +104,8 @@ async def commit(path: str, synchronous: str) -> None:
             job = Job(
                 source=SOURCE, name=f"job-{number}", schedule=Every("1h"), action=Action(kind="python:n")
             )
-            await reconcile(store, SOURCE, Snapshot(f"r{number}", (job,)), clock.now())
+            async with Auditor(store, clock, Actor("somebody")).change("put", f"source:r{number}"):
+                await reconcile(store, SOURCE, Snapshot(f"r{number}", (job,)), clock.now())
             os.write(1, f"confirmed r{number}\n".encode())
         os.kill(os.getpid(), signal.SIGKILL)
 

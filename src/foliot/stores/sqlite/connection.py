@@ -29,9 +29,17 @@ class Synchronous(StrEnum):
 
 
 class Connection(sqlite3.Connection):
-    """A connection that knows which files it has open."""
+    """A connection that knows which files it has open, and whether its commits wait for the disk."""
 
     files: OpenFiles
+    synchronous: Synchronous  # as the store was opened
+    _waits = True
+
+    def wait_for_disk(self, waits: bool) -> None:  # noqa: FBT001 - it is a switch
+        """Let the next commits wait for the disk, or not. One that waits covers those before it."""
+        if waits != self._waits and self.synchronous is Synchronous.FULL:
+            self._waits = waits
+            self.execute(f"PRAGMA synchronous = {Synchronous.FULL if waits else Synchronous.NORMAL}")
 
 
 def connect(
@@ -54,6 +62,7 @@ def connect(
     try:
         connection.files = _opened(path, before)
         _be_write_ahead(connection)
+        connection.synchronous = synchronous
         connection.execute(f"PRAGMA synchronous = {synchronous}")
         connection.execute(f"PRAGMA cache_size = {_CACHE}")
         connection.execute(f"PRAGMA wal_autocheckpoint = {_PAGES_TO_CHECKPOINT}")

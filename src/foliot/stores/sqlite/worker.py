@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, ParamSpec, TypeVar
 from foliot.errors import StoreError
 from foliot.stores.call_thread import Call, CallThread
 from foliot.stores.sqlite.bad_text import is_bad_text
-from foliot.stores.sqlite.connection import is_passing, translated
+from foliot.stores.sqlite.connection import Connection, is_passing, translated
 from foliot.stores.sqlite.migration import check_schema
 from foliot.stores.sqlite.write_turn import WriteTurn
 
@@ -28,6 +28,9 @@ Facts = ParamSpec("Facts")
 Failpoint = Callable[[str], None]
 
 _MOST_TOGETHER = 64
+# The audit is written before and after each change. The change itself waits for the disk. That wait covers
+# all that was committed before: no power cut keeps the change and loses the entry that announced it.
+_NOT_WAITED_FOR = frozenset(("write_audit", "settle_audit"))
 
 
 class CallersError(Exception):
@@ -112,12 +115,16 @@ class Worker(CallThread[Call]):
             if self._session is None:
                 self._session = self._equip(self._has_bad_text)
             session, connection = self._session, self._session.connection
+            self._prepare(calls, connection)
             connection.execute(self.begin)
             check_schema(connection)
             connection.files.check(calls[0].verb)
             return self._do_together(calls, session)
         finally:
             self._undo()
+
+    def _prepare(self, calls: list[Call], connection: Connection) -> None:
+        """Set up the connection for these calls."""
 
     def _do_together(self, calls: list[Call], session: SqliteSession) -> list[Outcome]:
         outcomes = [_attempted(call, session) for call in calls]
@@ -166,6 +173,10 @@ class Writer(Worker):
     def _transact(self, calls: list[Call]) -> list[Outcome]:
         with self._turn.taken():
             return super()._transact(calls)
+
+    def _prepare(self, calls: list[Call], connection: Connection) -> None:
+        """Wait for the disk at the commit, unless all calls can do without."""
+        connection.wait_for_disk(any(call.verb not in _NOT_WAITED_FOR for call in calls))
 
     def _take(self) -> list[Call]:
         calls = super()._take()
