@@ -104,7 +104,8 @@ def failures(cache: Path) -> list[str]:
 
 def run_once(part: Part, command: tuple[str, ...]) -> str:
     """Run a command, and tell its problem. What it starts is ended with it."""
-    with subprocess.Popen([sys.executable, *command], cwd=ROOT, start_new_session=True) as process:  # noqa: S603
+    arguments = [sys.executable, *command]
+    with subprocess.Popen(arguments, cwd=ROOT, env=variables(), start_new_session=True) as process:  # noqa: S603
         try:
             code = process.wait(part.budget * PATIENCE * 60)
         except subprocess.TimeoutExpired:
@@ -112,6 +113,14 @@ def run_once(part: Part, command: tuple[str, ...]) -> str:
         finally:
             end_group(process)
     return f"failed with code {code}" if code else ""
+
+
+def variables() -> dict[str, str]:
+    """Our environment, in which Python may keep what it has compiled.
+
+    Tests start more than a thousand programs: without a cache each compiles Foliot anew, for as long as it runs.
+    """
+    return {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
 
 
 def end_group(process: subprocess.Popen[bytes]) -> None:

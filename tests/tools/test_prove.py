@@ -44,6 +44,15 @@ def test_a_suite_tells_how_long_each_part_took(
     assert together.endswith("of  2.0 minutes")
 
 
+def test_programs_keep_what_python_has_compiled(
+    prove: ModuleType, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("PYTHONDONTWRITEBYTECODE", "1")
+    code = "import sys; print('compiled is', 'lost' if sys.dont_write_bytecode else 'kept')"
+    assert main(prove, monkeypatch, tests="", one=code) == 0
+    assert "compiled is kept" in capfd.readouterr().out
+
+
 def test_one_part_is_run_alone(
     prove: ModuleType, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
