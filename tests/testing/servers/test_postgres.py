@@ -54,6 +54,12 @@ def test_it_answers_survives_a_crash_and_is_gone_afterwards() -> None:
     assert not Path("/proc", str(number)).exists() or not children_of(number)
 
 
+def test_the_shared_one_does_not_wait_for_the_disk(server_url: str) -> None:
+    with psycopg.connect(server_url) as connection:
+        assert connection.execute("SHOW fsync").fetchone() == ("off",)
+        assert connection.execute("SHOW synchronous_commit").fetchone() == ("on",), "as a store asks for"
+
+
 def test_it_asks_for_its_password() -> None:
     with postgres_server() as server:
         host = server.url.rpartition("@")[2]

@@ -23,8 +23,11 @@ _Server = TypeVar("_Server", PostgresServer, RedisServer, MongoServer)
 
 @lru_cache(maxsize=1)
 def shared_postgres() -> PostgresServer:
-    """The server of this session: the first who asks starts it. Schemas are for tests to make."""
-    return _shared("pg", PostgresServer, PostgresServer.create)
+    """The server of this session: the first who asks starts it. Schemas are for tests to make.
+
+    It does not wait for the disk: no test stops it, and its data goes with the session.
+    """
+    return _shared("pg", PostgresServer, lambda place: PostgresServer.create(place, waits_for_disk=False))
 
 
 @lru_cache(maxsize=2)
