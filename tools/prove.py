@@ -118,7 +118,7 @@ def run_once(part: Part, command: tuple[str, ...]) -> str:
 def variables() -> dict[str, str]:
     """Our environment, in which Python may keep what it has compiled.
 
-    Tests start more than a thousand programs: without a cache each compiles Foliot anew, for as long as it runs.
+    Tests start hundreds of programs: without a cache each of them compiles Foliot anew.
     """
     return {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
 

@@ -59,9 +59,7 @@ class PostgresServer:
         self.url: str = f"postgresql://{_USER}:{facts['password']}@127.0.0.1:{self.port}/postgres"
 
     @classmethod
-    def create(
-        cls, folder: Path, *, has_clock: bool = False, waits_for_disk: bool = True
-    ) -> PostgresServer:
+    def create(cls, folder: Path, *, has_clock: bool = False, waits_for_disk: bool = True) -> PostgresServer:
         """Make a server in an empty folder, and start it. MissingServerError if that cannot be.
 
         `has_clock`: with a clock of its own, which can be set. `waits_for_disk`: with `fsync`, as a real one;
