@@ -46,6 +46,9 @@ def test_it_answers_survives_a_crash_and_is_gone_afterwards() -> None:
         assert Path("/proc", str(number)).stat().st_uid != 0, "it has no privileges"
         with psycopg.connect(server.url, autocommit=True) as connection:
             assert connection.execute("SHOW fsync").fetchone() == ("on",)
+            assert connection.execute("SHOW dynamic_shared_memory_type").fetchone() == ("mmap",), (
+                "in its folder"
+            )
             connection.execute("CREATE TABLE kept AS SELECT 7 AS value")
         server.restart(immediate=True)
         with psycopg.connect(server.url) as connection:

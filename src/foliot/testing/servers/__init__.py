@@ -7,14 +7,14 @@
 
 The binaries are those of the system, or else those of a wheel that is installed beside. A server runs in
 a temporary directory, as a user without privileges, on a free port of the loopback and with a password of
-its own. It waits for the disk as a real one does (that of `shared_postgres` does not). It is gone when nobody
-uses it any more, also if the tests were killed: a small process watches over it (`guardian`).
+its own. It waits for the disk as a real one does. It is gone when nobody uses it any more, also if the
+tests were killed: a small process watches over it (`guardian`).
 
 `redis_server` is the same for Redis, and for Valkey; `redis_cluster` and `redis_sentinel` are several that
 belong together. `mongodb_server` is the same for MongoDB, and `mongodb_set` for a replica set.
-`shared_postgres`, `shared_redis` and `shared_mongodb` are one server for all processes of a test session; a
-test that stops or pauses its server brings its own. A server that cannot be had raises MissingServerError,
-for tests to skip.
+`shared_postgres`, `shared_redis` and `shared_mongodb` are one server for all processes of a test session, and
+wait for no disk where that can be; a test that stops or pauses its server brings its own. A server that
+cannot be had raises MissingServerError, for tests to skip.
 """
 
 from foliot.testing.servers.mongodb import MongoServer, MongoSet, mongodb_server, mongodb_set

@@ -36,6 +36,7 @@ _SETTINGS = {
     "max_connections": "200",
     "shared_buffers": "128MB",
     "log_min_messages": "warning",
+    "dynamic_shared_memory_type": "mmap",  # in its folder: what is in /dev/shm, a kill would leave there
 }
 _HASTY = {"fsync": "off", "full_page_writes": "off"}  # a crash of the machine would cost all data
 
