@@ -34,7 +34,7 @@ SPREAD = (*PYTEST, "-n", "auto", "--dist", "worksteal")
 MOST_REPEATED = 3  # tests of a part: if more of them fail, the code is wrong and not the moment
 NAMED = 20  # of the tests that failed
 CACHE = ROOT / ".pytest_cache"
-ONE_MORE = str((os.cpu_count() or 1) + 1)  # workers: half of the time a test waits for programs and servers
+TWO_MORE = str((os.cpu_count() or 1) + 2)  # workers: half of the time a test waits for programs and servers
 
 
 class Part(NamedTuple):
@@ -47,7 +47,7 @@ class Part(NamedTuple):
 
 SUITES = {
     "test": (
-        Part("tests", (*SPREAD, "-n", ONE_MORE, "-m", "not prove", "tests"), 9),
+        Part("tests", (*SPREAD, "-n", TWO_MORE, "-m", "not prove", "tests"), 9),
         Part("documentation", (*PYTEST, "README.md", "docs"), 1),
     ),
     "prove": (
