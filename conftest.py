@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import shlex
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -22,6 +23,11 @@ settings.register_profile("thorough", parent=settings.get_profile("default"), ma
 # CI tries the same examples each time: a change lands or does not by what is in it, and by nothing else.
 settings.register_profile("ci", parent=settings.get_profile("default"), derandomize=True)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci" if os.environ.get("CI") else "default"))
+
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    # A shell that starts us in the background has us ignore interrupts. The programs that tests start would
+    # inherit that, and those that a test interrupts would never end.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 BIN = Path(sys.executable).parent
 

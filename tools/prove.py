@@ -34,7 +34,7 @@ SPREAD = (*PYTEST, "-n", "auto", "--dist", "worksteal")
 MOST_REPEATED = 3  # tests of a part: if more of them fail, the code is wrong and not the moment
 NAMED = 20  # of the tests that failed
 CACHE = ROOT / ".pytest_cache"
-ONE_MORE = str((os.cpu_count() or 1) + 1)  # workers: half of the time a test waits for programs and servers
+TWO_MORE = str((os.cpu_count() or 1) + 2)  # workers: half of the time a test waits for programs and servers
 
 
 class Part(NamedTuple):
@@ -47,7 +47,7 @@ class Part(NamedTuple):
 
 SUITES = {
     "test": (
-        Part("tests", (*SPREAD, "-n", ONE_MORE, "-m", "not prove", "tests"), 9),
+        Part("tests", (*SPREAD, "-n", TWO_MORE, "-m", "not prove", "tests"), 9),
         Part("documentation", (*PYTEST, "README.md", "docs"), 1),
     ),
     "prove": (
@@ -104,7 +104,8 @@ def failures(cache: Path) -> list[str]:
 
 def run_once(part: Part, command: tuple[str, ...]) -> str:
     """Run a command, and tell its problem. What it starts is ended with it."""
-    with subprocess.Popen([sys.executable, *command], cwd=ROOT, start_new_session=True) as process:  # noqa: S603
+    arguments = [sys.executable, *command]
+    with subprocess.Popen(arguments, cwd=ROOT, env=variables(), start_new_session=True) as process:  # noqa: S603
         try:
             code = process.wait(part.budget * PATIENCE * 60)
         except subprocess.TimeoutExpired:
@@ -112,6 +113,14 @@ def run_once(part: Part, command: tuple[str, ...]) -> str:
         finally:
             end_group(process)
     return f"failed with code {code}" if code else ""
+
+
+def variables() -> dict[str, str]:
+    """Our environment, in which Python may keep what it has compiled.
+
+    Tests start hundreds of programs: without a cache each of them compiles Foliot anew.
+    """
+    return {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
 
 
 def end_group(process: subprocess.Popen[bytes]) -> None:

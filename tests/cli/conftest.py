@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from cli.shop import empty_shop, shop
+from cli.shop import empty_shop, furnished, shop
 
-__all__ = ["empty_shop", "shop"]
+__all__ = ["empty_shop", "furnished", "shop"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import shutil
 from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -139,10 +140,20 @@ def empty_shop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Shop:
     return Shop(tmp_path / "jobs.db", clock)
 
 
-@pytest.fixture
-def shop(empty_shop: Shop) -> Shop:
-    async def scene(store: SqliteStore) -> None:
-        await furnish(empty_shop, store)
+@pytest.fixture(scope="session")
+def furnished(tmp_path_factory: pytest.TempPathFactory) -> Shop:
+    """A shop that is furnished once; tests get copies of its files, and a clock at the same time."""
+    shop = Shop(tmp_path_factory.mktemp("furnished") / "jobs.db", ManualClock(START))
 
-    empty_shop.act(scene)
+    async def scene(store: SqliteStore) -> None:
+        await furnish(shop, store)
+
+    shop.act(scene)
+    return shop
+
+
+@pytest.fixture
+def shop(empty_shop: Shop, furnished: Shop) -> Shop:
+    shutil.copytree(furnished.path.parent, empty_shop.path.parent, dirs_exist_ok=True)  # with the node's lock
+    empty_shop.wait(furnished.clock.now() - START)
     return empty_shop

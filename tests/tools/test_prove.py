@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import subprocess
 import sys
 from pathlib import Path
 from types import ModuleType
@@ -42,6 +43,22 @@ def test_a_suite_tells_how_long_each_part_took(
     assert [line.split()[0] for line in parts] == ["one", "two"]
     assert all(line.endswith("of  1.0 minutes   ok") for line in parts)
     assert together.endswith("of  2.0 minutes")
+
+
+def test_programs_keep_what_python_has_compiled(
+    prove: ModuleType, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("PYTHONDONTWRITEBYTECODE", "1")
+    code = "import sys; print('compiled is', 'lost' if sys.dont_write_bytecode else 'kept')"
+    assert main(prove, monkeypatch, tests="", one=code) == 0
+    assert "compiled is kept" in capfd.readouterr().out
+
+
+def test_what_tests_start_can_be_interrupted() -> None:
+    """Also if a shell has started the suite in the background, which has programs ignore it."""
+    code = "import signal; print(signal.getsignal(signal.SIGINT) is signal.SIG_IGN)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)  # noqa: S603 - our own line
+    assert done.stdout == "False\n"
 
 
 def test_one_part_is_run_alone(

@@ -34,7 +34,7 @@ def plant_future(kind: str, number: int) -> None:
         return
     migration: Any = import_module(f"foliot.stores.{kind}.migration")
     known, step = migration.steps, type(migration.steps()[0])
-    migration.steps = lambda: [*known(), step(number, "the future", ADDITIVE)]
+    migration.steps = lambda: (*known(), step(number, "the future", ADDITIVE))
     migration.MAJOR = max(migration.MAJOR, number // 1000)
 
 

@@ -49,6 +49,7 @@ def until(is_so: Callable[[], Any]) -> None:
     give_up_at = CLOCK.monotonic() + 2 * PATIENCE
     while not is_so():
         assert CLOCK.monotonic() < give_up_at
+        CLOCK.sleep(0.01)
 
 
 @pytest.mark.prove

@@ -236,7 +236,7 @@ def test_claims_that_stand_in_each_others_way_take_everything_once(url: str) -> 
 
 def test_a_lease_runs_out_by_the_servers_time(url: str) -> None:
     async def act() -> None:
-        short = timedelta(seconds=0.4)
+        short = timedelta(seconds=2)  # a call may take a quarter of it, also on a busy machine
         async with PostgresStore(url, lease=short) as store, PostgresStore(url) as other:
             lease = await store.join(Node("a"))
             assert lease.until - lease.store_now == short
@@ -244,7 +244,7 @@ def test_a_lease_runs_out_by_the_servers_time(url: str) -> None:
             await other.join(Node("b"))
             await declare(other, 3)
             assert len(await claim(store, "in time", 1)) == 1
-            await CLOCK.wait(short * 1.5)
+            await CLOCK.wait(short * 1.05)
             assert await claim(store, "too late") == []
             assert len((await other.recover(9, CLOCK.now(), lose)).events) == 1
             with pytest.raises(NodeBuriedError):

@@ -36,6 +36,7 @@ def wait_until_gone(folder: Path) -> None:
     give_up_at = clock.monotonic() + 30
     while folder.exists():
         assert clock.monotonic() < give_up_at, "it is still there"
+        clock.sleep(0.01)
 
 
 def test_it_answers_survives_a_crash_and_is_gone_afterwards() -> None:
@@ -46,12 +47,21 @@ def test_it_answers_survives_a_crash_and_is_gone_afterwards() -> None:
         assert Path("/proc", str(number)).stat().st_uid != 0, "it has no privileges"
         with psycopg.connect(server.url, autocommit=True) as connection:
             assert connection.execute("SHOW fsync").fetchone() == ("on",)
+            assert connection.execute("SHOW dynamic_shared_memory_type").fetchone() == ("mmap",), (
+                "in its folder"
+            )
             connection.execute("CREATE TABLE kept AS SELECT 7 AS value")
         server.restart(immediate=True)
         with psycopg.connect(server.url) as connection:
             assert connection.execute("SELECT value FROM kept").fetchone() == (7,)
     wait_until_gone(folder)
     assert not Path("/proc", str(number)).exists() or not children_of(number)
+
+
+def test_the_shared_one_does_not_wait_for_the_disk(server_url: str) -> None:
+    with psycopg.connect(server_url) as connection:
+        assert connection.execute("SHOW fsync").fetchone() == ("off",)
+        assert connection.execute("SHOW synchronous_commit").fetchone() == ("on",), "as a store asks for"
 
 
 def test_it_asks_for_its_password() -> None:

@@ -28,7 +28,7 @@ _MAKE_STEPS = """
 """
 
 
-def steps() -> list[Step]:
+def steps() -> tuple[Step, ...]:
     """All steps, in order."""
     return read_steps(__package__)
 

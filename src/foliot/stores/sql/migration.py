@@ -6,6 +6,7 @@ only adds things that older programs can ignore, so older and newer programs wor
 
 from __future__ import annotations
 
+from functools import cache
 from importlib.resources import files
 from typing import NamedTuple
 
@@ -22,14 +23,15 @@ class Step(NamedTuple):
     script: str
 
 
-def read_steps(package: str) -> list[Step]:
-    """All steps, in order."""
+@cache
+def read_steps(package: str) -> tuple[Step, ...]:
+    """All steps, in order. They are read once: a process opens many stores, and each asks twice."""
     found = []
     for file in (files(package) / "migrations").iterdir():
         number, _, name = file.name.removesuffix(".sql").partition("_")
         if file.name.endswith(".sql"):
             found.append(Step(int(number), name, file.read_text(encoding="utf-8")))
-    return sorted(found)
+    return tuple(sorted(found))
 
 
 def major_of(number: int) -> int:

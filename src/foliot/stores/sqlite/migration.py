@@ -18,7 +18,7 @@ APPLICATION = 0x464F_4C49  # "FOLI": marks a file as ours
 MAJOR = 1
 
 
-def steps() -> list[Step]:
+def steps() -> tuple[Step, ...]:
     """All steps, in order."""
     return read_steps(__package__)
 

@@ -12,9 +12,9 @@ tests were killed: a small process watches over it (`guardian`).
 
 `redis_server` is the same for Redis, and for Valkey; `redis_cluster` and `redis_sentinel` are several that
 belong together. `mongodb_server` is the same for MongoDB, and `mongodb_set` for a replica set.
-`shared_postgres`, `shared_redis` and `shared_mongodb` are one server for all processes of a test session; a
-test that stops or pauses its server brings its own. A server that cannot be had raises MissingServerError,
-for tests to skip.
+`shared_postgres`, `shared_redis` and `shared_mongodb` are one server for all processes of a test session, and
+wait for no disk where that can be; a test that stops or pauses its server brings its own. A server that
+cannot be had raises MissingServerError, for tests to skip.
 """
 
 from foliot.testing.servers.mongodb import MongoServer, MongoSet, mongodb_server, mongodb_set

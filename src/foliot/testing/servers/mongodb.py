@@ -124,6 +124,7 @@ class MongoServer:
         while server_number(self.folder) is not None and clock.monotonic() < give_up_at:
             for process in started:
                 process.poll()  # one that has ended is there until somebody has asked
+            clock.sleep(0.01)
 
     def restart(self, *, immediate: bool = False) -> None:
         """Stop the server, and start it again on the same port. A member of a set may be no primary then."""
@@ -211,6 +212,7 @@ class MongoSet:
             for member in self.members:
                 if member.is_primary():
                     return member
+            clock.sleep(0.01)
         raise MissingServerError(f"the set has no primary:\n{self.members[0].log()}")
 
 

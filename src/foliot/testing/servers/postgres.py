@@ -36,7 +36,9 @@ _SETTINGS = {
     "max_connections": "200",
     "shared_buffers": "128MB",
     "log_min_messages": "warning",
+    "dynamic_shared_memory_type": "mmap",  # in its folder: what is in /dev/shm, a kill would leave there
 }
+_HASTY = {"fsync": "off", "full_page_writes": "off"}  # a crash of the machine would cost all data
 
 
 class PostgresServer:
@@ -53,14 +55,16 @@ class PostgresServer:
         self._programs = Path(facts["programs"])
         self._offset = folder / OFFSET_FILE
         self._library: str | None = facts.get("faketime")
+        self._settings: dict[str, str] = _SETTINGS | facts.get("settings", {})
         self.port: int = facts["port"]
         self.url: str = f"postgresql://{_USER}:{facts['password']}@127.0.0.1:{self.port}/postgres"
 
     @classmethod
-    def create(cls, folder: Path, *, has_clock: bool = False) -> PostgresServer:
+    def create(cls, folder: Path, *, has_clock: bool = False, waits_for_disk: bool = True) -> PostgresServer:
         """Make a server in an empty folder, and start it. MissingServerError if that cannot be.
 
-        `has_clock`: with a clock of its own, which can be set.
+        `has_clock`: with a clock of its own, which can be set. `waits_for_disk`: with `fsync`, as a real one;
+        a server that no test stops goes without, and makes a schema in half of the time.
         """
         programs = find_postgres()
         if programs is None:
@@ -69,6 +73,8 @@ class PostgresServer:
         facts: dict[str, Any] = {"programs": str(programs), "port": free_port(), "password": password}
         if has_clock:
             facts |= clock_of_its_own(folder)
+        if not waits_for_disk:
+            facts["settings"] = _HASTY
         (folder / _FACTS).write_text(json.dumps(facts), encoding="ascii")
         (folder / USERS).touch()
         server = cls(folder)
@@ -92,7 +98,7 @@ class PostgresServer:
 
     def start(self) -> None:
         """Start the server, and wait until it answers."""
-        settings = [f"-c{name}={value}" for name, value in _SETTINGS.items()]
+        settings = [f"-c{name}={value}" for name, value in self._settings.items()]
         settings.append(f"-cunix_socket_directories={self._folder}")
         process = self._run("postgres", "-D", str(self._data), f"-p{self.port}", *settings)
         wait_until_ready(process, self._is_ready, self._folder)

@@ -68,6 +68,7 @@ def stop_server(folder: Path, how: signal.Signals) -> None:
     while guardian.server_number(folder) is not None and clock.monotonic() < give_up_at:
         for process in started:
             process.poll()  # one that has ended is there until somebody has asked
+        clock.sleep(0.01)
     if guardian.server_number(folder) is not None:
         guardian.end_server(folder)
 
