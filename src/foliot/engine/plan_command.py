@@ -242,7 +242,7 @@ def _occurrences(draft: Draft, command: Backfill) -> list[datetime]:
     served = draft.state.served_until
     if served is None or command.last > served:
         raise CommandRefusedError(
-            draft.job.key, "only what is past can be filled in", hint=f"ask for times up to {served}"
+            draft.job.key, "only past occurrences can be filled in", hint=f"ask for times up to {served}"
         )
     found = occurrences_between(draft.job, command.first, command.last, MOST_BACKFILLED + 1)
     if len(found) > MOST_BACKFILLED:
