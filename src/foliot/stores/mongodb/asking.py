@@ -67,7 +67,7 @@ class Shared:
         self.ready.clear()
 
     def remember(self, entry: Entry) -> None:
-        """This is how a job was written."""
+        """Remember a job as this process has written it."""
         self.entries[entry.key] = entry
         self.entries.move_to_end(entry.key)
         while len(self.entries) > _MOST_REMEMBERED:
@@ -94,7 +94,7 @@ class Asking:
         self._lanes: set[str] = set()  # that the server knows
 
     def catch_up(self, verb: str) -> None:
-        """Before a call: what the server was told once, it may have forgotten since."""
+        """Before a call: the server may have forgotten what this process has sent to it earlier."""
         self.verb = verb
         if self._births != self.shared.births:
             self._births = self.shared.births

@@ -35,7 +35,7 @@ _TURNS, _TURN = 50, 0.01  # how often, and for how many seconds, a claim waits f
 
 
 class Claims:
-    """What the claims of one store remember from one to the next."""
+    """Facts that one claim of a store leaves for the next claim."""
 
     def __init__(self, cursor: ClaimCursor) -> None:
         self.cursor = cursor
@@ -53,7 +53,7 @@ def claim(  # noqa: PLR0913, PLR0917 - what a node asks for, and what is remembe
     claim_id: str,
     limits: Mapping[str, int],
 ) -> Claimed:
-    """Start what is due."""
+    """Start due jobs."""
     guard = Guard(node, needs_lease=True, claim_id=claim_id, asker=uuid4().hex, limits=limits)
     found = session.check_node(node, claim_id)
     if found is None:
@@ -82,7 +82,7 @@ def claim(  # noqa: PLR0913, PLR0917 - what a node asks for, and what is remembe
 
 
 def _answer_again(session: MongoSession, node: str, claim_id: str) -> Claimed:
-    """What a claim started, as far as it has not ended, in the order in which it was started."""
+    """The attempts that a claim started and that are still open, in the order of their start."""
     wanted = {"c": {"$elemMatch": {"n": node, "k": claim_id}}}
     entries = session.read(list(session.committed("jobs").find({"c.n": node, **wanted})))
     found: list[tuple[int, Run]] = []
@@ -114,7 +114,7 @@ class _Due(DueEntries):
         kinds = read_node(node.facts).kinds
         names = [layout.split_name(lane) for lane in sorted(session.lanes())]
         self._lanes = [(queue, kind) for queue, kind in names if serves(kinds, kind)]
-        # Where a claim goes on depends on them: when one has a place again, it begins at the front.
+        # Part of the cursor's name: when a group has a free place again, the next claim begins at the front.
         self._full_groups = [
             group for group, limit in guard.limits.items() if session.running(group) >= limit
         ]

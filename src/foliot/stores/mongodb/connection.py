@@ -24,7 +24,7 @@ _TOO_LARGE = (10334, 17419, 17420)
 _SHORTEST_WAIT = timedelta(seconds=2)  # for an answer, on a machine that is busy
 
 _NO_ANSWER = (errors.ConnectionFailure, errors.ExecutionTimeout, errors.WriteConcernError)
-# Troubles that may be over later, by their code.
+# Errors that may be over later, by their code.
 _LATER = {
     13: "the user lacks rights: readWrite on the database is enough",
     18: "the user or the password is wrong: mongodb://user:password@host/?authSource=admin",
@@ -69,7 +69,7 @@ def database_of(client: Client, address: Address) -> Database[Document]:
 
 
 def translated(verb: str, error: Exception) -> StoreError:
-    """What an error of the driver means: no answer now, or a trouble that stays. No password is in it."""
+    """Translate an error of the driver: no answer now, or a lasting error. It contains no password."""
     said = shorten(_words(error).strip().partition("\n")[0]) or type(error).__name__
     code = _code(error)
     if isinstance(error, errors.DocumentTooLarge) or code in _TOO_LARGE:

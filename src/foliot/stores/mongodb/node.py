@@ -23,7 +23,7 @@ from foliot.stores.sql.codes import an_instant
 
 
 def join(session: MongoSession, node: Node) -> Lease:
-    """A node begins its life, or says anew what it serves."""
+    """A node joins, or changes what it serves."""
     check_birth(session)
     return _health(session, node.id, {"facts": write_node(node)}, is_birth=True)
 
@@ -93,7 +93,7 @@ def _note_life(session: MongoSession, node: str, *, is_birth: bool) -> None:
 
 
 def leave(session: MongoSession, node: str) -> None:
-    """A node ends its life in order."""
+    """A node leaves."""
     change = {"$set": {"dead": session.server_time()}}
     with session.commit():
         is_done = session["nodes"].update_one({"_id": node, **ALIVE}, change).matched_count > 0
@@ -124,12 +124,12 @@ def nodes(session: MongoSession) -> tuple[NodeView, ...]:
 
 
 def running(session: MongoSession, group: str) -> int:
-    """How many attempts run that were started in a group."""
+    """How many attempts that were started in a group still run."""
     return session.running(group)
 
 
 def outages(session: MongoSession) -> tuple[Outage, ...]:
-    """The times in which no node lived, the newest first."""
+    """The periods without a living node, the newest first."""
     found: Any = session["outages"].find().sort("_id", -1).limit(KEPT_OUTAGES)
     return tuple(Outage(an_instant(int(one["_id"])), an_instant(int(one["last"]))) for one in found)
 

@@ -60,7 +60,7 @@ def settle(  # noqa: PLR0913, PLR0917 - see the protocol
     at: datetime,
     answer: str | None = None,
 ) -> int:
-    """Alerts wait no more; how many did. Of several callers, one settles an alert.
+    """Record the end of waiting alerts. Returns how many waited. Of several callers, one settles an alert.
 
     One that is not kept is hidden for a day: an outbox that is carried out once more must not bring it back.
     """
@@ -121,7 +121,7 @@ def _place(told: ChannelAlert) -> str:
 
 
 def forget_old(session: MongoSession, now: int, limit: int) -> int:
-    """Forget alerts that are older than what is kept, at most so many; how many. Hidden ones do not count."""
+    """Forget old alerts, at most `limit`. Returns how many; hidden ones do not count."""
     session["alerts"].delete_many({"hidden": True, "at": {"$lt": now - DAY}})
     old = (
         session["alerts"].find({"at": {"$lt": now - KEPT_DAYS * DAY}}, {"_id": 1}).sort("at", 1).limit(limit)

@@ -26,7 +26,7 @@ class Places(Effects):
     """Counts and takes the places of groups."""
 
     def running(self, group: str) -> int:
-        """How many attempts run that were started in a group."""
+        """How many attempts that were started in a group still run."""
         found = self["groups"].find_one({"_id": group})
         return 0 if found is None else len({(one["j"], one["i"]) for one in self._counting(found)})
 

@@ -61,7 +61,7 @@ class MongoSession(Burials, Places, Transactions, RevisionSession):
 
     def entries(self, keys: Collection[str], *, remembered: bool = False) -> dict[str, Entry]:
         known = self.shared.entries
-        # Other threads write there, too: what was there a moment ago may be gone.
+        # Other threads change this dictionary, too: a key that was there may be gone.
         found = {key: one for key in keys if (one := known.get(key)) is not None} if remembered else {}
         wanted = [key for key in keys if key not in found]
         while True:
@@ -244,9 +244,9 @@ class MongoSession(Burials, Places, Transactions, RevisionSession):
         return not self._write((change,))
 
     def set_aside(self, entries: Sequence[Entry]) -> None:
-        """Jobs that a question could not read are taken out of service, if they are still as they were."""
+        """Set jobs aside that a query could not read, if they have not changed since."""
         changes = [set_aside(entry, entry.damage) for entry in entries if entry.damage is not None]
-        with suppress(StoreError):  # what was asked for has been read
+        with suppress(StoreError):  # the query itself was answered
             self._write(changes)
 
     # -- revisions ---------------------------------------------------------------------------------

@@ -46,14 +46,17 @@ class Transactions(Effects):
         return tx
 
     def help_apply(self) -> bool:
-        """Apply what counts already: questions must not show half of it. Whether there was something."""
+        """Apply committed revisions to the end, because queries must not show half of one.
+
+        Returns whether there was one.
+        """
         found = list(self["sources"].find({"tx.state": COMMITTED}, {"tx": 1}))
         for one in found:
             self.apply(one["_id"], one["tx"]["id"])
         return bool(found)
 
     def apply(self, source: str, id_: str) -> None:
-        """Apply a revision that counts, to the end."""
+        """Apply a committed revision to the end."""
         while documents := list(
             self["jobs"].find({"next.r": id_}, {"next": 1, "e": 1, "m": 1}).limit(_AT_ONCE)
         ):

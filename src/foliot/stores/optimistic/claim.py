@@ -34,7 +34,7 @@ class DueEntries(DueJobs[Entry]):
         return self._node, queue
 
     def may_have_run(self, job: Entry) -> bool:
-        """Whether its next occurrence is no later than the newest attempt."""
+        """Whether its next occurrence may have an attempt already: it is not later than the newest one."""
         next_at = job.record.state.next_at if job.record else None
         newest = job.tally.newest
         return next_at is not None and newest is not None and whole(next_at) <= newest

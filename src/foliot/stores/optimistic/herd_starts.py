@@ -36,7 +36,7 @@ WriteTaken = Callable[[Sequence[Taken]], Collection[str]]  # the keys of the run
 
 
 class HerdStarts:
-    """What one claim starts of herds. `write` starts what was taken."""
+    """The herd runs that one claim starts. `write` starts what was taken."""
 
     def __init__(self, herds: Herds, node: str, now: datetime, decide: DecideDue, write: WriteTaken) -> None:
         self._node = node
@@ -97,7 +97,7 @@ def finish(  # noqa: PLR0913, PLR0917 - what a node says, and how it is written
     decide: DecideEnded,
     write: WriteTaken,
 ) -> Finished:
-    """Record how attempts ended: those of herds that have succeeded at once, all others one by one."""
+    """Record how attempts ended: successes of herds together, all others one by one."""
     quiet = {run.key[0]: Taken(run, run.mark, e) for e in endings if (run := quiet_run(e)) is not None}
     refused = write(list(quiet.values())) if quiet else ()
     done = {id(taken.ending) for key, taken in quiet.items() if key not in refused}

@@ -73,7 +73,7 @@ def finish(
 
 
 def recover(session: OptimisticSession, limit: int, now: datetime, decide: DecideLost) -> Recovered:
-    """Bury the dead; what they held is lost, at most so much of it."""
+    """Bury nodes whose lease is over, and lose at most `limit` of their attempts."""
     buried, lost, more = session.bury(limit, now)
     turns = _Turns(session, now, Guard())
     gone: list[tuple[str, str, Key]] = []

@@ -36,7 +36,7 @@ class Asking:
         self._losses = shared.losses
 
     def catch_up(self, verb: str) -> None:
-        """Before a call: what the server was told once, it may have forgotten since."""
+        """Before a call: the server may have forgotten what this process has sent to it earlier."""
         self.verb = verb
         regression.catch_up(self.wire, self.shared)
         if self.shared.is_unconfirmed and verb in _DECISIVE:
@@ -128,13 +128,16 @@ class Asking:
                 raise StoreUnavailableError("write", "a revision of the source took too long")
 
     def apply(self, stage: str) -> None:
-        """Apply a revision that counts, to the end."""
+        """Apply a committed revision to the end."""
         while self.run_one("stage", step="apply", stage=stage)[1][0] > 0:
             pass
         self.shared.entries.clear()
 
     def help_apply(self) -> bool:
-        """Apply what counts already: questions must not show half of it. Whether there was something."""
+        """Apply committed revisions to the end, because queries must not show half of one.
+
+        Returns whether there was one.
+        """
         stages = self.ask("HKEYS", "applying")
         for stage in stages:
             self.apply(str(stage, "ascii"))

@@ -40,7 +40,7 @@ _AT_HAND = 200_000  # microseconds, for which what one node looks at is hidden f
 
 
 class Claims:
-    """What the claims of one store remember from one to the next."""
+    """Facts that one claim of a store leaves for the next claim."""
 
     def __init__(self, cursor: ClaimCursor) -> None:
         self.cursor = cursor
@@ -59,7 +59,7 @@ def claim(  # noqa: PLR0913, PLR0917 - what a node asks for, and what is remembe
     claim_id: str,
     limits: Mapping[str, int],
 ) -> Claimed:
-    """Start what is due."""
+    """Start due jobs."""
     guard = Guard(node, needs_lease=True, claim_id=claim_id, asker=uuid4().hex, limits=limits)
     groups = GroupPlaces(limits, partial(running, session))
     jobs = _Due(session, claims, guard, groups, herd_starts(session, guard, now, decide), whole(now))
@@ -85,7 +85,7 @@ def claim(  # noqa: PLR0913, PLR0917 - what a node asks for, and what is remembe
 
 
 def _answer_again(session: RedisSession, node: str, claim_id: str) -> Claimed:
-    """What a claim started, as far as it has not ended, in the order in which it was started."""
+    """The attempts that a claim started and that are still open, in the order of their start."""
     places: dict[Key, int] = {}
     jobs: set[str] = set()
     for name, told in pairs(session.ask("HGETALL", f"o:{node}")):
@@ -124,7 +124,7 @@ class _Due(DueEntries):
         self._herd = herd
         self._has_frozen = self._has_hidden = False
         self._at_hand: set[str] = set()
-        # Where a claim goes on depends on them: when one has a place again, it begins at the front.
+        # Part of the cursor's name: when a group has a free place again, the next claim begins at the front.
         self._full_groups = [
             group for group, limit in guard.limits.items() if running(session, group) >= limit
         ]

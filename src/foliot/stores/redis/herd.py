@@ -33,7 +33,7 @@ _START, _END = "start", "end"
 
 
 def herd_starts(session: RedisSession, guard: Guard, now: datetime, decide: DecideDue) -> HerdStarts:
-    """What one claim starts of herds."""
+    """The herd runs that one claim starts."""
 
     def start(taken: Sequence[Taken]) -> Collection[str]:
         return write(session, _START, taken, guard)
@@ -42,7 +42,7 @@ def herd_starts(session: RedisSession, guard: Guard, now: datetime, decide: Deci
 
 
 class DuePage(Page[Entry]):
-    """Jobs that are due, as they were found. Those that do not start with a herd are read."""
+    """Due jobs, as they were found. A job that does not start with a herd is read."""
 
     def __init__(
         self,
@@ -92,7 +92,7 @@ class DuePage(Page[Entry]):
 def finish(
     session: RedisSession, node: str, endings: Sequence[Ending], now: datetime, decide: DecideEnded
 ) -> Finished:
-    """Record how attempts ended: those of herds that have succeeded at once, all others one by one."""
+    """Record how attempts ended: successes of herds together, all others one by one."""
     guard = Guard(node=node)
     return end_herds(session, node, endings, now, decide, lambda taken: write(session, _END, taken, guard))
 

@@ -1,4 +1,4 @@
-"""Questions about the past: attempts and skips, of one job or of all."""
+"""Queries about history: attempts and skips, of one job or of all."""
 
 from __future__ import annotations
 

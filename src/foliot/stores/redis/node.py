@@ -21,7 +21,7 @@ _MICROSECOND = timedelta(microseconds=1)
 
 
 def join(session: RedisSession, node: Node) -> Lease:
-    """A node begins its life, or says anew what it serves."""
+    """A node joins, or changes what it serves."""
     facts = rows.write_node(node)
     lease = _health(session, "join", node.id, facts=facts)
     session.shared.nodes[node.id] = facts
@@ -48,7 +48,7 @@ def _health(session: RedisSession, verb: str, node: str, **facts: Any) -> Lease:
 
 
 def leave(session: RedisSession, node: str) -> None:
-    """A node ends its life in order."""
+    """A node leaves."""
     session.shared.nodes.pop(node, None)
     status, _ = session.run_one("heartbeat", verb="leave", node=node)
     if status == "BURIED":
@@ -111,7 +111,7 @@ def running(session: RedisSession, group: str) -> int:
 
 
 def outages(session: RedisSession) -> tuple[Outage, ...]:
-    """The times in which no node lived, the newest first."""
+    """The periods without a living node, the newest first."""
     found = (text_of(one).split() for one in session.ask("LRANGE", "outages", 0, -1))
     return tuple(Outage(an_instant(int(first)), an_instant(int(last))) for first, last in found)
 

@@ -68,7 +68,7 @@ def settle(  # noqa: PLR0913, PLR0917 - see the protocol
     at: datetime,
     answer: str | None = None,
 ) -> int:
-    """Alerts wait no more; how many did. Of several callers, one settles an alert."""
+    """Record the end of waiting alerts. Returns how many waited. Of several callers, one settles an alert."""
     names = [f"{id_}\n{channel}" for id_ in ids]
     found = session.ask("HMGET", "alerts", *names) if names else ()
     said = json.dumps((ALERT_CODES[state], whole(at), None if answer is None else clean_text(answer)))
@@ -116,7 +116,7 @@ def _place(told: ChannelAlert) -> str:
 
 
 def forget_old(session: RedisSession, now: int, limit: int) -> int:
-    """Forget alerts that are older than what is kept, at most so many; how many."""
+    """Forget alerts that are older than what is kept, at most `limit`. Returns how many."""
     bound = f"({layout.time_text(now - KEPT_DAYS * DAY)}"
     members = [text_of(one) for one in session.ask("ZRANGEBYLEX", "ax", "-", bound, "LIMIT", 0, limit)]
     commands: list[Sequence[object]] = []

@@ -1,4 +1,4 @@
-"""Forgetting what policies do not keep: only histories that are worth a look are read."""
+"""Deletes history that no policy keeps. Only a history with enough to delete is read."""
 
 from __future__ import annotations
 
@@ -57,12 +57,12 @@ def _bound(session: RedisSession) -> tuple[int | None, list[str]]:
 
 
 def _forget(session: RedisSession, entry: Entry, now: int, room: int, most: int | None) -> tuple[int, bool]:
-    """Forget what one job need not keep, as far as there is room; how much, and whether that was all."""
-    if entry.record is None:  # a history that cannot be judged stays, and hinders no other
+    """Delete old history of one job, at most `room` rows. Returns how many, and whether that was all."""
+    if entry.record is None:  # a history that cannot be read stays, and does not block others
         session.ask("ZREM", "ripe", entry.key)
         return 0, True
     trim = trim_of(entry, session.past(entry.key), now, room, most)
     operations: list[Operation] = list(forget_past(entry.key, trim.gone))
     if session.write_with(trim.change, operations):
         return trim.forgotten, trim.is_all
-    return 0, False  # another has written meanwhile: the next time
+    return 0, False  # another call has written to it: try again next time

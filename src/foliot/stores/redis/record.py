@@ -28,7 +28,7 @@ class Records(Asking):
         return [bool(one.facts[0]) for one in self.run("put", *calls)] if calls else []
 
     def forget_before(self, name: str, index: str, at: int, limit: int, more: Sequence[str] = ()) -> int:
-        """Forget records whose time in an index is no later, at most so many; how many."""
+        """Forget records whose time in an index is no later, at most `limit`. Returns how many."""
         members = self.old_members(index, at, limit)
         keys = [member[layout.DIGITS :] for member in members]
         if members:

@@ -60,7 +60,7 @@ class RedisSession(Records, RevisionSession):
 
     def entries(self, keys: Collection[str], *, remembered: bool = False) -> dict[str, Entry]:
         known = self.shared.entries
-        # Other threads write there, too: what was there a moment ago may be gone.
+        # Other threads change this dictionary, too: a key that was there may be gone.
         found = {key: one for key in keys if (one := known.get(key)) is not None} if remembered else {}
         wanted = [key for key in keys if key not in found]
         found |= self._read_all(wanted)
@@ -225,7 +225,7 @@ class RedisSession(Records, RevisionSession):
                 self.shared.entries.pop(change.key, None)
 
     def set_aside(self, entries: Sequence[Entry]) -> None:
-        """Jobs that a question could not read are taken out of service, if they are still as they were."""
+        """Set jobs aside that a query could not read, if they have not changed since."""
         changes = [set_aside(entry, entry.damage) for entry in entries if entry.damage is not None]
         with suppress(ResponseError):  # such as a server that is full: what was asked for has been read
             if changes:

@@ -99,7 +99,7 @@ class Shared:
         self.lanes = {}
 
     def remember(self, entry: Entry) -> None:
-        """This is how a job was written."""
+        """Remember a job as this process has written it."""
         self.entries[entry.key] = entry
         self.entries.move_to_end(entry.key)
         while len(self.entries) > _MOST_REMEMBERED:

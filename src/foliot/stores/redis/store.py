@@ -59,9 +59,9 @@ _AT_ONCE = 1000  # changes of a source for which a usual deadline is enough
 
 
 class Lane(Enum):
-    """What a call is part of: calls of one lane go one after the other, over one connection.
+    """The kind of a call. Calls of one lane go one after the other, over one connection.
 
-    HEARTBEAT: heartbeats, and what an engine asks before it waits. READER: long lists and other questions.
+    HEARTBEAT: heartbeats, and the queries that an engine makes before it waits. READER: all other queries.
     """
 
     CLAIMS = auto()
@@ -75,7 +75,7 @@ class Lane(Enum):
 def verb(
     lane: Lane, work: Callable[Concatenate[Any, Facts], Answer]
 ) -> Callable[Concatenate[Any, Facts], Coroutine[Any, Any, Answer]]:
-    """A verb that is one function, of the same name, over one session."""
+    """Make a verb of a function: the method has the same name, and calls it with a session."""
 
     async def asked(store: RedisStore, /, *facts: Facts.args, **more: Facts.kwargs) -> Answer:
         return await store._call(lane, work.__name__, lambda session: work(session, *facts, **more))  # noqa: SLF001 - it is a method
@@ -115,7 +115,7 @@ class RedisStore:
         self._is_open = False
 
     def _told(self) -> int | None:
-        """The time, if it is not the server's."""
+        """The time that a test has set; None: the server's time counts."""
         return None if self._time is None else micros(self._time.now())
 
     def _connect(self) -> Wire:
@@ -133,14 +133,14 @@ class RedisStore:
     async def _call(
         self, lane: Lane, verb: str, work: Callable[[RedisSession], Answer], changes: int = 0
     ) -> Answer:
-        """Have something done. Many changes may take longer."""
+        """Carry out a call on its lane. A call with many changes gets a longer deadline."""
         deadline = self._deadline * (1 + changes / _AT_ONCE)
         return await self._workers[lane].call(verb, work, deadline)
 
     # -- opening and closing -----------------------------------------------------------------------
 
     async def open(self) -> None:
-        """Make the store, if there is none; StoreError if it is too new, or the server cannot be used."""
+        """Create the store if there is none. StoreError if it is too new, or the server cannot be used."""
         if self._is_open:
             raise StoreError("a store is opened once", hint="make a new RedisStore of the same URL")
         self._is_open = True
@@ -162,7 +162,7 @@ class RedisStore:
             pass
 
     async def close(self) -> None:
-        """Do what was asked for, and let go of the server. Nodes that have not left die with their leases."""
+        """Finish all calls, and disconnect. A node that has not left dies when its lease is over."""
         for worker in self._workers.values():
             worker.close()
         ends = (asyncio.to_thread(worker.end, self._deadline) for worker in self._workers.values())
@@ -218,7 +218,7 @@ class RedisStore:
         )  # fmt: skip
 
     async def changed(self) -> None:
-        """Return when a hint has come: a job wakes earlier, or an attempt is to be cancelled."""
+        """Wait for a hint: a job wakes earlier, or an attempt must be cancelled."""
         await self._listener.heard()
 
     # -- verbs that are one function ---------------------------------------------------------------

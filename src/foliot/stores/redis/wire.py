@@ -22,7 +22,7 @@ Command = Sequence[Any]
 Answer = Any
 
 _NO_ANSWER = (exceptions.ConnectionError, exceptions.TimeoutError, OSError)
-# Troubles that may be over later: by the driver's class, or by how the answer begins.
+# Errors that may be over later: by the driver's class, or by how the answer begins.
 _LATER: dict[type[Exception] | str, str] = {
     exceptions.OutOfMemoryError: "the server is out of memory: raise maxmemory, or let it hold less",
     exceptions.ReadOnlyError: "that is a replica: name the master in the URL",
@@ -144,7 +144,7 @@ def _confirmation(address: Address, deadline: timedelta) -> Command:
 
 
 def translated(verb: str, error: Exception) -> StoreError:
-    """What an error of the driver means: no answer now, or a trouble that stays. No password is in it."""
+    """Translate an error of the driver: no answer now, or a lasting error. It contains no password."""
     said = shorten(str(error).strip().partition("\n")[0]) or type(error).__name__
     if isinstance(error, NoScriptError):
         return StoreUnavailableError(verb, "Redis has just forgotten a script")
