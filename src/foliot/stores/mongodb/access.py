@@ -73,7 +73,7 @@ def note_token_used(session: MongoSession, token_id: str, at: datetime) -> None:
 def revoke_token(session: MongoSession, token_id: str) -> bool:
     """Forget a token with its sessions and codes. Returns whether it was there.
 
-    The token goes first: without it they open nothing.
+    The token is deleted first: without it sessions and codes open nothing.
     """
     was_there = session["tokens"].delete_one({"_id": token_id}).deleted_count > 0
     for name in ("sessions", "codes"):
@@ -142,7 +142,7 @@ def forget_old(session: MongoSession, now: datetime, limit: int) -> int:
 
 
 def forget_before(session: MongoSession, name: str, field: str, at: int, limit: int) -> int:
-    """Forget documents whose time is no later, at most `limit`. Returns how many."""
+    """Delete documents up to a time, at most `limit`. Returns how many."""
     found = session[name].find({field: {"$lte": at}}, {"_id": 1}).sort(field, 1).limit(limit)
     names = [one["_id"] for one in found]
     return session[name].delete_many({"_id": {"$in": names}}).deleted_count if names else 0

@@ -85,7 +85,7 @@ def audit(session: MongoSession, query: AuditQuery) -> AuditPage:
 
 
 def _before(session: MongoSession, bounds: Document, place: tuple[int | str, ...] | None) -> list[Document]:
-    """The next entries behind a place, backwards in the order of times and ids."""
+    """The next entries after a position, in falling order of times and ids."""
     wanted: Document = {"at": bounds} if bounds else {}
     if place is not None:
         at, id_ = place

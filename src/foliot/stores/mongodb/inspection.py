@@ -76,6 +76,6 @@ def _flaws(session: MongoSession) -> Iterator[str]:
             nodes = sorted(one.node or "" for one in record.attempts if one.is_running)
             unheld += sorted(one["n"] for one in document.get("c") or () if one["n"]) != nodes
     if undue:
-        yield f"{undue} job(s) have a wake or a lane that is not that of their record"
+        yield f"{undue} job(s) have a wake or a lane that differs from their record"
     if unheld:
         yield f"{unheld} job(s) are held by other nodes than their records say"

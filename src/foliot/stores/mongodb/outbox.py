@@ -62,7 +62,7 @@ def settle(  # noqa: PLR0913, PLR0917 - see the protocol
 ) -> int:
     """Record the end of waiting alerts. Returns how many waited. Of several callers, one settles an alert.
 
-    One that is not kept is hidden for a day: an outbox that is carried out once more must not bring it back.
+    An alert that is not kept is hidden for a day, because a job's outbox may be carried out twice.
     """
     count = 0
     for name in [both(id_, channel) for id_ in ids]:
@@ -107,7 +107,7 @@ def alerts(session: MongoSession, query: AlertQuery) -> AlertPage:
 
 
 def _before(session: MongoSession, bounds: Document, place: tuple[int | str, ...] | None) -> list[Document]:
-    """The next alerts behind a place, backwards in the order of times, ids and channels."""
+    """The next alerts after a position, in falling order of times, ids and channels."""
     wanted: Document = {"at": bounds} if bounds else {}
     if place is not None:
         at, id_, channel = place

@@ -1,4 +1,4 @@
-"""What attempts wrote, one document each. While an attempt runs, it has parts; then it is one text."""
+"""Outputs of attempts, one document each: parts while an attempt runs, and then one text."""
 
 from __future__ import annotations
 

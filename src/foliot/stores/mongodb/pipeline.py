@@ -1,4 +1,4 @@
-"""Pipelines. A unique index on the names of active ones sees to it that no two have the same."""
+"""Pipelines. A unique index keeps the names of active pipelines unique."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ _AT_ONCE = 100  # histories that are read in one go
 
 
 def prune(session: MongoSession, now: datetime, limit: int) -> Pruned:
-    """Forget so much of what is worth a look."""
+    """Delete history that policies do not keep."""
     session.help_apply()
     session.carry_out_noted()
     _drop_litter(session)
@@ -43,7 +43,7 @@ def _forget(session: MongoSession, entry: MongoEntry, now: int, room: int) -> tu
     if entry.staged is not None and not session.settle_staged((entry,)):
         return 0, False
     trim = trim_of(entry, session.past(entry.key), now, room)
-    # The counts are written first: what a crash leaves behind is superfluous at the next look, too.
+    # The counters are written first: rows that a crash leaves behind are deleted at the next look.
     if not session.write_trim(trim.change):
         return 0, False  # another call has written to it: try again next time
     attempts = [attempt for attempt, _ in trim.gone.attempts]
@@ -55,7 +55,7 @@ def _forget(session: MongoSession, entry: MongoEntry, now: int, room: int) -> tu
 
 
 def _drop_litter(session: MongoSession) -> None:
-    """What revisions have prepared whose writers have died, and that means nothing any more."""
+    """Remove what revisions have prepared whose writers have died."""
     found = set(session["jobs"].distinct("next.r", {"next": {"$exists": True}}))
     if found:
         alive = {one["tx"]["id"] for one in session["sources"].find({"tx": {"$exists": True}}, {"tx": 1})}

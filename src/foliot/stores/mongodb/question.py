@@ -143,7 +143,7 @@ def _is_meant(view: JobView, query: JobQuery) -> bool:
 
 
 def _by_key(session: MongoSession, query: JobQuery) -> Iterator[list[Document]]:
-    """Jobs that may be meant, in the order of their keys, after a key."""
+    """Jobs that may match a query, in the order of their keys, after a key."""
     bounds: Document = {"$gt": query.after}
     if query.source is not None:
         bounds |= {"$gte": f"{query.source}/", "$lt": f"{query.source}0"}  # "0" follows "/"
@@ -175,7 +175,7 @@ def _sources(session: MongoSession) -> Iterator[str]:
 
 
 def _soonest(session: MongoSession, query: JobQuery) -> Iterator[list[Document]]:
-    """Jobs by when they are to be looked at."""
+    """Jobs in the order of their wakes."""
     lanes = [
         layout.lane_of(queue, kind)
         for queue, kind in _lanes(session)

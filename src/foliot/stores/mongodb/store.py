@@ -52,7 +52,7 @@ Answer = TypeVar("Answer")
 Facts = ParamSpec("Facts")
 _LONGEST_WAIT = timedelta(seconds=5)
 _TIME_TO_OPEN = timedelta(seconds=30)
-_AT_ONCE = 1000  # changes of a source for which a usual deadline is enough
+_AT_ONCE = 1000  # a reconcile with more changes gets a longer deadline
 
 
 class Lane(Enum):
@@ -83,12 +83,12 @@ def verb(
 class MongoStore:
     """Keeps jobs in one database of a server, or of a replica set, for any number of nodes.
 
-    `url` is the driver's, with an option of ours: `?prefix=TEXT`, with which all collections begin. Time is
-    the server's; `clock` tells how long something takes. `time` puts another clock in the server's place, for
-    tests. `failpoint` is called before and after each write of jobs; tests end the process there.
+    `url` is the driver's, with an option of ours: `?prefix=TEXT`, with which all collections begin. The
+    server's time counts; `clock` only measures durations. `time` replaces the server's clock in tests.
+    `failpoint` is called before and after each write of jobs; tests end the process there.
     """
 
-    traits = Traits(tells_changes=True)  # a lost connection proves nothing; only a lease tells
+    traits = Traits(tells_changes=True)  # a lost connection does not prove that a node is dead
 
     def __init__(
         self,
@@ -144,7 +144,7 @@ class MongoStore:
         )  # fmt: skip
         self._workers = {lane: Worker(lane.name.lower(), MongoSession(shared)) for lane in Lane}
         try:
-            # Is it there at all? However short the lease is: to connect and to log in takes some time.
+            # First check that the server answers. Connecting takes some time, however short the lease is.
             await self._workers[Lane.HEARTBEAT].call("open", refuse_old, _LONGEST_WAIT)
             await self._workers[Lane.HEARTBEAT].call("open", begin, _TIME_TO_OPEN)
         except BaseException:
@@ -269,7 +269,7 @@ class MongoStore:
 def _reconcile(
     session: MongoSession, step: Step, changes: Changes, declared: DecideDeclared, removed: DecideRemoved
 ) -> Sequence[Event]:
-    """A revision that fails is ended at once: nobody need wait for it."""
+    """Reconcile. A revision that fails is ended at once, so that no other call waits for it."""
     try:
         return revision.reconcile(session, step, changes, declared, removed)
     except BaseException:

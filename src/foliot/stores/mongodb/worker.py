@@ -19,7 +19,7 @@ Answer = TypeVar("Answer")
 
 
 class Call(call_thread.Call):
-    """Something to be done with a session, in so many seconds from its beginning."""
+    """A call to carry out with a session, within a number of seconds from its start."""
 
     __slots__ = ("is_given_up", "seconds")
 
@@ -30,7 +30,7 @@ class Call(call_thread.Call):
 
 
 class Worker(CallThread[Call]):
-    """Carries out calls in order. The driver ends what takes too long."""
+    """Carries out calls in order. The driver ends a call that takes too long."""
 
     def __init__(self, name: str, session: MongoSession) -> None:
         super().__init__(f"foliot-mongodb-{name}")
@@ -71,7 +71,7 @@ class Worker(CallThread[Call]):
                 call.settle(*outcome)
 
     def _let_go(self) -> None:
-        """The client is the store's."""
+        """Close nothing: the client belongs to the store."""
 
     def _do(self, call: Call) -> tuple[Any, BaseException | None]:
         try:

@@ -1,4 +1,4 @@
-"""What a store that compares before it writes brings to the claim loop."""
+"""The claim loop's view of a store that compares before it writes."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from foliot.stores.sql.codes import whole
 
 
 class DueEntries(DueJobs[Entry]):
-    """Entries that are due. Decisions gather as changes; `write` tells which of them came too late."""
+    """Due entries. It collects the changes of decisions; `write` returns the keys of refused ones."""
 
     def __init__(self, session: OptimisticSession, node: str, guard: Guard, groups: GroupPlaces) -> None:
         self._session = session

@@ -87,13 +87,13 @@ def revoke_token(session: RedisSession, token_id: str) -> bool:
         forgotten.append(("ZREM", "tokens_x", time_text(whole(found.created_at)) + token_id, ""))
     for name in session.ask("SMEMBERS", f"opened:{token_id}"):
         kind, _, hash_ = text_of(name).partition(" ")
-        forgotten.append(("HDEL", kind, hash_, ""))  # its place among those that end goes when it is old
+        forgotten.append(("HDEL", kind, hash_, ""))  # `forget_old` deletes its index entry later
     forgotten.append(("DEL", f"opened:{token_id}", "", ""))
     return session.put([_check("tokens", token_id, text)], forgotten) and text is not None
 
 
 def _check(name: str, key: str, value: str | None) -> tuple[str, ...]:
-    """That a field is as it was read."""
+    """A condition: the field still has the value that was read."""
     return (name, key) if value is None else (name, key, value)
 
 
@@ -170,7 +170,7 @@ def add_code(session: RedisSession, code: LoginCode) -> None:
 
 
 def take_code(session: RedisSession, code_hash: str) -> LoginCode | None:
-    """Use a login code up: of several callers the one whose check holds gets it."""
+    """Use up a login code. Of several callers, the one whose check holds gets it."""
     text = session.field("codes", code_hash)
     if text is None:
         return None

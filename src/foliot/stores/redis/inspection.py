@@ -69,7 +69,7 @@ def _schema(session: RedisSession) -> Schema:
 
 
 def find_sizes(url: str) -> Mapping[str, int]:
-    """Bytes of a store, by what they are for."""
+    """The memory of a store in bytes, by purpose."""
     return _looking(url, "check", sizes)
 
 

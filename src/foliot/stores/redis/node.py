@@ -1,4 +1,4 @@
-"""Nodes: their leases, what they hold, and what is shown of them."""
+"""Nodes: their leases, the attempts that they hold, and their views."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def leave(session: RedisSession, node: str) -> None:
 
 
 def held(session: RedisSession, node: str) -> tuple[Attempt, ...]:
-    """The open attempts of a node. What its hash names and no record knows is dropped."""
+    """The open attempts of a node. An index entry without an attempt in a record is deleted."""
     names, lives = session.ask_all([("HKEYS", f"o:{node}"), ("HEXISTS", "until", node)])
     if not lives:
         raise NodeBuriedError(node)
@@ -70,7 +70,7 @@ def held(session: RedisSession, node: str) -> tuple[Attempt, ...]:
     for job, keys in jobs.items():
         entry = entries.get(job)
         if entry is not None and entry.record is None and entry.remains is None:
-            continue  # it cannot be read: what the node holds of it is unknown
+            continue  # a damaged job: its attempts are unknown
         attempts = _attempts(entry)
         ours = [one for one in attempts if one.node == node and one.is_running and one.key in keys]
         found += ours

@@ -20,7 +20,7 @@ from foliot.stores.redis.session import RedisSession
 from foliot.stores.redis.walk import falling, parts
 from foliot.stores.sql.codes import ALERT_CODES, ALERT_STATES, DAY, UNREADABLE, an_instant, instant, whole
 
-_MARK = "\n"  # behind the text of an alert that was settled: how, when, and what the channel said
+_MARK = "\n"  # separates an alert's text from its end: how, when, and the channel's answer
 
 
 def _read(name: str, found: bytes | None) -> ChannelAlert | None:

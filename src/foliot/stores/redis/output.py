@@ -1,6 +1,6 @@
 """Outputs of attempts: several parts while an attempt runs, and one text when it has ended.
 
-Texts are compressed if that is worth it: the first byte tells.
+Long texts are compressed; the first byte says whether.
 """
 
 from __future__ import annotations

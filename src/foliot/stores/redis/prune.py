@@ -19,7 +19,7 @@ _AT_ONCE = 100  # histories that are read in one go
 
 
 def prune(session: RedisSession, now: datetime, limit: int) -> Pruned:
-    """Forget so much of what is worth a look, and of what the store as a whole has no room for."""
+    """Delete history that policies do not keep, and history beyond the bound of the whole store."""
     session.help_apply()
     at, forgotten, has_more = whole(now), 0, False
     old = 0
@@ -40,10 +40,10 @@ def prune(session: RedisSession, now: datetime, limit: int) -> Pruned:
 
 
 def _bound(session: RedisSession) -> tuple[int | None, list[str]]:
-    """If the store keeps more attempts than the URL allows: how many each job may keep, and some of the jobs.
+    """If the store has more attempts than its URL allows: how many each job may keep, and some of the jobs.
 
-    They are those of the oldest attempts. A job keeps its newest attempt however old that is, so each look
-    goes on where the last one ended.
+    These are the jobs of the oldest attempts. A job keeps its newest attempt, however old that is; so each
+    look continues where the last one ended.
     """
     kept, jobs, gone = session.ask_all([("ZCARD", "e"), ("ZCARD", "keys"), ("ZCARD", "gone")])
     shared = session.shared

@@ -146,7 +146,7 @@ def _is_meant(view: JobView, query: JobQuery) -> bool:
 
 
 def _keys(session: RedisSession, query: JobQuery) -> Iterator[str]:
-    """The keys that may be meant, in their order, after a key."""
+    """The keys that may match a query, in order, after a key."""
     after = query.after
     if query.keys is not None:
         return iter(sorted(key for key in query.keys if key > after))
@@ -178,7 +178,7 @@ def _sources(session: RedisSession, query: JobQuery) -> Iterator[str]:
 
 
 def _soonest(session: RedisSession, query: JobQuery) -> Iterator[str]:
-    """Keys by when they are to be looked at."""
+    """Keys in the order of their wakes."""
     first = "-"
     if query.after:
         at, key = read_place(query.after, (int, str))

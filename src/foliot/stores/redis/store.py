@@ -55,7 +55,7 @@ Answer = TypeVar("Answer")
 Facts = ParamSpec("Facts")
 _LONGEST_WAIT = timedelta(seconds=5)
 _TIME_TO_OPEN = timedelta(seconds=30)
-_AT_ONCE = 1000  # changes of a source for which a usual deadline is enough
+_AT_ONCE = 1000  # a reconcile with more changes gets a longer deadline
 
 
 class Lane(Enum):
@@ -86,12 +86,12 @@ def verb(
 class RedisStore:
     """Keeps jobs in one namespace of a server, for any number of nodes on any number of hosts.
 
-    `url` is the driver's, with ways and options of ours (see `address`). Time is the server's; `clock` tells
-    how long something takes. `time` puts another clock in the server's place, for tests. `failpoint` is
-    called before and after each script; tests end the process there.
+    `url` is the driver's, with ways and options of ours (see `address`). The server's time counts; `clock`
+    only measures durations. `time` replaces the server's clock in tests. `failpoint` is called before and
+    after each script; tests end the process there.
     """
 
-    traits = Traits(tells_changes=True)  # a lost connection proves nothing; only a lease tells
+    traits = Traits(tells_changes=True)  # a lost connection does not prove that a node is dead
 
     def __init__(
         self,
@@ -111,7 +111,7 @@ class RedisStore:
         self._claims = Claims(ClaimCursor(used, has_litter=False))
         self._workers = {lane: Worker(lane.name.lower(), self._equip) for lane in Lane}
         self._listener = Listener(f"{self._address.prefix}:hint", self._connect)
-        self._server: Server | None = None  # as the last connection found it
+        self._server: Server | None = None  # its settings, as the last connection read them
         self._is_open = False
 
     def _told(self) -> int | None:
@@ -151,13 +151,13 @@ class RedisStore:
             raise
 
     def _begin(self, session: RedisSession) -> None:
-        """Refuse a store of a newer program, make one if there is none, and tell what the server promises."""
+        """Refuse a store of a newer program, create one if there is none, and log the server's durability."""
         assert self._server is not None  # noqa: S101 - there is a connection
         session.begin(self._server.run_id)
         tell(self._server, self._address)
 
     async def migrate(self) -> None:
-        """Take all steps of the schema that are still to be taken."""
+        """Take all remaining steps of the schema."""
         while not await self._call(Lane.UPKEEP, "migrate", go_on):
             pass
 
@@ -208,7 +208,7 @@ class RedisStore:
         return await self._call(Lane.UPKEEP, "reconcile", work, count)
 
     async def health(self) -> StoreHealth:
-        """What the server says of itself, and what this process has counted."""
+        """The server's own figures, and the counts of this process."""
         server = await self._call(Lane.READER, "health", lambda session: look_at(session.wire))
         counts = self._shared.counts
         return StoreHealth(

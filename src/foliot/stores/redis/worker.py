@@ -23,7 +23,7 @@ _REST = 60.0  # seconds without work, after which a connection is closed
 
 
 class Call(call_thread.Call):
-    """Something to be done with a session."""
+    """A call to carry out with a session."""
 
     __slots__ = ("is_given_up",)
 
@@ -84,7 +84,7 @@ class Worker(CallThread[Call]):
                 call.settle(*outcome)
 
     def _next(self) -> Call | None:
-        """The next call. A thread that has had none for a while lets go of its connection."""
+        """The next call. If there is none for a while, the thread closes its connection."""
         with suppress(Empty):
             return self._calls.get(timeout=_REST)
         self._let_go()

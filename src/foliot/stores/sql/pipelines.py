@@ -1,7 +1,7 @@
 """Rows of pipelines. The names of active pipelines have a table of their own, with the name as key.
 
 Lists are read from this table. A pipeline that is added or renamed first takes its name there.
-Another call that takes the same name waits, and then finds it taken. So no two active pipelines have one name.
+Another call that takes the same name waits, and then finds it taken. So names are unique.
 """
 
 from __future__ import annotations
