@@ -2,7 +2,7 @@
 
 - **The database decides.** Each verb is one short transaction. It locks the states of the jobs that it is
   about, reads their records afresh, decides in this process, and writes all rows of a kind with one
-  statement. Claims skip rows that others have locked (`batch`); all other calls wait, in the order of job numbers.
+  statement. Claims skip locked rows (`batch`); all other calls wait, in the order of job numbers.
 - **Time is the server's** (`clock_timestamp()`), for leases and burials. A claim locks its node's row, and
   a burial needs that row alone: so a burial sees every attempt that the node has claimed (`session`).
 - **Rows and code are shared with SQLite** (`stores.sql`): one small index finds the due jobs, and the cost of

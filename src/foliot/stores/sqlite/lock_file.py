@@ -1,8 +1,8 @@
 """Proof of death on the same host: a file beside the database that a node keeps locked while it lives.
 
 The operating system lets go of a lock when its process ends, however it ends. So a process that can
-take the lock of a node knows that the node is dead, before its lease has run out. A file that is not there, or
-a file system without locks, proves nothing.
+take the lock of a node knows that the node is dead, before its lease has run out. A file that is not there,
+or a file system without locks, proves nothing.
 
 Such a lock belongs to the opened file, which a forked child shares: a job that uses `multiprocessing` would
 keep the lock of a dead node. So a child closes it as soon as it is forked; a program that is started (`exec`,
