@@ -34,7 +34,7 @@ _HOMES = {name: name.lower() for name in __all__} | {"read_channels": "config"}
 
 
 def __getattr__(name: str) -> Any:
-    """Import only what is asked for: the planner needs an alert's value, and neither mail nor web."""
+    """Import a channel when it is first used. The planner needs only the values of alerts."""
     if name not in _HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     value = globals()[name] = getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)

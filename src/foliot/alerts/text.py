@@ -91,7 +91,7 @@ def title_of(message: Message, escape: Escape = no_escape) -> str:
 
 
 def text_of(message: Message, escape: Escape = no_escape, template: str | None = None) -> str:
-    """A message for people, in lines; the first is its title."""
+    """A message for people. The first line is its title."""
     if isinstance(message, Alert) and template is not None:
         return ("TEST: " if message.is_test else "") + fill(template, message, escape)
     lines = _digest_lines(message) if isinstance(message, Digest) else _alert_lines(message)
