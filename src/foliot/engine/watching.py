@@ -108,11 +108,11 @@ class Watching:
         waiting = dict(sorted(self._waiting_starts()))
         late = [(at, key) for at, key in waiting.items() if at + within <= self._now]
         if late:
-            why = f"it was to start at {format_instant(late[0][0])}, and {self._why_not()}"
+            why = f"it should have started at {format_instant(late[0][0])}, and {self._why_not()}"
             self._begin(AlertKind.LATE, late[0][1], late[0][0], why=why, run=late[0][1])
         elif begun:
             at = self._due_at(begun[0])
-            why = f"it was to start at {format_instant(at)}, and has started {_span(self._now - at)} later"
+            why = f"it should have started at {format_instant(at)}, and started {_span(self._now - at)} later"
             self._begin(AlertKind.LATE, begun[0].run_key, at, begun[0], why=why)
         self._end_if(AlertKind.LATE, is_over=not late)
         self._wakes += [at + within for at in waiting if at + within > self._now][:1]

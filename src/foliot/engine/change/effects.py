@@ -136,7 +136,7 @@ class Teller:
         self._steps_left -= found.steps
         self._effort.take(PROJECT * found.steps)
         if found.is_truncated:
-            yield note(Code.TRUNCATED, "its overlaps are foretold for a part of the time only")
+            yield note(Code.TRUNCATED, "its overlaps are computed for a part of the time only")
         met = overlaps_in(after, found.runs, found.skips)
         if not met:
             return
