@@ -152,7 +152,7 @@ async def test(  # noqa: PLR0913 - one for each option
         channels, about = list(notify.to if notify is not None else ()), view.key
         run = record.state.last_run if record is not None else None
         if not channels:
-            raise CommandRefusedError(about, "the job tells no channel", hint="give it a notify")
+            raise CommandRefusedError(about, "the job has no channel for alerts", hint="give it a notify")
     made = make_test(AlertKind(kind), about, session.now, run)
     tested = await send_test(session.store, channels, made, SystemClock(), patience)
     if as_json:

@@ -124,7 +124,7 @@ def _revision_row(revision: Revision, now: datetime) -> Row:
 @click.option("--force", is_flag=True, help="Also if a node that lives serves it.")
 @takes_store
 async def remove_source(session: Session, *, as_json: bool, name: str, force: bool) -> None:
-    """Remove a source that nobody serves any more: an application, or a repository that was followed.
+    """Remove a source that no node serves any more: an application, or a repository that was followed.
 
     Its jobs are removed as if it had declared none: what waits will not start, what runs may end, and their
     history stays for as long as each job's policy says. Whoever serves the source again declares them anew.
@@ -139,7 +139,7 @@ async def remove_source(session: Session, *, as_json: bool, name: str, force: bo
     goes_on = f"; {removal.running} of their runs may end" if removal.running else ""
     write(labelled("ok", f"{name} is removed, with {removal.jobs} job(s){goes_on}", sys.stdout), sys.stdout)
     if removal.nodes:
-        again = f"it will be declared again by whoever serves it: {where(removal.nodes)}"
+        again = f"these nodes will declare it again: {where(removal.nodes)}"
         write(labelled("warning", again, sys.stdout), sys.stdout)
 
 

@@ -25,7 +25,7 @@ token = make_group(
     "Say who may use the API.",
     """Say who may use the API.
 
-    Who can write to the store may do anything: these commands need no token.""",
+    A person who can write to the store may do anything: these commands need no token.""",
     "foliot token create --name ci --scope operate\nfoliot token list\nfoliot token revoke 4k2m9x7q1a",
 )
 COLUMNS = (

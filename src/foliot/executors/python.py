@@ -322,7 +322,7 @@ def current_executor() -> PythonExecutor | None:
 def describe(function: Callable[..., Any]) -> Function:
     """What there is to know about a function that is an action."""
     if inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function):
-        raise InvalidJobError("action", function, "is a generator, and nobody would take what it yields")
+        raise InvalidJobError("action", function, "is a generator, and its values would be lost")
     try:
         signature = inspect.signature(function)
     except (TypeError, ValueError):
@@ -349,7 +349,7 @@ def _refuse_to_await(value: object) -> None:
     if inspect.isawaitable(value):
         if inspect.iscoroutine(value):
             value.close()
-        raise TypeError("it returned something to await, and nobody does: declare it `async def`")
+        raise TypeError("it returned an awaitable, which is not awaited: declare the function `async def`")
 
 
 def _told(act: _Act, error: BaseException | None) -> Result:

@@ -136,7 +136,7 @@ class Operations(Questions):
         check_aware(last)
         record = await self.usable(job)
         if last < first:
-            raise CommandRefusedError(record.job.key, "the time ends before it begins")
+            raise CommandRefusedError(record.job.key, "the period ends before it begins")
         numbers: dict[datetime, int] = {}
         started: dict[datetime, Attempt] = {}
         attempts = await self.attempts(record.job.key, since=first)

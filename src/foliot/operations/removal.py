@@ -76,5 +76,5 @@ def _served(source: str, nodes: Sequence[NodeView]) -> StoreError:
     return StoreError(
         f"the source {source} is served by a node that lives: {where(nodes)}",
         details={"source": source, "nodes": [view.node.id for view in nodes]},
-        hint="stop it first, or it declares the source again; --force removes it all the same",
+        hint="stop it first, or it declares the source again; --force removes it anyway",
     )

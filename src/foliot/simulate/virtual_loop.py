@@ -24,7 +24,7 @@ class SimulationStuckError(FoliotError):
     """Nothing is ready and nothing is timed: everybody waits for somebody else."""
 
     def __init__(self) -> None:
-        super().__init__("the simulation is stuck: nobody can go on, and no timer is set")
+        super().__init__("the simulation is stuck: no task can go on, and no timer is set")
 
 
 class VirtualLoop(asyncio.AbstractEventLoop):

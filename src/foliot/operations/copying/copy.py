@@ -61,7 +61,7 @@ async def _refuse_the_living(old: FullStore) -> None:
     now = await old.now()
     living = [view for view in await old.nodes() if view.until >= now]
     if living:
-        hint = "stop it first: what it runs meanwhile would be missing in the copy"
+        hint = "stop it first: its runs during the copy would be missing in the copy"
         raise StoreError(f"a node works on the store: {where(living)}", hint=hint)
 
 
