@@ -141,7 +141,7 @@ Exit codes:
 )
 @click.option("--cache", type=click.Path(path_type=Path), metavar="DIR", help="Where clones are kept.")
 @click.option("--drain", metavar="DURATION", help="How long runs may go on when it stops.  [default: 30s]")
-@click.option("--lease", metavar="DURATION", help="When others take over if it is silent.  [default: 30s]")
+@click.option("--lease", metavar="DURATION", help="If it is silent longer, others take over.  [default: 30s]")
 @click.option(
     "--queues",
     metavar="A,B",
@@ -151,10 +151,10 @@ Exit codes:
 @click.option(
     "--slots", metavar="N", help="How many runs at once; of each queue: db=1,default=20.  [default: 1000]"
 )
-@click.option("--groups", metavar="A=N", help="How many runs of groups at once, over all nodes: db=1,mail=5.")
+@click.option("--groups", metavar="A=N", help="Limits of groups, over all nodes: db=1,mail=5.")
 @click.option("--secrets", type=_FOLDER, metavar="DIR", help="Where files of secrets are kept: NAME.env.")
 @click.option(
-    "--pass-env", metavar="NAME", multiple=True, help="A variable that jobs may ask for; repeatable."
+    "--pass-env", metavar="NAME", multiple=True, help="A variable that jobs may receive; repeatable."
 )
 @click.option(
     "--run-as", metavar="A,B", multiple=True, help="Users that jobs may run as; the daemon must be root."
