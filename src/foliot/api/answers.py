@@ -255,10 +255,7 @@ class RunList(Answer, frozen=True):
 
 
 class Log(Answer, frozen=True):
-    """The output of an attempt. `dropped`: characters that are missing in the middle.
-
-    Ask for the next part with `end` while `is_open` is true.
-    """
+    """The output of an attempt. `dropped` characters are missing in the middle. The next part begins at `end`."""
 
     run: str
     attempt: int

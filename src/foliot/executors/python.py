@@ -93,7 +93,7 @@ class JobRun:
 
     @property
     def is_asked_to_end(self) -> bool:
-        """Whether a plain function should return: nobody can end a thread from outside.
+        """Whether a plain function should return: a thread cannot be ended from outside.
 
         A function that has seen this and returns has not succeeded; one that never looked has.
         """
@@ -243,7 +243,7 @@ class PythonExecutor:
         self._drive_on()
 
     def _drive_on(self) -> None:
-        """One more driver, if something is left that nobody has begun."""
+        """Start one more driver, if a run is left that has not begun."""
         if self._ready:
             context = None if self._clean is None else self._clean.copy()
             driver = self._jobs_loop.create_task(self._drive(), context=context)
