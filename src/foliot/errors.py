@@ -14,9 +14,9 @@ FoliotError
 │   ├── InvalidPolicyError           ... because of one of its policies
 │   └── DamagedRecordError           ... as it was found in a store
 ├── IllegalTransitionError           an attempt cannot go from one state to another
-├── CommandRefusedError              what was asked for cannot be done to that job
-├── WaitTimeoutError                 a run has not ended within the time that was given
-├── AppStateError                    an application object is not in the state for it
+├── CommandRefusedError              a command on a job is impossible now
+├── WaitTimeoutError                 a run has not ended within the given time
+├── AppStateError                    an application object cannot do that now
 ├── ConfigInvalidError               a config file has errors; it carries all of them
 ├── ConfigNotFoundError              there is no config file
 ├── InvalidAppError                  what `--app` names is no application
@@ -25,7 +25,7 @@ FoliotError
 └── StoreError                       a store could not do its work
     ├── StoreUnavailableError        ... now; whether the write took effect is unknown
     ├── NodeBuriedError              ... for this node: it was declared dead
-    ├── StaleRevisionError           ... because the source has moved on meanwhile
+    ├── StaleRevisionError           ... because the source has another revision now
     ├── JobNotFoundError             ... because there is no such job
     ├── AmbiguousNameError           ... because several jobs have that name
     ├── RunNotFoundError             ... because there is no such run, or it is forgotten
@@ -44,7 +44,7 @@ from datetime import timedelta
 from typing import Any, NamedTuple
 
 from foliot.shown import keep_short as _kept
-from foliot.shown import shorten as shorten  # noqa: PLC0414 - whoever writes an error takes it from here
+from foliot.shown import shorten as shorten  # noqa: PLC0414 - for authors of errors
 from foliot.shown import without_password as without_password  # noqa: PLC0414 - the same
 
 _MOST_NAMED = 5
@@ -215,7 +215,7 @@ class InvalidPolicyError(InvalidJobError):
 class DamagedRecordError(InvalidJobError):
     """A record, as it was found in a store, cannot be read.
 
-    `flaw` is one of `model.damage.Flaw`; `expected` is the type that a field must have, if it has another.
+    `flaw` is one of `model.damage.Flaw`. `expected`: the type that the field must have, if its type is wrong.
     """
 
     def __init__(
@@ -236,14 +236,14 @@ class IllegalTransitionError(FoliotError):
 
 
 class CommandRefusedError(FoliotError):
-    """What was asked for cannot be done to that job."""
+    """A command on a job is impossible now; `reason` says why."""
 
     def __init__(self, job: str, reason: str, *, hint: str | None = None) -> None:
         super().__init__(f"{job}: {reason}", details={"job": job, "reason": reason}, hint=hint)
 
 
 class WaitTimeoutError(FoliotError, TimeoutError):
-    """A run has not ended within the time that was given for it. It goes on."""
+    """A run has not ended within the given time. The run goes on."""
 
     def __init__(self, run: str, timeout: timedelta, state: str) -> None:
         super().__init__(
@@ -253,7 +253,7 @@ class WaitTimeoutError(FoliotError, TimeoutError):
 
 
 class AppStateError(FoliotError):
-    """An application object was asked for what it cannot do now."""
+    """An application object cannot do that in its present state; the reason says why."""
 
     def __init__(self, app: str, reason: str, *, hint: str | None = None) -> None:
         super().__init__(f"{app}: {reason}", details={"app": app, "reason": reason}, hint=hint)
@@ -286,7 +286,7 @@ class ConfigProblem(NamedTuple):
 
 
 class ConfigInvalidError(FoliotError, ValueError):
-    """A config file has errors. `problems` holds all of them; the sentence tells the first."""
+    """A config file has errors. `problems` has all of them; the message has the first."""
 
     def __init__(self, problems: list[ConfigProblem]) -> None:
         first, more = problems[0], len(problems) - 1
@@ -316,7 +316,7 @@ class InvalidStoreError(FoliotError, ValueError):
 
 
 class InvalidChannelError(FoliotError, ValueError):
-    """A channel of alerts cannot be right. The value is shown only if it can be no secret."""
+    """A channel of alerts cannot be right. The value is shown only if it cannot be a secret."""
 
     def __init__(self, field: str, value: object, reason: str, *, hint: str | None = None) -> None:
         super().__init__(
@@ -331,10 +331,10 @@ class StoreError(FoliotError):
 
 
 class StoreUnavailableError(StoreError):
-    """The store did not answer; whether what was asked took effect is unknown."""
+    """The store did not answer. Whether the call took effect is unknown."""
 
     def __init__(self, verb: str, reason: str, *, hint: str | None = None, is_plain: bool = False) -> None:
-        """`is_plain`: the reason is a sentence by itself, and the verb would add nothing for its reader."""
+        """`is_plain`: the reason is a full sentence, so the message leaves the verb out."""
         message = reason if is_plain else f"{verb}: {reason}"
         super().__init__(message, details={"verb": verb, "reason": reason}, hint=hint)
 
@@ -349,13 +349,13 @@ class NodeBuriedError(StoreError):
 
 
 class StaleRevisionError(StoreError):
-    """A source has moved on since the revision that a change was based on."""
+    """A source has another revision than the one that a change is based on."""
 
     def __init__(self, source: str, base: str | None, found: str | None) -> None:
         super().__init__(
             f"source {source} is at {found}, not at {base}",
             details={"source": source, "base": base, "found": found},
-            hint="read the source again and base the change on what is there",
+            hint="read the source again, and base the change on its present revision",
         )
 
 
@@ -379,7 +379,7 @@ class AmbiguousNameError(StoreError):
 
 
 class RunNotFoundError(StoreError):
-    """There is no run of that key, or no attempt of that number; history may not go back so far."""
+    """There is no run of that key, or no attempt of that number. The history may have forgotten it."""
 
     def __init__(self, run: str, *, attempt: int | None = None, hint: str | None = None) -> None:
         what = f"run {shorten(run)}" if attempt is None else f"attempt {attempt} of {shorten(run)}"

@@ -44,7 +44,7 @@ class PipelineTakenError(StoreError):
         super().__init__(
             f"there is a pipeline {shorten(pipeline)} already",
             details={"pipeline": pipeline, "found": found},
-            hint=f"change that one, which has the id {found}, or choose another name",
+            hint=f"change that pipeline (its id is {found}), or choose another name",
         )
 
 
@@ -55,5 +55,5 @@ class StaleVersionError(StoreError):
         super().__init__(
             f"pipeline {shorten(pipeline)} is at version {found}, not at {expected}",
             details={"pipeline": pipeline, "expected": expected, "found": found},
-            hint="read the pipeline again and base the change on what is there",
+            hint="read the pipeline again, and base the change on its present version",
         )

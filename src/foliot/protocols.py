@@ -6,7 +6,7 @@
 A job's occurrence is *claimed* from the store by one node, *started* with an executor, and *finished* in
 the store. The store decides every race: each of its verbs is one atomic step per job. It loads the
 job's record, asks a pure, synchronous function what to do (`decide`; the planner), and writes the answer
-only if nobody else has written meanwhile; otherwise it loads and asks again.
+only if no other call has written meanwhile; otherwise it loads and asks again.
 """
 
 # ruff: noqa: PLC0414 - what the contracts are made of is imported from here
@@ -61,29 +61,35 @@ from foliot.protocols_source import SourceStore as SourceStore
 class Store(Protocol):
     """Where jobs, states, attempts, skips, nodes and sources are kept.
 
-    Verbs raise `StoreUnavailableError` if the store does not answer: the write may have taken effect, or
-    may yet. Repeating a verb is then safe: `claim` with the same `claim_id` starts nothing more and tells
-    what that claim started (while the first asking is still under way it may tell less; `held` tells
-    all); an ending that counted the first time is refused the second. Events are told at most once.
+    Verbs raise `StoreUnavailableError` if the store does not answer. The write may have taken effect, or
+    may still take effect. To repeat the verb is safe:
+
+    - `claim` with the same `claim_id` starts nothing more, and returns what that claim started. While the
+      first call still works it may return less; `held` returns all.
+    - An ending that counted the first time is refused the second time.
+    - Each event is returned at most once.
+
     A verb that names a node raises `NodeBuriedError` if that node is buried or unknown. A write that was
-    under way at the burial may still land: what it started is lost by the next `recover`; what it ended
-    counts unless `recover` came first. What guards a write is the whole record, not only its token: an end
-    in peace leaves the token alone. Node ids and claim ids are never used again.
-    A record that cannot be read is set aside, told of by an event, and shown with its damage; others go on.
+    under way at the burial may still land. Attempts that it started are lost by the next `recover`. Ends
+    that it recorded count unless `recover` came first.
+
+    A store compares the whole record before it writes, not only the token: a quiet success ends its attempt
+    and leaves the token as it is. Node ids and claim ids are never used again. A record that cannot be read
+    is set aside, reported by an event, and shown with its damage; the other jobs go on.
     """
 
     traits: Traits
 
     async def join(self, node: Node) -> Lease:
-        """A node begins its life. Joining again is a renewal, and changes what it serves, while it lives."""
+        """A node begins. If a living node joins again, its lease is renewed and what it serves is changed."""
         ...
 
     async def renew(self, node: str) -> Lease:
-        """A heartbeat: extends the lease, tells the store's time and which attempts are to be cancelled."""
+        """A heartbeat: extends the lease. The answer has the store's time and the attempts to cancel."""
         ...
 
     async def leave(self, node: str) -> None:
-        """A node ends its life in order. What it holds is lost by the next `recover`, whatever its lease."""
+        """A node leaves in order. The next `recover` loses the attempts that it holds, whatever its lease."""
         ...
 
     async def held(self, node: str) -> tuple[Attempt, ...]:
@@ -99,40 +105,45 @@ class Store(Protocol):
         claim_id: str,
         limits: Mapping[str, int] = NO_LIMITS,
     ) -> Claimed:
-        """Start what is due in these queues and of the node's kinds, at most so many each, longest due first.
+        """Start due jobs of the queues in `room` and of the node's kinds, the longest due first.
 
-        Due-ness is decided inside, under the protection of the step. An attempt that starts belongs to
+        `room`: how many attempts may start in each queue.
+
+        Whether a job is due is decided inside the atomic step. An attempt that starts belongs to
         the node, under a token higher than any the job has had. A claim may look at fewer jobs than there
-        is room for; `more` says so. A node whose lease has run out gets nothing. What one answer holds is
-        in order; between nodes no order is promised. A claim that started nothing need not be remembered. An
-        occurrence that has run does not run again, if the clock was set back: `stores.matching.decide_once`.
-        A job about which nothing is to be written (`Decision.is_nothing`) is passed over: it stays due for
-        others and does not set `more`. Repeated claims make progress past such jobs, however many they are.
+        is room for; then it sets `more`. A node whose lease has run out gets nothing. The runs of one answer
+        are in order; between nodes no order is promised. A store may forget a claim that started nothing.
+        After the clock was set back, an occurrence that has run does not run again (`decide_once` in
+        `stores.matching`).
+
+        If the decision writes nothing (`Decision.is_nothing`), the job is passed over: it stays due for other
+        nodes, and does not set `more`. Repeated claims make progress past such jobs, however many they are.
 
         `limits`: how many attempts of each group may run, over all nodes. An attempt counts in the group in
-        which it was started until it has ended. A job of a full group, or of one without a limit, is asked
-        about with room for 0 attempts; its place is for the job of the group that is due for longest.
+        which it was started, until it has ended. If a group is full, or has no limit, `decide` gets room for
+        0 attempts of its jobs. A free place goes to the job of the group that has been due for longest.
         """
         ...
 
     async def finish(
         self, node: str, endings: Sequence[Ending], now: datetime, decide: DecideEnded
     ) -> Finished:
-        """Record how attempts ended. One counts only if its own attempt is open under (node, token)."""
+        """Record how attempts ended. An ending counts only if its attempt is open under (node, token)."""
         ...
 
     async def recover(self, limit: int, now: datetime, decide: DecideLost) -> Recovered:
         """Bury the nodes whose lease is over, by the store's clock and by `now`; their attempts are lost.
 
-        `now` is the caller's reckoning: it follows a jump of the store's clock when others had time to renew.
-        A lease `CORRECTION` too long is of before a jump back: it is cut. Until its burial a node may renew.
+        `now` is the caller's estimate of the store's time. The caller follows a jump of the store's clock
+        only when other nodes had time to renew. A lease that is longer than possible by `CORRECTION` was
+        written before the clock was set back: it is shortened. A node may renew until it is buried.
         """
         ...
 
     async def update(self, job: str, decide: DecideCommand) -> Decision:
-        """Do to one job what a person asked for. JobNotFoundError if there is none.
+        """Carry out a person's command on one job. JobNotFoundError if there is no such job.
 
-        CommandRefusedError if it would open an attempt that was there before, as far as history goes back.
+        CommandRefusedError if the command would open an attempt that the history already has.
         """
         ...
 
@@ -146,9 +157,9 @@ class Store(Protocol):
         declared: DecideDeclared,
         removed: DecideRemoved,
     ) -> Sequence[Event]:
-        """Make the store agree with a source, all or nothing. StaleRevisionError if `base` is not there.
+        """Make the store agree with a source, all or nothing.
 
-        The same revision again changes nothing.
+        StaleRevisionError if the source is not at `base`. The same revision again changes nothing.
         """
         ...
 
@@ -166,7 +177,7 @@ class Store(Protocol):
     ) -> Wakes:
         """When the next job of these queues, and of these kinds of action, must be looked at.
 
-        With `due_by`, also how many are due by then, and not claimed. With `after`: the next one after it.
+        `due_by`: count also the jobs that are due by then and not claimed. `after`: ignore earlier wakes.
         """
         ...
 
@@ -175,7 +186,7 @@ class Store(Protocol):
         ...
 
     async def runs(self, query: RunQuery) -> RunPage:
-        """Attempts, open and ended. Those of one instant come in some order, always the same."""
+        """Attempts, open and ended. The order within one instant is arbitrary, but always the same."""
         ...
 
     async def skips(self, query: SkipQuery) -> SkipPage:
@@ -183,10 +194,11 @@ class Store(Protocol):
         ...
 
     async def prune(self, now: datetime, limit: int) -> Pruned:
-        """Forget history beyond what each job's policy keeps, at most so many attempts and skips.
+        """Forget history that no policy keeps: at most `limit` attempts and skips.
 
-        The newest attempt, the newest success and what is open stay. `last` counts attempts in the order of
-        their opening. A history may grow to 2¼ times before it is cut; what is old may stay 1/30 longer.
+        Each job keeps its newest attempt, its newest success and its open attempts. A policy that keeps the
+        last N counts attempts in the order of their opening. A history may grow to 2¼ times its length
+        before it is cut, and old attempts may stay 1/30 longer.
         """
         ...
 
@@ -195,35 +207,35 @@ class OutputStore(Protocol):
     """Keeps what attempts wrote, for as long as the attempts are kept. Every store of ours is one."""
 
     async def write_outputs(self, outputs: Sequence[Output]) -> None:
-        """Keep outputs whole, when their attempts have ended; what is there already is replaced."""
+        """Keep whole outputs of ended attempts. An output that exists is replaced."""
         ...
 
     async def append_outputs(self, parts: Sequence[OutputPart]) -> None:
-        """Keep what attempts that run have written since. The same part again changes nothing."""
+        """Keep new parts of the output of running attempts. The same part again changes nothing."""
         ...
 
     async def output(self, run_key: str, number: int, after: int = 0) -> Output | None:
-        """What an attempt wrote, so far, from a place on."""
+        """The output of an attempt so far, from the character at `after` on."""
         ...
 
 
 class NodeStore(Protocol):
-    """Tells who works on the store, what time it is there, and how much there is. All of ours are such."""
+    """Shows the nodes of a store, its time, and its counts. Every store of ours is one."""
 
     async def now(self) -> datetime:
-        """The store's time: by it jobs are declared and commands are given, whatever this host's clock."""
+        """The store's time. Declarations and commands use it, and not the clock of this host."""
         ...
 
     async def overview(self) -> Overview:
-        """The store at a glance. How many jobs there are may have been counted half a minute ago."""
+        """The store at a glance. The number of jobs may be half a minute old."""
         ...
 
     async def nodes(self) -> tuple[NodeView, ...]:
-        """The nodes that are not buried, in the order of their ids; a lease among them may have run out."""
+        """The nodes that are not buried, in the order of their ids. Some leases may have run out."""
         ...
 
     async def running(self, group: str) -> int:
-        """How many attempts run that were started in a group."""
+        """How many attempts that were started in a group still run."""
         ...
 
     async def outages(self) -> tuple[Outage, ...]:
@@ -234,8 +246,9 @@ class NodeStore(Protocol):
 class AlertStore(Protocol):
     """Keeps alerts until they are sent, and for 90 days: the outbox. Every store of ours is one.
 
-    `Decision.alerts` are written in the step of their decision. The same alert again, for the same channel,
-    changes nothing, whatever has become of it. `Store.prune` forgets the old ones, those that wait included.
+    `Decision.alerts` are written in the step of their decision. To write the same alert
+    for the same channel again changes nothing, sent or not. `Store.prune` forgets old alerts, also those that
+    still wait.
     """
 
     async def waiting(self, channel: str, limit: int) -> tuple[ChannelAlert, ...]:
@@ -249,7 +262,10 @@ class AlertStore(Protocol):
     async def settle(
         self, channel: str, ids: Collection[str], state: AlertState, at: datetime, answer: str | None = None
     ) -> int:
-        """Alerts were sent, refused, or are too old; how many waited. A ping that was sent is not kept."""
+        """Record that alerts were sent, were refused, or are too old. Returns how many of them waited.
+
+        A ping that was sent is not kept.
+        """
         ...
 
     async def alerts(self, query: AlertQuery) -> AlertPage:
@@ -259,7 +275,7 @@ class AlertStore(Protocol):
 
 @runtime_checkable
 class Notifier(Protocol):
-    """A store that can tell when the earliest wake moves earlier, or a cancel is asked. Hints only."""
+    """A store that sends hints: the earliest wake has moved earlier, or a cancel is requested."""
 
     async def changed(self) -> None:
         """Return when something may have changed since the last call."""
@@ -275,10 +291,12 @@ class Executor(Protocol):
     """Carries out one kind of action, or several."""
 
     def start(self, run: Run, on_end: OnEnd) -> AskToEnd:
-        """Let an attempt begin, on the engine's loop; the answer asks it to end, and may be a `LetsGo`.
+        """Begin an attempt, on the engine's loop. Returns a function that asks the attempt to end.
 
-        `on_end` is called once, on that loop and not before this returns: when the action and everything that
-        it started has ended. A failure, or an end that was asked for, is a result; nothing is raised.
+        That function may be a `LetsGo`.
+
+        The executor calls `on_end` once, on that loop, after `start` has returned: when the action and
+        everything that it started has ended. A failure, or a requested end, is a result. Nothing is raised.
         """
         ...
 
@@ -288,20 +306,20 @@ class StartsMany(Protocol):
     """An executor for which many attempts at once cost less than one by one."""
 
     def start_many(self, runs: Sequence[Run], on_ends: OnEnds) -> Sequence[AskToEnd]:
-        """As `start`, for each of these runs. `on_ends` tells of each run once, of any number at a time."""
+        """As `start`, for each of these runs. `on_ends` reports each run once, and any number per call."""
         ...
 
 
 @runtime_checkable
 class Selective(Protocol):
-    """An executor that cannot carry out every job of its kinds, all the time: the rest is left to others."""
+    """An executor that can carry out only some jobs of its kinds. Other nodes take the rest."""
 
     def fits(self, job: Job) -> bool:
-        """Whether the job can be started here, now. Quick, on any thread: it is asked within a claim."""
+        """Whether the job can be started here, now. A claim calls this on any thread: it must be quick."""
         ...
 
     def on_passed_over(self, jobs: Sequence[Job]) -> None:
-        """A claim has left these to others, because they do not fit."""
+        """A claim has left these jobs to other nodes, because they do not fit."""
         ...
 
 
@@ -317,29 +335,32 @@ class Clock(Protocol):
         ...
 
     async def wait(self, duration: timedelta, until: asyncio.Event | None = None) -> None:
-        """Wait that long, or until the event is set; others have at least one turn."""
+        """Wait that long, or until the event is set. Other tasks get at least one turn."""
         ...
 
 
 @runtime_checkable
 class Listener(Protocol):
-    """Is told what happened, in batches, after it was written."""
+    """Receives events in batches, after the store has written them."""
 
     def on_events(self, events: Sequence[Event]) -> None:
         """Events in the order they were decided."""
         ...
 
     def on_trouble(self, error: StoreError) -> None:
-        """The store did not do what it was asked; the engine goes on by itself."""
+        """A call to the store failed. The engine tries again by itself."""
         ...
 
 
 @runtime_checkable
 class Monitor(Protocol):
-    """Is told how a node fares, beside what happens to jobs."""
+    """Receives measurements of a node; a `Listener` receives what happens to jobs."""
 
     def on_turn(self, what: str, took: timedelta, held: int) -> None:
-        """What was due is claimed and started (`claim`), what ended stored (`report`); how many are held."""
+        """A turn ended: due jobs were claimed (`claim`), or results stored (`report`).
+
+        `held`: how many attempts the node holds now.
+        """
         ...
 
     def on_health(self, health: NodeHealth) -> None:
@@ -347,11 +368,11 @@ class Monitor(Protocol):
         ...
 
     def on_lease_lost(self, node: str) -> None:
-        """The node was buried: what it ran is no longer its own, and it begins a new life."""
+        """The node was buried: its attempts are no longer its own. It joins again under a new id."""
         ...
 
     def on_burial(self, node: str, dead: NodeView) -> None:
-        """The node has buried another: what that held is lost, and goes on as each job's policy says."""
+        """The node has buried another. The attempts of the dead node are lost; each job's policy decides."""
         ...
 
 

@@ -27,13 +27,13 @@ from foliot.model.query import TokenQuery as TokenQuery
 
 
 class AccessStore(Protocol):
-    """Keeps tokens, sessions and login codes. It gives back what is there, valid or not.
+    """Keeps tokens, sessions and login codes, and returns them whether they are still valid or not.
 
-    What cannot be read is not there. Times only go forward: an earlier one changes nothing.
+    A token that cannot be read counts as missing. A time that is earlier than the stored one changes nothing.
     """
 
     async def add_token(self, token: Token) -> bool:
-        """Keep a new token. The same again changes nothing; False: another one has its id."""
+        """Keep a new token. The same token again changes nothing. False if another token has its id."""
         ...
 
     async def token(self, token_id: str) -> Token | None:
@@ -87,7 +87,10 @@ class AuditStore(Protocol):
     async def settle_audit(
         self, entry_id: str, outcome: AuditOutcome, detail: str | None = None, after: str | None = None
     ) -> bool:
-        """Tell how a change ended; whether the entry was still `asked`. `after` is replaced if given."""
+        """Record how a change ended. Returns whether the entry was still `asked`.
+
+        `after` is replaced if it is given.
+        """
         ...
 
     async def audit(self, query: AuditQuery) -> AuditPage:
@@ -103,16 +106,17 @@ class PipelineStore(Protocol):
         ...
 
     async def change_pipeline(self, pipeline: Pipeline, expected: int | None = None) -> Pipeline:
-        """Replace an active pipeline; what is stored. `expected`: the version it must have, None is any.
+        """Replace an active pipeline, and return what is stored.
 
-        The version grows by one. `created_at`, `last_run` and the status stay as they are.
+        `expected`: the version that the pipeline must have; None means any. The version grows by
+        one. `created_at`, `last_run` and the status stay as they are.
         PipelineNotFoundError if it is not there or removed, StaleVersionError if it has another version,
         PipelineTakenError if another one has the name.
         """
         ...
 
     async def remove_pipeline(self, pipeline_id: str, at: datetime, expected: int | None = None) -> Pipeline:
-        """Mark a pipeline as removed; what is stored. Errors as for a change."""
+        """Mark a pipeline as removed, and return what is stored. Errors as for a change."""
         ...
 
     async def note_pipeline_run(self, pipeline_id: str, run_key: str) -> None:

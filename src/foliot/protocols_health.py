@@ -1,4 +1,4 @@
-"""The seams by which a store tells how it fares by itself, and is brought up to date: see `protocols`."""
+"""Protocols of stores that measure themselves, or migrate while nodes work. See also `protocols`."""
 
 from __future__ import annotations
 
@@ -9,26 +9,26 @@ from foliot.model.view import StoreHealth as StoreHealth  # noqa: PLC0414 - it i
 
 @runtime_checkable
 class MeasuredStore(Protocol):
-    """A store whose server may lose what it has answered, and that measures itself."""
+    """A store that measures itself, because its server may lose writes that it has confirmed."""
 
     async def health(self) -> StoreHealth:
-        """What its server says of itself, and what this process has counted."""
+        """The server's own figures, and the counts of this process."""
         ...
 
 
 @runtime_checkable
 class StoreWatcher(Protocol):
-    """A monitor that wants to know how a measured store fares."""
+    """A monitor that receives the measurements of such a store."""
 
     def on_store(self, health: StoreHealth) -> None:
-        """The store was asked, after a heartbeat."""
+        """The store was measured, after a heartbeat."""
         ...
 
 
 @runtime_checkable
 class Migrates(Protocol):
-    """A store that takes the steps of its schema while nodes work, and not when it is opened."""
+    """A store that migrates its schema step by step while nodes work, and not when it is opened."""
 
     async def migrate(self) -> None:
-        """Take all steps that are still to be taken."""
+        """Take all remaining steps."""
         ...

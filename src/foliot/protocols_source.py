@@ -11,7 +11,7 @@ from foliot.model.view import SourceView
 
 
 class SourceStore(Protocol):
-    """Tells which sources declare jobs, and keeps how they fare. Every store of ours is one."""
+    """Lists the sources that declare jobs, and keeps their status. Every store of ours is one."""
 
     async def sources(self) -> tuple[SourceView, ...]:
         """The sources that were reconciled, or whose status was written, in the order of their names."""
@@ -22,25 +22,25 @@ class SourceStore(Protocol):
         ...
 
     async def versions(self, job: str) -> tuple[Version, ...]:
-        """The definitions that a job has had, the newest first: the present one, and those that are kept.
+        """The definitions of a job, the newest first: the present one, and up to 20 earlier ones.
 
-        A definition that `reconcile` changes or removes is kept; 20 of each job are.
+        `reconcile` keeps each definition that it changes or removes.
         """
         ...
 
     async def write_source_status(self, source: str, status: str) -> None:
-        """Keep how a source fares, in the place of what was kept before."""
+        """Write the status of a source. It replaces the former status."""
         ...
 
     async def restore_source(
         self, source: str, reconciled_at: datetime | None, revisions: Sequence[Revision]
     ) -> None:
-        """Put what a copied source had in the place of what its copy has: its time, and its revisions.
+        """Restore the time and the revisions of a source that was copied from another store.
 
         The revisions come the newest first. The source must be known; its present revision stays as it is.
         """
         ...
 
     async def forget_source(self, source: str, revision: str | None) -> bool:
-        """Forget a source, but none of its jobs, if it is at that revision still; whether it was."""
+        """Forget a source, but not its jobs, if it is still at that revision. Returns whether it was."""
         ...

@@ -18,16 +18,16 @@ _BRIEF.maxstring = _BRIEF.maxother = _BRIEF.maxlong = _SHOWN
 
 
 def without_password(url: str) -> str:
-    """No message carries a secret: who stands before the host, and all options, are left out.
+    """The URL without secrets: without user and password, and without options.
 
-    A password may hold a slash or an at sign that nobody has escaped, and a URL may lack its scheme. Only
-    the path of a file is shown as it is.
+    A password may have a slash or an at sign that is not escaped, and a URL may lack its scheme. Only the
+    path of a file is shown as it is.
     """
     scheme, found, rest = url.partition("://") if "://" in url else ("", "", url)
     if scheme == "sqlite" and rest.startswith("/"):
         return url
     before, _, after = rest.rpartition("@")
-    shown = "…" if "?" in before else after.partition("?")[0]  # nobody knows whose the at sign is
+    shown = "…" if "?" in before else after.partition("?")[0]  # the @ may be a part of the query
     return f"{scheme}{found}{shown}"
 
 

@@ -69,11 +69,11 @@ class FullStore(
     PipelineStore,
     Protocol,
 ):
-    """What an engine, and whoever looks into it, needs of its store."""
+    """A store with all its parts: what an engine, the doors and queries need."""
 
 
 class StoreModule(Protocol):
-    """What the package of a store offers. A URL that is wrong raises InvalidStoreError."""
+    """The functions of a store's package. An invalid URL raises InvalidStoreError."""
 
     def check_url(self, url: str) -> None:
         """Refuse what `open_store` would refuse, before anything is opened."""

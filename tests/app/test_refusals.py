@@ -37,7 +37,7 @@ from foliot.model.job import Action
         ("mongodb://u:secret@h/db?w=1", "w must be majority"),
         ("mongodb://u:secret@h/db?readPreference=secondary", "readPreference must be primary"),
         ("mongodb://u:secret@h/db?journal=false", "journal must be true"),
-        ("mongodb://u:secret@h/db?timeoutMS=100", "timeoutMS is the store's own matter"),
+        ("mongodb://u:secret@h/db?timeoutMS=100", "timeoutMS is set by the store itself"),
         ("mongodb://u:se@cret@h/db", "cannot be read"),
         ("mongodb://u:se%zzcret@h/db", "cannot be read"),
         ("redis://u:secret@h/db", "cannot be read"),

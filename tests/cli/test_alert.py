@@ -64,7 +64,7 @@ def test_alerts_are_listed_the_newest_first(shop: Shop) -> None:
 def test_a_job_that_tells_no_channel_cannot_be_muted(shop: Shop) -> None:
     result = shop.call("alert", "mute", "refresh", "--for", "2h")
     assert result.code == 1
-    assert "the job tells no channel" in result.err
+    assert "the job has no channel for alerts" in result.err
     assert shop.call("alert", "mute", "refresh").code == 2
     assert shop.call("alert", "mute", "nothing", "--for", "2h").code == 4
 
@@ -147,7 +147,7 @@ def test_a_test_needs_a_channel_that_a_living_node_has(shop: Shop) -> None:
     assert shop.call("alert", "test", "ops", "--job", "refresh").code == 2
     refused = shop.call("alert", "test", "--job", "refresh")
     assert refused.code == 1
-    assert "the job tells no channel" in refused.err
+    assert "the job has no channel for alerts" in refused.err
     declare_watched(shop)
     assert shop.call("alert", "test", "--job", "watched", "-ojson").json() == {
         "tests": [{"channel": "ops", "state": None, "answer": "no node that lives has the channel"}]

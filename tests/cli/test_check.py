@@ -266,7 +266,7 @@ def test_a_file_without_jobs_is_warned_of(repository: Path) -> None:
     put(repository, "jobs: {}")
     assert call("check").out == (
         "ok: rollcron.yaml has 0 jobs\n"
-        "warning: the file declares no job: whoever follows this repository will run nothing\n"
+        "warning: the file declares no job: nodes that follow this repository will run nothing\n"
     )
 
 

@@ -176,7 +176,7 @@ def test_backfill_runs_nothing_again_unless_told_to(shop: Shop) -> None:
     [
         (("2026-03-02T07:01Z", "2026-03-02T07:59Z"), 0, "ok: no occurrence lies in that time\n"),
         (("2026-03-02T07:00Z", "2026-03-02T06:00Z"), 2, "--to lies before --from"),
-        (("2026-03-02T07:00Z", "2027-03-02T06:00Z"), 1, "only what is past can be filled in"),
+        (("2026-03-02T07:00Z", "2027-03-02T06:00Z"), 1, "only past occurrences can be filled in"),
         (("yesterday", "2027-03-02T06:00Z"), 2, "is not an ISO 8601 time"),
         (("0001-01-01T00:00+14:00", "2026-03-02T06:00Z"), 2, "the very edge of the calendar"),
     ],

@@ -125,7 +125,7 @@ def test_a_source_that_a_living_node_serves_is_left_alone_unless_forced(shop: Sh
     assert refused.code == 1
     assert refused.err.splitlines() == [
         SERVED,
-        "hint: stop it first, or it declares the source again; --force removes it all the same",
+        "hint: stop it first, or it declares the source again; --force removes it anyway",
     ]
     assert "billing  3     r1" in shop.call("source", "list").out
 
@@ -133,7 +133,7 @@ def test_a_source_that_a_living_node_serves_is_left_alone_unless_forced(shop: Sh
     assert forced.code == 0
     assert forced.out.splitlines() == [
         "ok: billing is removed, with 3 job(s); 1 of their runs may end",
-        "warning: it will be declared again by whoever serves it: n1 (web-1, process 4711)",
+        "warning: these nodes will declare it again: n1 (web-1, process 4711)",
     ]
 
 

@@ -49,7 +49,7 @@ def test_a_group_that_nobody_limits_waits_and_why_tells(
     daemon = daemons.serve(repository.remote)
     daemon.wait_for("run_succeeded", name="two")
     told = eventually(lambda: "db" in (text := json.dumps(host.foliot("job", "why", "one"))) and text, "it")
-    assert "waits for group db, to which no node that lives gives a limit" in str(told)
+    assert "waits for group db, for which no running node has a limit" in str(told)
     assert host.runs("one") == []
     daemon.stop()
     daemon = daemons.serve(repository.remote, "--groups", "db=1")

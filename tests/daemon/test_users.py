@@ -50,7 +50,7 @@ def test_elsewhere_it_waits_and_the_reason_is_told(
     daemon.wait_for("run_succeeded", name="two")
     assert host.runs("one") == []
     told = eventually(lambda: _told(host), "a reason") or ""
-    assert f"leave to run jobs as {USER} (foliot serve --run-as {USER}, as root)" in told
+    assert f"permission to run jobs as {USER} (foliot serve --run-as {USER}, as root)" in told
 
 
 @pytest.mark.prove
@@ -66,7 +66,7 @@ def test_a_job_without_a_user_waits_where_it_would_be_root(
     daemon.wait_for("run_succeeded", name="two")
     assert host.runs("one") == []
     told = eventually(lambda: _told(host), "a reason") or ""
-    assert "leave to run jobs that name no user" in told
+    assert "permission to run jobs that name no user" in told
 
 
 def test_a_channel_of_the_repository_is_no_way_to_root(

@@ -149,7 +149,7 @@ def test_why_tells_both_sides() -> None:
     )
     request = request_after(run.run_key)
     source = parent.job.source
-    assert f"its end asked for {source}/on-success!{request}, {source}/on-end!{request}" in over.text
+    assert f"its end requested {source}/on-success!{request}, {source}/on-end!{request}" in over.text
 
 
 def test_a_run_knows_its_parent_and_a_forgery_does_not() -> None:

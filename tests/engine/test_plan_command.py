@@ -264,7 +264,7 @@ BACKFILL = [
         CODE,
         """
         09:59:30 declare              | wake 10:00
-        09:59:40 backfill 09:00 10:00 | refused: only what is past can be filled in
+        09:59:40 backfill 09:00 10:00 | refused: only past occurrences can be filled in
         """,
         rule=HOURLY,
     ),
@@ -273,7 +273,7 @@ BACKFILL = [
         CODE,
         """
         09:59:30 declare              | wake 10:00
-        10:00:05 backfill 09:00 10:00 | refused: only what is past can be filled in
+        10:00:05 backfill 09:00 10:00 | refused: only past occurrences can be filled in
         """,
         rule=HOURLY,
     ),

@@ -300,8 +300,12 @@ REFUSALS: list[tuple[Callable[[Desk], Awaitable[Effect]], type[Exception], str]]
     (lambda d: d.ops.cancel(b"x"), RunNotFoundError, "there is no run b'x'"),
     (lambda d: d.ops.rerun("hourly"), RunNotFoundError, "there is no run hourly"),
     (lambda d: d.ops.rerun("removed!a"), CommandRefusedError, "the job was removed"),
-    (lambda d: d.ops.backfill("hourly", at(6), at(5)), CommandRefusedError, "the time ends before it begins"),
-    (lambda d: d.ops.backfill("hourly", at(6), at(23)), CommandRefusedError, "only what is past"),
+    (
+        lambda d: d.ops.backfill("hourly", at(6), at(5)),
+        CommandRefusedError,
+        "the period ends before it begins",
+    ),
+    (lambda d: d.ops.backfill("hourly", at(6), at(23)), CommandRefusedError, "only past occurrences"),
     (
         lambda d: d.ops.backfill("hourly", datetime(2026, 3, 2), at(23)),
         NaiveInstantError,

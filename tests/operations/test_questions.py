@@ -250,7 +250,7 @@ async def test_why_tells_which_group_a_job_waits_for_by_what_living_nodes_know(d
     other = replace(HOURLY, name="second", group="db")
     await desk.declare(replace(HOURLY, group="db"), other)
     await desk.advance(at(7))
-    assert "group db, to which no node that lives gives a limit" in str(await desk.ops.why("second"))
+    assert "group db, for which no running node has a limit" in str(await desk.ops.why("second"))
     await desk.store.join(Node("n1", limits=(("db", 1),)))
     await desk.store.claim("n1", desk.clock.now(), {"default": 9}, plan_due, "c", {"db": 1})
     assert (await desk.ops.why("hourly")).verdict is Verdict.RUNS

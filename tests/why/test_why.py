@@ -48,7 +48,7 @@ def answer(
     return why.verdict, why.text
 
 
-AGAIN = "the clock was set back, and what comes until 2026-11-15T14:00:00Z was served before"
+AGAIN = "the clock was set back, and all occurrences until 2026-11-15T14:00:00Z were served before"
 
 
 def test_a_job_that_waits_for_a_time_to_come_again_says_so() -> None:
@@ -324,7 +324,7 @@ DUE: dict[str, Any] = {"next_at": NOW, "wake_at": NOW, "served_until": NOW - 24 
     [
         (FULL, (), Verdict.WAITS, "is due, by 0 12 * * *, and waits for group db (1 of 1 running)"),
         (FULL._replace(running=7, limit=5), (), Verdict.WAITS, "waits for group db (7 of 5 running)"),
-        (FULL._replace(limit=None), (), Verdict.WAITS, "group db, to which no node that lives gives a limit"),
+        (FULL._replace(limit=None), (), Verdict.WAITS, "group db, for which no running node has a limit"),
         (FULL._replace(running=0), (), Verdict.WILL_RUN, "2026-11-15T12:00:00Z is due, by 0 12 * * *"),
         (FULL, (RUNNING,), Verdict.RUNS, "runs since"),
         (FULL, (PENDING,), Verdict.WAITS, "waits until 2026-11-15T13:00:00Z: retry 1"),

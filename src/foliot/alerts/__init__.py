@@ -4,12 +4,12 @@
                       rate.py       message.py                channel.py
 
 A channel is a value of the configuration: it says where to send and where its secrets are, and keeps neither
-a connection nor a secret. What an alert carries comes from jobs, so it is cut, cleaned and escaped
-(`text.py`, `formats.py`). What a repository says of a channel is less trusted than what the operator says:
-only the operator's channels reach private networks (`endpoint.py`, and `foliot.network`).
+a connection nor a secret. The texts of an alert come from jobs, so they are cut, cleaned and escaped
+(`text.py`, `formats.py`). A channel of a repository is trusted less than a channel of the operator: only the
+operator's channels may reach private networks (`endpoint.py`, and `foliot.network`).
 
-Invariants: the same alert has the same id each time it is sent; a send ends within its deadline, and raises
-nothing for what a server answers; no secret stands in a repr, a reason, a log line or an error.
+Invariants: the same alert has the same id each time it is sent; a send ends within its deadline, and no
+answer of a server raises; no secret stands in a repr, a reason, a log line or an error.
 
 Read `channel.py` first, then `webhook.py`; `config.py` reads channels from a configuration.
 """
@@ -34,7 +34,7 @@ _HOMES = {name: name.lower() for name in __all__} | {"read_channels": "config"}
 
 
 def __getattr__(name: str) -> Any:
-    """Import only what is asked for: the planner needs an alert's value, and neither mail nor web."""
+    """Import a channel when it is first used. The planner needs only the values of alerts."""
     if name not in _HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     value = globals()[name] = getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)

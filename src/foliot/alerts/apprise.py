@@ -1,6 +1,6 @@
-"""Apprise: a hundred services by one library, which a short-lived process imports.
+"""Apprise: a library for a hundred services. A short-lived process imports it for each message.
 
-The library takes half a second and 46 MB to import; so it never lives in the daemon. Its requests do not pass
+The library takes half a second and 46 MB to import, so the daemon never imports it. Its requests do not pass
 our guard: only an operator may define such a channel.
 """
 
@@ -21,7 +21,7 @@ from foliot.network.secrets import Secret, SecretMissingError, mask
 
 NOT_INSTALLED, BAD_URL, NOT_SENT = 3, 4, 5
 _MISSING = "the library apprise is not installed on this node: pip install foliot[apprise]"
-# The texts are plain: the service must not read marks in what a job wrote.
+# The texts are sent as plain text: the service must not interpret markup that a job wrote.
 _PROGRAM = f"""
 import json, sys
 try:

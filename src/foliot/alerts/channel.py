@@ -1,4 +1,4 @@
-"""The seam of channels: what sends alerts, and what became of them."""
+"""The protocol of channels, which send alerts, and the results of a send."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ LONGEST_WAIT = timedelta(hours=1)  # a longer Retry-After is cut to this
 
 
 class Fate(StrEnum):
-    """What became of a message."""
+    """The result of a send."""
 
     SENT = "sent"
-    AGAIN = "again"  # try later: a connection, a server, a limit
+    AGAIN = "again"  # try later: the connection or the server failed, or a limit was reached
     REFUSED = "refused"  # trying again would change nothing: a person must look
 
 
 class Sent(NamedTuple):
-    """What became of a message, in words without a secret; `after` is how long the server asks to wait."""
+    """The result of a send, with a reason without secrets. `after`: how long the server asks to wait."""
 
     fate: Fate
     reason: str = ""
@@ -44,11 +44,11 @@ SENT = Sent(Fate.SENT)
 
 
 class Channel(Protocol):
-    """A way to tell people. The same alert may be sent twice: it has the same id both times."""
+    """A way to send alerts to people. An alert may be sent twice, with the same id both times."""
 
     @property
     def rate(self) -> Rate | None:
-        """How many messages it takes; None: one for each alert, however many."""
+        """The limit of messages; None: one message for each alert, without a limit."""
         ...
 
     def describe(self) -> str:
@@ -60,24 +60,24 @@ class Channel(Protocol):
         ...
 
     async def send(self, messages: Sequence[Alert]) -> Sent:
-        """Tell one message: an alert, or a digest of several. There is at least one.
+        """Send one message: an alert, or a digest of several. There is at least one alert.
 
-        It ends within `DEADLINE`, and raises nothing for what a server answers.
+        It ends within `DEADLINE`. No answer of a server raises.
         """
         ...
 
 
 @runtime_checkable
 class ShowsOutput(Protocol):
-    """A channel that shows the end of what an attempt wrote: `Alert.output` is there, if the store has it."""
+    """A channel that shows the end of an attempt's output. `Alert.output` is set if the store has it."""
 
     shows_output: bool
 
 
 @runtime_checkable
 class Pinged(Protocol):
-    """A channel that also gets starts, each at once."""
+    """A channel that is also called at each start."""
 
     async def ping_start(self, run: str, attempt: int) -> Sent:
-        """Tell that an attempt has started."""
+        """Report that an attempt has started."""
         ...

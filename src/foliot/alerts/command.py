@@ -17,7 +17,7 @@ from foliot.errors import InvalidChannelError
 Folder = Path | Callable[[Alert], Path]
 _SHELL = ("/bin/sh", "-c")
 _LONGEST = 10_000
-# What a shell and the conventions of sysexits.h say of a command that can never succeed as it stands.
+# Exit codes of shells and of sysexits.h: the command can never succeed without a change.
 _HOPELESS = {
     64: "it is used wrongly",
     77: "it lacks rights",
@@ -81,7 +81,7 @@ class Command:
 
 
 def environment_of(message: Message) -> dict[str, str]:
-    """`FOLIOT_ALERT_JOB` and its like: all values of an alert; of a digest, what it has."""
+    """The variables `FOLIOT_ALERT_JOB` and so on: all values of an alert, or those of a digest."""
     values = {"headline": title_of(message), "text": text_of(message), "count": "1"}
     if isinstance(message, Digest):
         values |= {"kind": "digest", "count": str(len(message.alerts)), "jobs": message.names}

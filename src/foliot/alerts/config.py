@@ -3,7 +3,7 @@
     ops:    {webhook: env:OPS_WEBHOOK, format: slack, secret: file:/etc/foliot/ops.key}
     admins: {mail: [ops@example.org]}
 
-One field of an entry says what it is; each kind of channel has further fields of its own. An error names
+One field of an entry names its kind; each kind of channel has further fields of its own. An error names
 the field, shows the value unless it may be a secret, and says what would be right.
 """
 
@@ -37,10 +37,10 @@ def read_channels(
     smtp: str | None = None,
     field: str = "channels",
 ) -> dict[str, Channel]:
-    """All channels of a mapping. InvalidChannelError for the first that cannot be right.
+    """All channels of a mapping. InvalidChannelError for the first invalid one.
 
-    `trusted`: the operator of the node wrote it, not the author of a repository. `folder` is where commands
-    start, `smtp` the mail server of channels that name none.
+    `trusted`: the operator of the node wrote it, not the author of a repository. `folder`: where commands
+    start. `smtp`: the mail server of channels that name none.
     """
     if not isinstance(channels, Mapping):
         raise InvalidChannelError(field, channels, "must be a mapping of names", hint=_EXAMPLE)
@@ -90,7 +90,7 @@ _EXAMPLE = "such as ops: {webhook: env:OPS_WEBHOOK, format: slack}"
 
 
 class _Reading(NamedTuple):
-    """Whose channel is read, where its commands start, and which mail server is the node's."""
+    """The facts for reading a channel: is it trusted, where commands start, and the node's mail server."""
 
     trusted: bool
     folder: Folder | None
@@ -130,7 +130,7 @@ def _apprise(reading: _Reading, apprise: object, rate: object = None, text: obje
 
 
 class _Kind(NamedTuple):
-    """A kind of channel: what makes it, and its fields."""
+    """A kind of channel: the function that makes it, and its fields."""
 
     make: Callable[..., Channel]
     fields: tuple[str, ...]
@@ -161,7 +161,7 @@ def _text(value: object, field: str) -> str:
 
 
 def _rate(value: object) -> Rate | None:
-    """A rate such as {messages: 20, within: 10m}; None: as usual."""
+    """A rate such as {messages: 20, within: 10m}; None: the default."""
     if value is None:
         return None
     if not isinstance(value, Mapping) or not value.keys() <= {"messages", "within"}:

@@ -1,4 +1,4 @@
-"""Where a channel sends: a URL of the web, given as it is or by reference."""
+"""The URL of a channel, given directly or by reference to a secret."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from foliot.network.url import Url
 
 
 class Target(NamedTuple):
-    """A URL as it is on this node now, and the guard for requests to it."""
+    """The URL on this node now, and the guard for requests to it."""
 
     url: Url
     guard: Guard
@@ -22,7 +22,7 @@ class Target(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:
-    """A URL, or where it is to be found. An operator's may be without TLS, and in a private network."""
+    """A URL, or a reference to one. A URL of the operator may use http, and a private network."""
 
     text: str
     is_trusted: bool
@@ -42,13 +42,13 @@ class Endpoint:
             Url.read(text, allow_http=is_trusted)
         except InvalidUrlError as error:
             hint = error.hint or "write a URL, or where it is: env:NAME"
-            # A text without a scheme may be a token that stands in the wrong place.
+            # A text without a scheme may be a token in the wrong field.
             shown = error.details["url"] if text.startswith(("http://", "https://")) else "***"
             raise InvalidChannelError(field, shown, error.reason, hint=hint) from None
         return cls(text, is_trusted)
 
     def target(self) -> Target | Sent:
-        """Where to send now; or what to answer, if that cannot be known."""
+        """The target of a send; or the result, if the URL cannot be read."""
         try:
             text = Secret(self.text).value() if is_reference(self.text) else self.text
             url = Url.read(text, allow_http=self.is_trusted)
@@ -56,14 +56,14 @@ class Endpoint:
             return Sent.again(str(error))
         except InvalidUrlError as error:
             return Sent.refused(f"{self.shown} holds no URL that can be used: it {error.reason}")
-        # The operator has named this host, so it may be any; nothing else becomes reachable by that.
+        # The operator has named this host, so it may be private; no other host becomes reachable by that.
         return Target(url, Guard.allowing([f"[{url.host}]:{url.port}"] if self.is_trusted else []))
 
     def missing(self) -> str | None:
-        """What this node lacks."""
+        """Why this node cannot send; None if it can."""
         return Secret(self.text).missing() if is_reference(self.text) else None
 
     @property
     def shown(self) -> str:
-        """The reference, or where the URL leads."""
+        """The reference, or the host of the URL: a text without a secret."""
         return self.text if is_reference(self.text) else Url.read(self.text, allow_http=True).shown

@@ -15,7 +15,7 @@ Format = Callable[[Message, str | None], bytes]
 _LONGEST_SLACK = 3_000
 _LONGEST_DISCORD = 2_000
 _LONGEST_IN_DIGEST = 300
-# An Alertmanager forgets an alert that is not repeated. The next reminder comes within a day.
+# An Alertmanager ends an alert that is not repeated. The next reminder comes within a day.
 _STAYS = timedelta(hours=25)
 _ENDED_BY_RECOVERY = (
     AlertKind.FAILURE, AlertKind.LATE, AlertKind.MISSED, AlertKind.SLOW, AlertKind.SILENT, AlertKind.FLAPPING,
@@ -24,7 +24,7 @@ _ENDED_BY_RECOVERY = (
 
 
 def as_json(message: Message, template: str | None = None) -> bytes:
-    """Foliot's own format: every field of the alert, and `type`; `text` if the configuration has a text."""
+    """Foliot's own format: every field of the alert, and `type`; also `text` if the configuration has one."""
     data = data_of(message)
     if template is not None:
         data["text"] = text_of(message, template=template)
@@ -55,7 +55,7 @@ def as_discord(message: Message, template: str | None = None) -> bytes:
 
 
 def as_alertmanager(message: Message, template: str | None = None) -> bytes:
-    """For the second version of an Alertmanager's API. A recovery ends what is open of its job."""
+    """For version 2 of Alertmanager's API. A recovery ends the open alerts of its job."""
     alerts = message.alerts if isinstance(message, Digest) else (message,)
     return _dump([entry for alert in alerts for entry in _entries(alert, template)])
 

@@ -37,9 +37,9 @@ _NEVER = frozenset((64, 65, 67, 68, 77, 78))  # of sysexits.h: usage, data, no u
 class Mail:
     """A channel that sends mail.
 
-    `server` is where the server's URL is, such as `env:SMTP_URL`; smtp://user:password@mail.example.org is
-    one. A URL without a password may stand there itself. Without it, `FOLIOT_SMTP_URL` of the environment
-    counts; without that, the sendmail of this host.
+    `server` is a reference to the server's URL, such as `env:SMTP_URL`, or a URL without a password. A URL
+    looks like smtp://user:password@mail.example.org. Without `server`, the variable `FOLIOT_SMTP_URL` counts;
+    without that, the sendmail of this host.
     """
 
     shows_output = True

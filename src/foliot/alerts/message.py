@@ -1,4 +1,4 @@
-"""What channels send: an alert, or a digest of several."""
+"""The messages of channels: an alert, or a digest of several."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import NamedTuple
 
-from foliot.model.alert import Alert as Alert  # noqa: PLC0414 - channels and their callers take it from here
+from foliot.model.alert import Alert as Alert  # noqa: PLC0414 - re-exported
 from foliot.model.alert import AlertKind as AlertKind  # noqa: PLC0414 - the same
 
 _NAMED = 10  # jobs that a digest names
@@ -44,12 +44,12 @@ class Digest(NamedTuple):
 
     @property
     def at(self) -> datetime:
-        """When the newest of them was decided."""
+        """The time of the newest alert."""
         return max(alert.at for alert in self.alerts)
 
     @property
     def is_test(self) -> bool:
-        """Whether none of them is real."""
+        """Whether all of them are tests."""
         return all(alert.is_test for alert in self.alerts)
 
     @property
@@ -77,7 +77,7 @@ def as_message(alerts: Sequence[Alert]) -> Message:
 
 
 def headline(alert: Alert) -> str:
-    """One line: which job, and what is the matter."""
+    """One line: the job, and its problem."""
     times = f" ({alert.failures_in_row} in a row)" if alert.failures_in_row > 1 else ""
     again = f", reminder {alert.reminder}" if alert.reminder else ""
     return f"{_test(alert.is_test)}{alert.name} {_SAID[alert.kind]}{times}{again}"

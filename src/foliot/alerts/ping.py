@@ -33,7 +33,7 @@ from foliot.protocols import Clock
 
 PING_DEADLINE = timedelta(seconds=10)
 _RUNS = uuid.uuid5(uuid.NAMESPACE_URL, "https://foliot.invalid/runs")
-_LONGEST_BODY = 10_000  # bytes; a service may say that it takes more, or less
+_LONGEST_BODY = 10_000  # bytes; a service may announce another limit
 _MOST_BODY = 100_000
 _LONGEST_MESSAGE = 2_000
 _LAST_EXIT = 255
@@ -68,7 +68,7 @@ STYLES = ("healthchecks", "cronitor", "plain")
 
 
 class Ping:
-    """A channel that pings a URL of a watch service. Each alert is one ping: there is no digest."""
+    """A channel that pings the URL of a monitoring service. Each alert is one ping: there is no digest."""
 
     rate = None
     shows_output = True
@@ -110,7 +110,7 @@ class Ping:
         return await self.ping(Signal(PingKind.START, run, attempt))
 
     async def ping(self, signal: Signal) -> Sent:
-        """Tell one signal. It is sent, too, if the style has no word for it."""
+        """Send one ping. If the style has no word for it, nothing is sent, and it counts as sent."""
         target = self._sender.endpoint.target()
         if isinstance(target, Sent):
             return target
@@ -147,9 +147,9 @@ class Ping:
 
 
 def signal_of(alert: Alert) -> Signal:
-    """An alert as a ping: only the end of a run is good or bad; all else is a line of the service's log.
+    """Turn an alert into a ping. Only the end of a run is a success or a failure.
 
-    A run that was cancelled is neither, and a test is a line of the log.
+    All other alerts, cancelled runs and tests are lines in the service's log.
     """
     if alert.is_test:
         return Signal(PingKind.LOG, alert.run or alert.job, text=text_of(alert))

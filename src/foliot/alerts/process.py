@@ -1,4 +1,4 @@
-"""A short-lived process that sends: fed once, bounded in time and output, ended with its group."""
+"""A short-lived process that sends a message, with limits of time and output. Its group ends with it."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ from pathlib import Path
 from typing import NamedTuple
 
 _KEPT = 2_000  # bytes of the output
-_LAST_WORDS = 2.0  # seconds in which the pipe must close when the program has ended
+_LAST_WORDS = 2.0  # seconds for the pipe to close after the program has ended
 _PASSED_ON = ("PATH", "HOME", "LANG", "LC_ALL", "TZ", "USER", "LOGNAME", "SSL_CERT_FILE", "SSL_CERT_DIR")
 
 
 class Ended(NamedTuple):
-    """How a process ended: its exit code (None: it was ended at the deadline), and the end of its output."""
+    """How a process ended: its exit code (None: killed at the deadline), and the end of its output."""
 
     code: int | None
     output: str
 
 
 def plain_environment() -> dict[str, str]:
-    """What a child may know of this process's environment: no token, and no store's URL."""
+    """The part of the environment that a child gets: no token, and no store's URL."""
     return {name: os.environ[name] for name in _PASSED_ON if name in os.environ}
 
 
@@ -54,11 +54,11 @@ async def run_process(
         pass
     finally:
         code = transport.get_returncode()
-        if not child.closed.is_set():  # it runs on, or has left processes behind that hold the pipe
+        if not child.closed.is_set():  # it still runs, or its children hold the pipe
             with suppress(ProcessLookupError, PermissionError):
                 os.killpg(transport.get_pid(), signal.SIGKILL)
         transport.close()
-        with suppress(TimeoutError):  # a program with other rights than ours need not end
+        with suppress(TimeoutError):  # a program with other rights than ours cannot be killed
             async with asyncio.timeout(_LAST_WORDS):
                 await child.ended.wait()
     return Ended(code, child.kept.decode(errors="replace"))
@@ -72,7 +72,7 @@ def _feed(transport: asyncio.SubprocessTransport, feed: bytes) -> None:
 
 
 class _Child(asyncio.SubprocessProtocol):
-    """Keeps the end of what a process writes."""
+    """Keeps the end of a process's output."""
 
     def __init__(self) -> None:
         self.kept = bytearray()

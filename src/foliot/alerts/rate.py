@@ -6,8 +6,8 @@ waiting 3, room for 2      one digest of 3
 waiting 3, room for none   nothing until the oldest message is ten minutes old; then one digest, or three
 waiting 37, room for 9     one digest of 37, but no sooner than half a minute after the last message
 
-The last rule spreads what is left of the room over its time. A flood that lasts for minutes would otherwise
-use up the room with small digests, and its rest would be told late.
+The last rule spreads the remaining messages over the time. Otherwise a flood that lasts for minutes would use
+them all up with small digests, and the rest would be sent late.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from typing import NamedTuple
 from foliot.alerts.message import Alert
 from foliot.errors import InvalidChannelError
 
-_MOST_APART = 5  # more alerts than these, waiting together, are one digest
+_MOST_APART = 5  # if more alerts wait, they become one digest
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +38,7 @@ class Rate:
 
 
 class Plan(NamedTuple):
-    """What to send now, each part in one message; the rest waits until `wait_until`."""
+    """The messages to send now, each with its alerts. The rest waits until `wait_until`."""
 
     parts: tuple[tuple[Alert, ...], ...] = ()
     wait_until: datetime | None = None
@@ -47,10 +47,10 @@ class Plan(NamedTuple):
 def plan_sends(
     rate: Rate | None, sent_at: Sequence[datetime], waiting: Sequence[Alert], now: datetime
 ) -> Plan:
-    """Which alerts go out now, and which of them together; `sent_at` has the times of earlier messages."""
+    """Which alerts to send now, and which of them together. `sent_at`: the times of earlier messages."""
     if rate is None or not waiting:
         return Plan(tuple((alert,) for alert in waiting))
-    # A message of the future was sent before a clock was set back: it counts as one of now.
+    # A message in the future was sent before the clock was set back: it counts as sent now.
     recent = sorted(min(at, now) for at in sent_at if at > now - rate.within)
     room = rate.messages - len(recent)
     if room <= 0:

@@ -23,7 +23,7 @@ _SHOWN_BODY = 200
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HttpSender:
-    """Sends one request to an endpoint, and says what became of it. Webhooks and pings share it."""
+    """Sends one request to an endpoint, and returns the result. Webhooks and pings share it."""
 
     endpoint: Endpoint
     clock: Clock = field(default_factory=SystemClock, repr=False)
@@ -31,11 +31,11 @@ class HttpSender:
     deadline: timedelta = DEADLINE
 
     async def send(self, request: Request, target: Target, *secrets: str) -> tuple[Sent, Answer | None]:
-        """What became of it, and the answer, if there is one."""
+        """The result, and the answer, if there is one."""
         try:
             answer = await fetch(request, target.guard, deadline=self.deadline, tls=self.tls)
         except AddressRefusedError as error:
-            # The name of the host may be a part of the secret: its address says enough.
+            # The host's name may be a part of the secret, so only its address is shown.
             reason = f"{self.endpoint.shown}: {error.details['address']} {error.details['reason']}"
             return Sent.refused(f"{reason}; {error.hint}"), None
         except RequestFailedError as error:

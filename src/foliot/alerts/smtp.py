@@ -33,7 +33,7 @@ class MailServer(NamedTuple):
 
     @classmethod
     def read(cls, text: str, shown: str) -> MailServer:
-        """Read smtp://user:password@host:port, with ?tls=none if it must. Errors show where it comes from."""
+        """Read smtp://user:password@host:port, perhaps with ?tls=none. Errors show `shown`, not the URL."""
         try:
             parts = urlsplit(text)
             host, port = parts.hostname, parts.port
@@ -61,7 +61,7 @@ class Session:
     _smtp: smtplib.SMTP | None = field(default=None, init=False)
 
     def run(self) -> Sent:
-        """What became of the mail."""
+        """Send the mail, and return the result."""
         try:
             return self._send()
         except smtplib.SMTPNotSupportedError:
@@ -72,7 +72,7 @@ class Session:
         except smtplib.SMTPResponseException as error:
             return self._answered(error.smtp_code, error.smtp_error)
         except (OSError, ValueError, smtplib.SMTPException) as error:
-            return Sent.again(f"the mail server cannot be asked ({_told(error)})")
+            return Sent.again(f"the mail server gives no valid answer ({_told(error)})")
 
     def abandon(self) -> None:
         """Let the thread end, wherever it waits."""
@@ -115,7 +115,7 @@ class Session:
 
 
 def _mildest(refused: dict[str, tuple[int, bytes]]) -> tuple[int, bytes]:
-    """If one recipient may be accepted later, it is tried again."""
+    """The mildest refusal: if one recipient may be accepted later, the mail is tried again."""
     return min(refused.values(), key=lambda answer: answer[0])
 
 

@@ -1,7 +1,7 @@
-"""Texts of messages. Their values come from jobs, and a job may write anything.
+"""Makes the texts of alerts. Their values come from jobs, and a job may write anything.
 
 So every value is cut, loses its control characters, and is escaped for the place where it is shown. A
-text of a configuration is a `string.Template` with a closed list of names: it names values, and does no more.
+`text` in a configuration is a `string.Template` with a closed list of names: it can only insert values.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _NAMES = ("job", "kind", "why", "error", "run", "since")
 
 
 def clean(text: str, limit: int = _LONGEST_LINE, *, keep_lines: bool = False) -> str:
-    """The text on one line, or on several, cut, without control characters and marks of direction."""
+    """The text, cut to a limit, without control characters and marks of direction; usually on one line."""
     kept = "".join(_plain(c, keep_lines=keep_lines) for c in text[: 2 * limit])
     kept = kept if keep_lines else " ".join(kept.split())
     return kept if len(kept) <= limit else kept[: limit - 1] + "…"
@@ -38,12 +38,12 @@ def _plain(character: str, *, keep_lines: bool) -> str:
 
 
 def no_escape(text: str) -> str:
-    """For places where nothing has a meaning of its own: JSON values, mail, environment."""
+    """For places without special characters: JSON values, mail, environment."""
     return text
 
 
 def escape_slack(text: str) -> str:
-    """For Slack, and for Mattermost and Rocket.Chat, which mention people by a bare `@all`, too."""
+    """For Slack; also for Mattermost and Rocket.Chat, where a plain `@all` mentions people."""
     text = text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
     return _without_mentions(text)
 
@@ -58,7 +58,7 @@ def _without_mentions(text: str) -> str:
 
 
 def check_template(text: object, field: str) -> str:
-    """A text with names such as `$job`. InvalidChannelError if it has a name that is not known."""
+    """The text, if all its names (such as `$job`) are known; otherwise InvalidChannelError."""
     hint = f"the names are ${', $'.join(_NAMES)}; write $$ for a dollar sign"
     if not isinstance(text, str) or not text.strip() or len(text) > LONGEST_TEMPLATE:
         reason = f"must be a text of 1 to {LONGEST_TEMPLATE:,} characters"
@@ -73,7 +73,7 @@ def check_template(text: object, field: str) -> str:
 
 
 def fill(template: str, alert: Alert, escape: Escape = no_escape) -> str:
-    """A text of a configuration with the values of an alert."""
+    """Insert the values of an alert into a text of the configuration."""
     values = {
         "job": alert.name,
         "kind": alert.kind.value,
@@ -91,7 +91,7 @@ def title_of(message: Message, escape: Escape = no_escape) -> str:
 
 
 def text_of(message: Message, escape: Escape = no_escape, template: str | None = None) -> str:
-    """A message for people, in lines; the first is its title."""
+    """A message for people. The first line is its title."""
     if isinstance(message, Alert) and template is not None:
         return ("TEST: " if message.is_test else "") + fill(template, message, escape)
     lines = _digest_lines(message) if isinstance(message, Digest) else _alert_lines(message)

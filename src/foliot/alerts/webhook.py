@@ -24,8 +24,8 @@ from foliot.protocols import Clock
 class Webhook:
     """A channel that posts to a URL.
 
-    `url` and `secret` are references such as `env:OPS_WEBHOOK`; a URL without a secret in it may stand there
-    itself. `format` is `json`, `slack`, `discord` or `alertmanager`. `text` is a text such as
+    `url` and `secret` are references such as `env:OPS_WEBHOOK`. A URL that contains no secret may be given
+    directly. `format` is `json`, `slack`, `discord` or `alertmanager`. `text` is a text such as
     "$job: $why". Only an operator's channel (`trusted`) may use http and private addresses.
     """
 

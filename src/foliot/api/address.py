@@ -1,4 +1,4 @@
-"""Where a request comes from."""
+"""The address of a client: for limits and the audit, also behind a trusted proxy."""
 
 from __future__ import annotations
 
@@ -15,15 +15,16 @@ _SIX, _OF_ONE = 6, 64
 
 
 def address_of(service: Service, request: Request) -> str:
-    """The address that a request comes from; behind a proxy that is believed, the one that it tells."""
+    """The address of the client: the peer, or the address in a trusted proxy's X-Forwarded-For."""
     peer = request.client.host if request.client else ""
     lines = request.headers.getlist("x-forwarded-for")
-    told = lines[-1].rpartition(",")[2].strip() if lines else ""  # the proxy's own; a client may write others
+    # The proxy has written the last address; the client may have written the others.
+    told = lines[-1].rpartition(",")[2].strip() if lines else ""
     return told if is_proxy(service.options.proxies, peer) and _is_address(told) else peer
 
 
 def group_of(address: str) -> str:
-    """The addresses that one client may have, for limits: of IPv6, a whole network of 64 bits."""
+    """The unit for limits: an IPv4 address, or an IPv6 network of 64 bits, which one client may own."""
     try:
         found = unmapped(address)
     except ValueError:  # such as a socket of the file system
@@ -32,7 +33,7 @@ def group_of(address: str) -> str:
 
 
 def is_proxy(proxies: Sequence[Network], peer: str) -> bool:
-    """Whether a peer is one of the proxies that are believed."""
+    """Whether a peer is one of the trusted proxies."""
     try:
         address = unmapped(peer)
     except ValueError:  # such as a socket of the file system
@@ -41,7 +42,7 @@ def is_proxy(proxies: Sequence[Network], peer: str) -> bool:
 
 
 def read_networks(texts: Iterable[str]) -> tuple[Network, ...]:
-    """Networks such as `10.0.0.0/8`, or addresses; FoliotError for what is neither."""
+    """Networks such as `10.0.0.0/8`, or addresses; FoliotError for any other text."""
     found = []
     for text in texts:
         try:

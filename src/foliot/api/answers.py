@@ -1,6 +1,6 @@
-"""What is sent: the types of all answers. The OpenAPI document is made from them.
+"""The types of all answers of the REST API. The OpenAPI document is made from them.
 
-Instants are in UTC with a `Z`, durations are texts such as `90s`; what is not known is null.
+Instants are in UTC with a `Z`, durations are texts such as `90s`. A value that is not known is null.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from foliot.why import Verdict
 
 
 class Answer(msgspec.Struct, frozen=True, kw_only=True):
-    """Something that is sent."""
+    """The base of all answers."""
 
 
 Links = dict[str, str]
@@ -73,7 +73,7 @@ class WholeJob(JobAnswer, frozen=True):
 
 
 class JobList(Answer, frozen=True):
-    """Some jobs. `next` is the cursor of the next page. `partial`: a search has not looked at all yet."""
+    """Some jobs. `next` is the cursor of the next page. `partial`: the search has not seen all jobs yet."""
 
     jobs: tuple[JobAnswer, ...]
     next: str | None
@@ -131,7 +131,7 @@ class Changed(Answer, frozen=True):
 
 
 class ChangedJob(WholeJob, frozen=True, kw_only=True):
-    """A job as it is after a change of its definition; `changed`: it was another before."""
+    """A job after a change of its definition. `changed`: its definition was different before."""
 
     changed: bool
     text: str
@@ -141,7 +141,7 @@ class ChangedJob(WholeJob, frozen=True, kw_only=True):
 
 
 class ChangedJobs(Answer, frozen=True):
-    """What became of each job of a batch."""
+    """The jobs of a batch, each after its change."""
 
     jobs: tuple[ChangedJob, ...]
     dry_run: bool = False
@@ -149,7 +149,7 @@ class ChangedJobs(Answer, frozen=True):
 
 
 class Requested(Answer, frozen=True):
-    """A run that was asked for. `id` and `run_id` are the same."""
+    """A run that was requested. `id` and `run_id` are the same."""
 
     id: str
     run_id: str
@@ -171,7 +171,7 @@ class RunRef(Answer, frozen=True):
 
 
 class Backfilled(Answer, frozen=True):
-    """The runs of the past that were asked for."""
+    """The runs of the past that a backfill has requested."""
 
     job: str
     runs: tuple[RunRef, ...]
@@ -181,7 +181,7 @@ class Backfilled(Answer, frozen=True):
 
 
 class BulkItem(Answer, frozen=True):
-    """What became of one job of a bulk."""
+    """The result of a bulk action for one job."""
 
     id: str
     status: int
@@ -191,7 +191,10 @@ class BulkItem(Answer, frozen=True):
 
 
 class Bulk(Answer, frozen=True):
-    """What became of each job. With `next` there are more that fit: send it again with that cursor."""
+    """The result of a bulk action for each job.
+
+    If `next` is set, more jobs fit the filter: send the same request again with that `cursor`.
+    """
 
     results: tuple[BulkItem, ...]
     next: str | None = None
@@ -252,7 +255,7 @@ class RunList(Answer, frozen=True):
 
 
 class Log(Answer, frozen=True):
-    """What an attempt wrote. `dropped` characters are missing in the middle; more may follow at `end`."""
+    """The output of an attempt. `dropped` characters are missing in the middle. The next part begins at `end`."""
 
     run: str
     attempt: int
@@ -265,7 +268,8 @@ class Log(Answer, frozen=True):
 class OccurrenceAnswer(Answer, frozen=True):
     """A line of the ledger. `wall` is the time in the job's zone; `dst`: that time comes twice.
 
-    `run` is its own run; `covered_by` the run of a later occurrence that stands for it, too.
+    `run` is the run of this occurrence. `covered_by` is the run of a later occurrence that also counts for
+    this one.
     """
 
     at: Time
@@ -280,7 +284,7 @@ class OccurrenceAnswer(Answer, frozen=True):
 
 
 class Ledger(Answer, frozen=True):
-    """The occurrences of a time. `next` is where to go on from."""
+    """The occurrences of a period. `next`: the time at which the next page begins."""
 
     job: str
     occurrences: tuple[OccurrenceAnswer, ...]
@@ -288,7 +292,7 @@ class Ledger(Answer, frozen=True):
 
 
 class WhyAnswer(Answer, frozen=True):
-    """Why a job runs, ran or did not, with the rule and the revision of that time."""
+    """Why a job ran, will run, or did not run, with the rule and the revision of that time."""
 
     job: str
     asked: Time | None
@@ -304,7 +308,7 @@ class WhyAnswer(Answer, frozen=True):
 
 
 class VersionAnswer(Answer, frozen=True):
-    """A definition that a job has had. `author` is who changed it over the API, if that is known."""
+    """A definition that a job has had. `author`: the token that changed it over the API, if that is known."""
 
     version: int
     since: Time
@@ -354,7 +358,7 @@ class CronAnswer(Answer, frozen=True):
 
 
 class BucketAnswer(Answer, frozen=True):
-    """A stretch of time, and how many occurrences lie in it."""
+    """The start of a period, and the number of occurrences in it."""
 
     at: Time
     occurrences: int
@@ -380,9 +384,9 @@ class HerdAnswer(Answer, frozen=True):
 
 
 class ForecastAnswer(Answer, frozen=True):
-    """How many occurrences come. `partial`: there are more jobs than were looked at.
+    """The number of occurrences to come. `partial`: the forecast has looked at a part of the jobs only.
 
-    `herds` are looked for in the peaks; a token that is limited to sources is told of none.
+    `herds` are searched in the peaks only. A token that is limited to sources sees no herds.
     """
 
     zone: str

@@ -1,4 +1,4 @@
-"""Who asks: by a token, or by the cookie of a session.
+"""Finds the identity of a request: by a token, or by the cookie of a session.
 
 Browsers send cookies by themselves, so a change by cookie must come from our own pages.
 """
@@ -25,7 +25,7 @@ def cookie_name(service: Service) -> str:
 
 
 async def identify(service: Service, request: Request) -> Identity:
-    """Who asks; 401 if that is not told, 403 if another site has sent it, 429 if too many are sent."""
+    """The identity of a request. 401 without one, 403 if another site has sent it, 429 if too many come."""
     address = group_of(address_of(service, request))
     wait = service.failures.wait(address)
     if wait and not _is_known(service, request):

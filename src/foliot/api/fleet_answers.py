@@ -1,4 +1,4 @@
-"""What is sent about sources, nodes, tokens and the audit."""
+"""The types of answers about sources, nodes, queues, tokens and the audit."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from foliot.operations.facts import NodeState
 
 
 class SourceAnswer(Answer, frozen=True):
-    """Where jobs come from. `status` is what its reader has written."""
+    """A source of jobs. `status` is the last report of the node that reads the source."""
 
     id: str
     source: str
@@ -25,7 +25,7 @@ class SourceAnswer(Answer, frozen=True):
 
 
 class SourceList(Answer, frozen=True):
-    """All sources that may be seen."""
+    """All sources that the token may see."""
 
     sources: tuple[SourceAnswer, ...]
     next: None = None
@@ -59,7 +59,10 @@ class ChangedDefinition(Answer, frozen=True):
 
 
 class RevisionDiff(Answer, frozen=True):
-    """What a revision changed, as far as it is kept; `partial`: not all jobs of the source were looked at."""
+    """The definitions that a revision ended, as far as they are kept.
+
+    `partial`: only a part of the source's jobs was looked at.
+    """
 
     source: str
     revision: str
@@ -68,14 +71,14 @@ class RevisionDiff(Answer, frozen=True):
 
 
 class Pulled(Answer, frozen=True):
-    """A source is read again."""
+    """A source whose repository is read again now."""
 
     source: str
     dry_run: bool = False
 
 
 class RemovedSource(Answer, frozen=True):
-    """A source was removed, with so many jobs; so many of their runs may still end."""
+    """A source that was removed. `jobs`: how many jobs it had. `running`: how many of their runs go on."""
 
     source: str
     jobs: int
@@ -110,7 +113,7 @@ class UnservedAnswer(Answer, frozen=True):
 
 
 class NodeList(Answer, frozen=True):
-    """The nodes; how many of those that are not silent run each version of Foliot; and what waits for one."""
+    """All nodes, the number of answering nodes for each version of Foliot, and jobs that no node serves."""
 
     nodes: tuple[NodeAnswer, ...]
     versions: dict[str, int]
@@ -119,7 +122,7 @@ class NodeList(Answer, frozen=True):
 
 
 class QueueAnswer(Answer, frozen=True):
-    """A queue: how many living nodes serve it, and when its first job is to be looked at."""
+    """A queue: how many living nodes serve it, and when its next job is due."""
 
     queue: str
     nodes: int
@@ -127,7 +130,7 @@ class QueueAnswer(Answer, frozen=True):
 
 
 class QueueList(Answer, frozen=True):
-    """All queues that are served, or have jobs that wait."""
+    """All queues that a node serves, or that have waiting jobs."""
 
     queues: tuple[QueueAnswer, ...]
     next: None = None
@@ -178,21 +181,21 @@ class TokenList(Answer, frozen=True):
 
 
 class NewTokenAnswer(TokenAnswer, frozen=True):
-    """A token that was made. `token` is shown this once; it is null in a dry run."""
+    """A new token. `token` is shown only in this answer; it is null in a dry run."""
 
     token: str | None
     dry_run: bool = False
 
 
 class Revoked(Answer, frozen=True):
-    """A token that is valid no more; on other nodes, within five seconds."""
+    """A token that was revoked. Other nodes refuse it within five seconds."""
 
     id: str
     dry_run: bool = False
 
 
 class WhoAmI(Answer, frozen=True):
-    """Who asks."""
+    """The token of the caller."""
 
     token_id: str
     name: str
@@ -203,7 +206,7 @@ class WhoAmI(Answer, frozen=True):
 
 
 class AuditAnswer(Answer, frozen=True):
-    """A change that was asked for, and how it ended."""
+    """A requested change, and how it ended."""
 
     id: str
     at: Time

@@ -1,4 +1,4 @@
-"""Hints: that something has changed, not what. Who is interested asks again, so nothing is lost with a hint.
+"""Hints: they say that something has changed, not what. A client then asks again; a lost hint does no harm.
 
     job:ops~2Fbackup   run:…   log:…/1   jobs   nodes   sources   overview
 
@@ -90,7 +90,7 @@ class Subscription(NamedTuple):
 
 
 class Watcher:
-    """Who waits for hints."""
+    """A client that waits for hints."""
 
     def __init__(self, subscription: Subscription) -> None:
         self.subscription = subscription
@@ -138,7 +138,7 @@ class Hub:
             alike.discard(watcher)
             if not alike:
                 del self._watchers[watcher.subscription]
-                self._has_news.set()  # if nobody watches any more, all work ends
+                self._has_news.set()  # without watchers all work ends
 
     def note_from_other_thread(self, event: Event) -> None:
         """The same as `note`, from the engine's thread: quick, and nothing at all without a watcher."""

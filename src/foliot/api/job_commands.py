@@ -1,4 +1,4 @@
-"""What people ask of jobs: pause, resume, run, fill in the past; and many of them at once."""
+"""Routes for commands on jobs: pause, resume, run, backfill; and bulk actions on many jobs."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ from foliot.operations import Effect, Which
 from foliot.protocols import JobPage, JobQuery, JobView
 
 MOST_IN_BULK = 500
-_MOST_PAGES = 50  # that a filter is counted by
-_AUDITED = {"pause": "pause", "resume": "resume", "run": "trigger"}  # as it is called for one job
+_MOST_PAGES = 50  # that are read to count the jobs of a filter
+_AUDITED = {"pause": "pause", "resume": "resume", "run": "trigger"}  # the verb that the audit has for one job
 routes = Group("jobs", FINDERS)
 
 
@@ -36,7 +36,7 @@ class _Body(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=Tru
 
 
 class PauseBody(_Body, frozen=True):
-    """Why a job is paused, and when the pause ends by itself. It is kept until the job is resumed."""
+    """Why a job is paused, and when the pause ends by itself. The reason is kept until the job is resumed."""
 
     reason: Annotated[str, Meta(max_length=200)] = ""
     until: Instant | None = None
@@ -44,14 +44,14 @@ class PauseBody(_Body, frozen=True):
 
 @routes.post("/jobs/{job}/pause", Scope.OPERATE)
 async def pause(call: Call, job: JobView, body: PauseBody) -> Changed:
-    """Let the occurrences of a job pass without a run, until then or until resumed. What runs goes on."""
+    """Let the occurrences of a job pass without a run, until a time or until resumed. Open runs go on."""
     paused = call.ops.pause(living(job), reason=body.reason, until=body.until, dry_run=call.dry_run)
     return _show(await paused)
 
 
 @routes.post("/jobs/{job}/resume", Scope.OPERATE)
 async def resume(call: Call, job: JobView) -> Changed:
-    """Let a paused job run again, from now on. What passed meanwhile is not caught up."""
+    """Let a paused job run again, from now on. Occurrences during the pause do not run."""
     return _show(await call.ops.resume(living(job), dry_run=call.dry_run))
 
 
@@ -78,7 +78,7 @@ class RunBody(_Body, frozen=True):
 async def trigger(call: Call, job: JobView, body: RunBody) -> Requested:
     """Run a job now, once, whatever its schedule says. The same Idempotency-Key counts once.
 
-    503 if no node is there that can start it: then nothing is left waiting.
+    503 if no node can start it; then no run is left waiting.
     """
     await require_executor(call, living(job))
     effect = await call.ops.trigger(living(job), request=call.key, payload=body.payload, dry_run=call.dry_run)
@@ -91,7 +91,7 @@ async def trigger(call: Call, job: JobView, body: RunBody) -> Requested:
 
 
 def show_request(call: Call, effect: Effect) -> Requested:
-    """A run that was asked for."""
+    """The answer to a request for a run."""
     link = call.link("runs", effect.run)
     if not call.dry_run:
         call.headers["Location"] = link
@@ -110,7 +110,7 @@ def show_request(call: Call, effect: Effect) -> Requested:
 
 
 class BackfillBody(_Body, frozen=True, rename={"first": "from", "last": "to"}):
-    """A time of the past, both ends included, and which of its occurrences: missed, failed or all."""
+    """A period of the past, both ends included, and which of its occurrences: missed, failed or all."""
 
     first: Instant
     last: Instant
@@ -121,19 +121,19 @@ class BackfillBody(_Body, frozen=True, rename={"first": "from", "last": "to"}):
 async def backfill(call: Call, job: JobView, body: BackfillBody) -> Backfilled:
     """Run occurrences of the past, each under its own key. Without `which`: all, if none of them has run.
 
-    503 if no node is there that can start them.
+    503 if no node can start them.
     """
     if body.last < body.first:
         raise ProblemError(422, "INVALID", "`to` lies before `from`", hint="give the earlier time as `from`")
     if body.first > await call.ops.store.now():
-        raise ProblemError(422, "INVALID", "only what is past can be filled in", hint="a `from` that is over")
+        raise ProblemError(422, "INVALID", "only past occurrences can be filled in", hint="an earlier `from`")
     await require_executor(call, living(job))
     try:
         effect = await call.ops.backfill(
             living(job), body.first, body.last, which=body.which, dry_run=call.dry_run
         )
     except CommandRefusedError as error:
-        if "only what is past" in error.message:
+        if "only past occurrences" in error.message:
             raise ProblemError(422, "INVALID", error.message, hint=error.hint) from None
         raise
     call.after = {"runs": len(effect.runs)}
@@ -145,7 +145,7 @@ async def backfill(call: Call, job: JobView, body: BackfillBody) -> Backfilled:
 
 
 class BulkFilter(_Body, frozen=True):
-    """Which jobs: as the list has it."""
+    """Which jobs: the same filters as for the list of jobs."""
 
     source: Text | None = None
     state: JobState | None = None
@@ -155,9 +155,9 @@ class BulkFilter(_Body, frozen=True):
 
 
 class BulkBody(_Body, frozen=True):
-    """What to do, and to which jobs: `ids`, or a `filter` with `expect`, the number of jobs that it fits.
+    """An action, and its jobs: `ids`, or a `filter` with `expect`, the number of jobs that it fits.
 
-    `cursor` goes on where an answer has ended.
+    `cursor`: the `next` of the answer before.
     """
 
     action: Literal["pause", "resume", "run"]
@@ -169,7 +169,7 @@ class BulkBody(_Body, frozen=True):
 
 
 class _Place(Paged, frozen=True, kw_only=True):
-    """What a cursor of a bulk belongs to."""
+    """The facts that a cursor of a bulk action belongs to."""
 
     action: str
     filter: BulkFilter
@@ -177,7 +177,7 @@ class _Place(Paged, frozen=True, kw_only=True):
 
 @routes.post("/jobs/bulk", Scope.OPERATE)
 async def bulk(call: Call, body: BulkBody) -> Bulk:
-    """Pause, resume or run many jobs. Each has its own result: one that is refused stops no other."""
+    """Pause, resume or run many jobs. Each job has its own result: a refusal does not stop the others."""
     if (body.ids is None) == (body.filter is None):
         raise ProblemError(422, "INVALID", "give either `ids` or `filter`")
     if body.filter is None:
@@ -246,7 +246,7 @@ async def _one(call: Call, body: BulkBody, id_: str) -> BulkItem:
         job = living(await find_job(call, id_))
         if call.dry_run:
             effect = await _act(call, body, job)
-        else:  # each has its own entry of the audit: what becomes of the others does not tell about it
+        else:  # each job has its own entry in the audit, because each has its own result
             async with call.auditor.change(_AUDITED[body.action], f"job:{job.key}") as change:
                 effect = await _act(call, body, job)
                 change.detail = effect.text

@@ -40,7 +40,7 @@ routes = Group("jobs", FINDERS)
 
 
 class LedgerQuery(Query, frozen=True, rename={"first": "from", "last": "to"}):
-    """A time. Without `from`, so many occurrences up to `to`; without both, up to the next one."""
+    """A period. Without `from`: the last `limit` occurrences up to `to`. Without both: up to the next one."""
 
     first: Instant | None = None
     last: Instant | None = None
@@ -180,7 +180,7 @@ def differences_of(
 
 
 async def _authors(call: Call, job: str) -> dict[int, str]:
-    """Who has made each version over the API, as far as the audit goes back."""
+    """The author of each version that was made over the API, as far as the audit goes back."""
     entries = await call.ops.store.audit(AuditQuery(object=f"job:{job}", limit=_AUDITED))
     authors: dict[int, str] = {}
     for entry in reversed(entries):

@@ -1,4 +1,4 @@
-"""What an attempt writes, read once for all streams that follow it.
+"""Reads the output of a running attempt once, for all streams that follow it.
 
     stream ─┐
     stream ─┼─▶ LogReader ──every half second──▶ store
@@ -24,7 +24,7 @@ LOOK_EVERY = timedelta(milliseconds=500)
 
 
 class LogReader:
-    """Reads what one attempt writes, until it has ended. `news` is set by the next part, or by the end."""
+    """Reads the output of one attempt until it has ended. `news` is set when a part comes, or the end."""
 
     def __init__(self, ops: Operations, clock: Clock, attempt: Attempt) -> None:
         self._ops, self._clock, self._attempt = ops, clock, attempt
@@ -36,7 +36,7 @@ class LogReader:
         self._reading = asyncio.ensure_future(self._read_on())
 
     async def since(self, place: int) -> Output | None:
-        """What was written from a place on, as far as it was read."""
+        """The output from a position on, as far as it was read."""
         part = self._part
         if part is None or part.start <= place:
             return part and part.since(place)
@@ -48,13 +48,13 @@ class LogReader:
 
     async def _read_on(self) -> None:
         while self.is_open:
-            with suppress(FoliotError):  # the store is asked again
+            with suppress(FoliotError):  # the next turn asks the store again
                 await self._read()
             if self.is_open:
                 await self._clock.wait(LOOK_EVERY)
 
     async def _read(self) -> None:
-        # In this order: what an attempt wrote is stored before its end is.
+        # First the state, then the output: the store has the whole output before it has the end.
         last = await self._ops.last(self._attempt.job, self._attempt.run_key)
         is_open = last is not None and last.is_open and last.number == self._attempt.number
         part = await self._ops.store.output(*self._attempt.key, self._end)
@@ -76,7 +76,7 @@ class LogReaders:
 
     @contextmanager
     def following(self, attempt: Attempt) -> Iterator[LogReader]:
-        """The reader of an attempt, for a while; it stops when no stream follows it."""
+        """The reader of an attempt, for the time of a stream. It stops when its last stream ends."""
         reader = self._readers.get(attempt.key)
         if reader is None:
             reader = self._readers[attempt.key] = LogReader(self._ops, self._clock, attempt)

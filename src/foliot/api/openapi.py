@@ -32,7 +32,7 @@ _MAKING = (HTTPStatus.CREATED, HTTPStatus.ACCEPTED)
 _DRY_RUN = {
     "name": "dry_run",
     "in": "query",
-    "description": "Only tell what would be done.",
+    "description": "Only show what would be done.",
     "schema": {"type": "boolean", "default": False},
 }
 _KEY = {

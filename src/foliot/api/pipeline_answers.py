@@ -1,4 +1,4 @@
-"""What is sent about pipelines and schedules, and what clients send: the words of ratd."""
+"""The types of requests and answers about pipelines and schedules. The names are those of ratd."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from foliot.api.plan_answers import PlanAnswer
 from foliot.api.terms import Time
 from foliot.model.pipeline import PipelineStatus
 
-MOST_COUNTED = 10_000  # entries of a list: more are not counted
+MOST_COUNTED = 10_000  # entries of a list; a longer list has no `total`
 Slug = Annotated[str, Meta(min_length=1, max_length=128, pattern=r"\A[a-z][a-z0-9_-]*\Z")]
 Description = Annotated[str, Meta(max_length=2000)]
 Kind = Annotated[str, Meta(max_length=100)]
@@ -34,7 +34,7 @@ class PipelineBody(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_o
 
 
 class PipelineParts(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
-    """What may be changed of a pipeline. What is left out stays as it is."""
+    """The fields of a pipeline that may change. A field that is left out stays as it is."""
 
     namespace: Slug | UnsetType = UNSET
     layer: Slug | UnsetType = UNSET
@@ -97,7 +97,7 @@ class ScheduleBody(PipelineRef, frozen=True, kw_only=True):
 
 
 class ScheduleParts(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
-    """What may be changed of a schedule. What is left out stays as it is."""
+    """The fields of a schedule that may change. A field that is left out stays as it is."""
 
     cron: Rule | UnsetType = UNSET
     enabled: bool | UnsetType = UNSET
@@ -105,7 +105,7 @@ class ScheduleParts(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_
 
 
 class ScheduleAnswer(Answer, frozen=True):
-    """A schedule. `next_run_at` is null while it is off. `damage`: why what is stored cannot be used."""
+    """A schedule. `next_run_at` is null while it is off. `damage`: why the stored schedule cannot be used."""
 
     id: str
     pipeline_id: str | None

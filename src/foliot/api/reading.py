@@ -1,4 +1,4 @@
-"""What a client has sent, as values: the query, and the body. What cannot be right is a problem."""
+"""Reads the query and the body of a request into typed values. Invalid input raises a ProblemError."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ Q = TypeVar("Q", bound=Query)
 
 _MOST_PARAMETERS = 50
 _LONGEST_LENGTH = 15  # digits
-_PATIENCE = 4  # times the largest body are read, at most
-_MOST_NESTED = 100_000  # no other thread runs, and no job starts, while a decoder makes lists by the million
+_PATIENCE = 4  # a body is read up to this many times the largest size
+_MOST_NESTED = 100_000  # decoding millions of lists would stop all threads, so no job would start
 _NUMBER = re.compile(r"[-+0-9.eE]*")
 _PLACE = re.compile(r" - at `\$?\.?([^`]*)`$")
 _FIELD = re.compile(r"^Object (contains unknown|missing required) field `([^`]*)`")
@@ -45,7 +45,7 @@ def read_query(text: bytes, kind: type[Q]) -> tuple[Q, bool]:
         raise _misfit_in_query(error, values, kind) from None
     _check_instants(query)
     for name, value in zip(known, msgspec.structs.astuple(query), strict=True):
-        # A library that reads texts as values takes more for a time, and for nothing, than is meant.
+        # msgspec also reads numbers as times, and some words as None: refuse both.
         if isinstance(value, datetime) and _NUMBER.fullmatch(values.get(name, "T")):
             raise _bad_query(f"{name} is no time", name, "such as 2026-11-15T07:00:00Z")
         if value is None and name in values:
@@ -124,7 +124,7 @@ def _check_instants(struct: msgspec.Struct) -> None:
 
 
 async def read_body(request: Request, kind: Any, most: int) -> Any:
-    """The body as a value; without one, the value that an empty object gives."""
+    """The body as a value. A missing body counts as an empty object."""
     raw = await receive(request, most)
     if raw:
         _check_type(request)
@@ -156,8 +156,8 @@ def read_struct(value: Any, kind: type[T]) -> T:
 async def receive(request: Request, most: int) -> bytes:
     """All of the body; 413 if it is too large.
 
-    One that is a little too large is read to its end all the same: a client that is cut off while it sends
-    does not see the answer.
+    A body that is a little too large is still read to its end: a client that is cut off while it sends does
+    not see the answer.
     """
     if request.headers.get("content-encoding", "identity") != "identity":
         raise ProblemError(415, "BAD_ENCODING", "the body must not be compressed", hint="send it as it is")
@@ -198,7 +198,7 @@ def _malformed(reason: str) -> ProblemError:
 
 
 def _told(error: msgspec.ValidationError) -> tuple[str, str]:
-    """What is wrong, in our words, and the path to it."""
+    """The reason in our words, and the path of the field."""
     text = str(error)
     place = _PLACE.search(text)
     path = place[1] if place else ""

@@ -77,7 +77,7 @@ routes = Group(
 
 
 class SchedulesQuery(Paged, frozen=True):
-    """Which schedules. `offset` skips so many of them; a cursor is quicker."""
+    """Which schedules. `offset`: how many of them to skip; a cursor is quicker."""
 
     pipeline_id: Uuid | None = None
     enabled: bool | None = None

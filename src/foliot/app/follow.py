@@ -1,4 +1,4 @@
-"""Asking for a run because of an event: it counts once, whoever asks and however often."""
+"""Requests a run because of an event. It counts once, however many nodes ask, and however often."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`foliot alert list | test | mute | unmute`: what channels are told of jobs."""
+"""`foliot alert list | test | mute | unmute`: alerts of jobs, and channels."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ from foliot.shown import relative
 
 alert = make_group(
     "alert",
-    "See what channels are told of jobs.",
-    """See what channels are told of jobs, test them, and have them told less.
+    "See and mute alerts, and test channels.",
+    """See the alerts of jobs, test channels, and mute jobs or channels.
 
     An alert waits in the store until its channel has taken it.""",
     "foliot alert list --store sqlite:///jobs.db\nfoliot alert test ops\nfoliot alert mute backup --for 2h",
@@ -56,7 +56,7 @@ _COLOURS = {AlertState.WAITING: "yellow", AlertState.REFUSED: "red", AlertState.
     "--channel", metavar="NAME", shell_complete=complete_channel, help="Only those for this channel."
 )
 @click.option(
-    "--state", type=click.Choice([state.value for state in AlertState]), help="Only those that stand so."
+    "--state", type=click.Choice([state.value for state in AlertState]), help="Only alerts in this state."
 )
 @click.option("-n", "--limit", default=20, show_default=True, type=click.IntRange(1, 1000), help="How many.")
 @takes_store
@@ -118,7 +118,7 @@ def _mute_facts(one: Muted) -> dict[str, Any]:
 )
 @click.argument("channel", metavar="[CHANNEL]", required=False, shell_complete=complete_channel)
 @click.option(
-    "--job", metavar="JOB", shell_complete=complete_job, help="Test the channels that this job tells."
+    "--job", metavar="JOB", shell_complete=complete_job, help="Test the channels that this job uses."
 )
 @click.option(
     "--kind",
@@ -152,7 +152,7 @@ async def test(  # noqa: PLR0913 - one for each option
         channels, about = list(notify.to if notify is not None else ()), view.key
         run = record.state.last_run if record is not None else None
         if not channels:
-            raise CommandRefusedError(about, "the job tells no channel", hint="give it a notify")
+            raise CommandRefusedError(about, "the job has no channel for alerts", hint="give it a notify")
     made = make_test(AlertKind(kind), about, session.now, run)
     tested = await send_test(session.store, channels, made, SystemClock(), patience)
     if as_json:
@@ -177,7 +177,7 @@ _GRAVITY = (ExitCode.OK, ExitCode.NOT_FOUND, ExitCode.RUN_FAILED)
 
 @alert.command(
     name="mute",
-    short_help="Tell no channel about a job, or hold back a channel, for a while.",
+    short_help="Mute a job or a channel for a while.",
     epilog=epilog(
         "foliot alert mute billing/refresh --for 2h\nfoliot alert mute ops --for 1d --reason 'we know'", 4
     ),
@@ -189,23 +189,23 @@ _GRAVITY = (ExitCode.OK, ExitCode.NOT_FOUND, ExitCode.RUN_FAILED)
 @click.option("--reason", default="", metavar="TEXT", help="Why. It is kept until then.")
 @takes_store
 async def mute(session: Session, *, name: str, span: timedelta, reason: str, as_json: bool) -> None:
-    """Tell no channel about a job for a while. What still goes on then is told.
+    """Send no alerts about a job for a while. Trouble that still goes on afterwards is sent then.
 
-    NAME may also be a channel: what is to be told there waits, and is sent then. What has waited for a day is
-    not sent any more.
+    NAME may also be a channel: then its alerts wait, and are sent afterwards. An alert that has waited for a
+    day is not sent any more.
     """
     await _change(session, name, session.now + min(span, _LONGEST), reason, as_json=as_json)
 
 
 @alert.command(
     name="unmute",
-    short_help="Tell channels about a job again, or send what a channel held back.",
+    short_help="Send alerts of a job or a channel again.",
     epilog=epilog("foliot alert unmute billing/refresh\nfoliot alert unmute ops", 4),
 )
 @_job_or_channel
 @takes_store
 async def unmute(session: Session, *, name: str, as_json: bool) -> None:
-    """Tell channels about a job again, at once what goes on; or send what a channel held back."""
+    """Send alerts about a job again, at once if trouble goes on; or send a channel's waiting alerts."""
     await _change(session, name, None, "", as_json=as_json)
 
 

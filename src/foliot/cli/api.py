@@ -44,7 +44,7 @@ def takes_listen_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def read_address(text: str, option: str) -> tuple[str, int]:
-    """`HOST:PORT`, or a port alone: then loopback, as who listens elsewhere must say so."""
+    """`HOST:PORT`, or a port alone: then loopback. To listen elsewhere, name the host."""
     host, _, port = text.rpartition(":")
     is_number = port.isascii() and port.isdecimal() and len(port) <= len(str(_LAST_PORT))
     if not is_number or not 0 < int(port) <= _LAST_PORT:

@@ -39,13 +39,13 @@ _COLOURS = {AuditOutcome.REFUSED: "red", AuditOutcome.UNKNOWN: "yellow", AuditOu
         "foliot audit list --object job:billing/refresh -o json"
     ),
 )
-@click.option("--since", callback=read_duration, metavar="DURATION", help="Only what is no older than that.")
-@click.option("--actor", metavar="TEXT", help="Only what this one asked for: cli:USER@HOST, token:ID NAME.")
+@click.option("--since", callback=read_duration, metavar="DURATION", help="Only changes of this last time.")
+@click.option("--actor", metavar="TEXT", help="Only changes of this actor: cli:USER@HOST, token:ID NAME.")
 @click.option(
     "--object",
     "thing",
     metavar="TEXT",
-    help="Only what was asked of this: job:KEY, run:KEY, token:ID, source:NAME.",
+    help="Only changes of this object: job:KEY, run:KEY, token:ID, source:NAME.",
 )
 @click.option("-n", "--limit", default=20, show_default=True, type=click.IntRange(1, 1000), help="How many.")
 @takes_store

@@ -26,7 +26,7 @@ from foliot.sources.git.beside import Noted, files_below
 
 _MOST_OCCURRENCES = 100
 _SOURCE = "rollcron"
-_NO_JOBS = "the file declares no job: whoever follows this repository will run nothing"
+_NO_JOBS = "the file declares no job: nodes that follow this repository will run nothing"
 
 
 @click.command(

@@ -53,7 +53,7 @@ _OPTIONS = (
         default=LEAST,
         show_default=True,
         metavar="N",
-        help="Compare at least so many runs of each job, and 400 days.",
+        help="Compare at least N runs of each job, and 400 days.",
     ),
     click.option(
         "--against-log",

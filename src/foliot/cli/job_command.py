@@ -87,10 +87,10 @@ async def trigger(  # noqa: PLR0913 - one argument for each option
 )
 @click.option(
     "--which", type=click.Choice([which.value for which in Which]),
-    help="Only what did not run, only what failed, or all.",
+    help="Only occurrences that did not run, only failed ones, or all.",
 )  # fmt: skip
-@click.option("--rerun", is_flag=True, help="Run again what has run already: the same as --which all.")
-@click.option("--dry-run", is_flag=True, help="Only tell what would run.")
+@click.option("--rerun", is_flag=True, help="Run occurrences again that have run: the same as --which all.")
+@click.option("--dry-run", is_flag=True, help="Only show what would run.")
 @takes_store
 async def backfill(  # noqa: PLR0913 - one argument for each option
     session: Session,
@@ -103,7 +103,7 @@ async def backfill(  # noqa: PLR0913 - one argument for each option
     dry_run: bool,
     as_json: bool,
 ) -> None:
-    """Run the occurrences of JOB that lie in a time of the past.
+    """Run the occurrences of JOB in a period of the past.
 
     Each gets its run, under its own key; the job's overlap policy says how many at once. One that has
     run is refused, unless --which is given: missed are those without a run of their own, failed those whose

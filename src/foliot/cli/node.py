@@ -52,7 +52,7 @@ async def list_nodes(session: Session, *, as_json: bool) -> None:
     A node whose lease has expired is silent: another node marks it dead within seconds, if one is running,
     and recovers its runs. One that drains starts nothing more, and leaves when its runs have ended. CLOCK is
     how far a host's clock is off the server's, from two seconds on. Jobs that are due, and that
-    no node can start, are told below.
+    no node can start, are listed below.
     """
     views = await session.store.nodes()
     waiting = await find_unserved(session.store, views, session.now)

@@ -40,7 +40,7 @@ def write(text: str, stream: TextIO | None) -> None:
 
 
 def write_part(text: str, stream: TextIO | None) -> bool:
-    """Write text at once, as it is; whether somebody reads it."""
+    """Write text at once, as it is. Returns False if no one reads the stream any more."""
     if stream is None:  # the shell closed it: `>&-`
         return False
     try:

@@ -31,7 +31,7 @@ def _read_request(_: click.Context, __: click.Parameter, text: str | None) -> st
     return text
 
 
-dry_run_option = click.option("--dry-run", is_flag=True, help="Only tell what would be done.")
+dry_run_option = click.option("--dry-run", is_flag=True, help="Only show what would be done.")
 _OPTIONS = (
     click.option(
         "--request", callback=_read_request, metavar="ID",

@@ -52,10 +52,10 @@ _run_argument = click.argument("run", metavar="RUN", shell_complete=complete_run
     epilog=epilog("foliot run list --job refresh --since 1d\nfoliot run list --outcome failed -o json", 4),
 )
 @click.option("--job", metavar="JOB", shell_complete=complete_job, help="Only runs of this job.")
-@click.option("--outcome", type=click.Choice([o.value for o in Outcome]), help="Only what ended like this.")
-@click.option("--open", "is_open", is_flag=True, help="Only what has not ended.")
+@click.option("--outcome", type=click.Choice([o.value for o in Outcome]), help="Only runs with this outcome.")
+@click.option("--open", "is_open", is_flag=True, help="Only runs that have not ended.")
 @click.option(
-    "--since", callback=read_duration, metavar="DURATION", help="Only what was due so long ago at most."
+    "--since", callback=read_duration, metavar="DURATION", help="Only runs that were due in this last time."
 )
 @click.option(
     "-n", "--limit", type=click.IntRange(1, EVERYTHING), default=20, show_default=True, metavar="N",
@@ -142,7 +142,7 @@ async def show(session: Session, *, run: str, as_json: bool) -> None:
     is_flag=True,
     help="Go on until the attempt ends; exit with 8 if it fails.",
 )
-@click.option("--raw", is_flag=True, help="Print what was written as it is, escape sequences included.")
+@click.option("--raw", is_flag=True, help="Print the output as it is, with escape sequences.")
 @takes_store
 async def logs(  # noqa: PLR0913 - one argument for each option
     session: Session, *, run: str, number: int | None, is_followed: bool, raw: bool, as_json: bool

@@ -35,7 +35,7 @@ class Screen:
 
 
 def shown_line(line: str) -> str:
-    """A line with everything escaped that could steer a terminal. Tabs stay: they harm nobody."""
+    """A line with all control characters escaped, except tabs, which do no harm."""
     return "\t".join(map(visible, line.removesuffix("\r").split("\t")))
 
 

@@ -1,4 +1,4 @@
-"""`foliot serve`: the daemon, in the foreground; whoever wants it in the background has a service manager."""
+"""`foliot serve`: the daemon, in the foreground. A service manager puts it into the background."""
 
 from __future__ import annotations
 
@@ -67,13 +67,13 @@ def _smtp(_: click.Context, __: click.Parameter, text: str | None) -> str | None
 
 
 def _ping(_: click.Context, __: click.Parameter, text: str | None) -> str | None:
-    """Where to ping. The URL is a secret, so that it may also be in the environment."""
+    """The URL to ping. It is a secret, so it may also come from the environment."""
     text = text or (f"env:{_PING_URL}" if os.environ.get(_PING_URL) else None)
     return None if text is None else _endpoint(text, "--ping", lambda: Ping(text))
 
 
 def _endpoint(text: str, option: str, check: Callable[[], object]) -> str:
-    """What others read in a list of processes must be no secret."""
+    """Check an option. Other users can list processes, so a secret must not stand in the option itself."""
     try:
         check()
     except InvalidChannelError as error:
@@ -141,7 +141,7 @@ Exit codes:
 )
 @click.option("--cache", type=click.Path(path_type=Path), metavar="DIR", help="Where clones are kept.")
 @click.option("--drain", metavar="DURATION", help="How long runs may go on when it stops.  [default: 30s]")
-@click.option("--lease", metavar="DURATION", help="When others take over if it is silent.  [default: 30s]")
+@click.option("--lease", metavar="DURATION", help="If it is silent longer, others take over.  [default: 30s]")
 @click.option(
     "--queues",
     metavar="A,B",
@@ -151,10 +151,10 @@ Exit codes:
 @click.option(
     "--slots", metavar="N", help="How many runs at once; of each queue: db=1,default=20.  [default: 1000]"
 )
-@click.option("--groups", metavar="A=N", help="How many runs of groups at once, over all nodes: db=1,mail=5.")
+@click.option("--groups", metavar="A=N", help="Limits of groups, over all nodes: db=1,mail=5.")
 @click.option("--secrets", type=_FOLDER, metavar="DIR", help="Where files of secrets are kept: NAME.env.")
 @click.option(
-    "--pass-env", metavar="NAME", multiple=True, help="A variable that jobs may ask for; repeatable."
+    "--pass-env", metavar="NAME", multiple=True, help="A variable that jobs may receive; repeatable."
 )
 @click.option(
     "--run-as", metavar="A,B", multiple=True, help="Users that jobs may run as; the daemon must be root."
@@ -240,7 +240,7 @@ def _refuse_if(is_wrong: bool, reason: str) -> None:  # noqa: FBT001 - a conditi
 
 
 def run_daemon(serving: Serving) -> ExitCode:
-    """Serve until stopped. If there is no good config to begin with, all that is wrong with it is shown."""
+    """Serve until stopped. If the first config is invalid, show all its errors."""
     try:
         asyncio.run(serve_until_stopped(serving))
     except ConfigInvalidError as error:
@@ -268,7 +268,7 @@ def _duration(text: str, option: str) -> timedelta:
 
 
 def _slots(slots: str | None, queues: str | None) -> dict[str, int] | None:
-    """How many runs of each queue: `20` for each that is served, or `db=1,default=20`, which names them."""
+    """Slots of each queue: `20` for every served queue, or `db=1,default=20`, which also names the queues."""
     if slots is None and queues is None:
         return None
     served = ["default"] if queues is None else queues.split(",")

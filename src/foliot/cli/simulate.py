@@ -104,7 +104,7 @@ def simulate(path: Path, **given: Any) -> int | None:
     """Play what a rollcron.yaml will do, with the real engine and a clock that jumps.
 
     Nothing is carried out. A run takes as long as one of the last runs of its job took, and succeeds; if
-    nothing is known of a job, its runs take no time, and that is told.
+    nothing is known of a job, its runs take no time, and a warning says so.
     """
     file = Place(path).file
     data = read_bytes(file)

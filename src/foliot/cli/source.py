@@ -57,7 +57,7 @@ REVISION_COLUMNS = (
 async def list_sources(session: Session, *, as_json: bool) -> None:
     """List the sources that a store knows: how many jobs each declares, and at which revision since when.
 
-    Of a source that a program reads again and again, the status tells how the last reading went. A
+    For a source that a node reads regularly, the status shows the result of the last reading. A
     repository is shown with its address, without a password: under two addresses it is two sources.
     """
     views = await session.store.sources()
@@ -85,7 +85,7 @@ async def list_sources(session: Session, *, as_json: bool) -> None:
 async def show_source(session: Session, *, as_json: bool, name: str, limit: int) -> None:
     """Show a source: where it stands, and the revisions that changed its jobs, the newest first.
 
-    What a program schedules while it runs (a source NAME.added) has no list of revisions.
+    Jobs that a program adds while it runs (a source NAME.added) have no list of revisions.
     """
     view = await session.ops.check_source(name)
     revisions = await session.store.revisions(name, limit)
@@ -121,10 +121,10 @@ def _revision_row(revision: Revision, now: datetime) -> Row:
     epilog=epilog("foliot source remove ops\nfoliot source remove ops --force", 4),
 )
 @click.argument("name", metavar="SOURCE", shell_complete=complete_source)
-@click.option("--force", is_flag=True, help="Also if a node that lives serves it.")
+@click.option("--force", is_flag=True, help="Also if a running node serves it.")
 @takes_store
 async def remove_source(session: Session, *, as_json: bool, name: str, force: bool) -> None:
-    """Remove a source that nobody serves any more: an application, or a repository that was followed.
+    """Remove a source that no node serves any more: an application, or a repository that was followed.
 
     Its jobs are removed as if it had declared none: what waits will not start, what runs may end, and their
     history stays for as long as each job's policy says. Whoever serves the source again declares them anew.
@@ -139,7 +139,7 @@ async def remove_source(session: Session, *, as_json: bool, name: str, force: bo
     goes_on = f"; {removal.running} of their runs may end" if removal.running else ""
     write(labelled("ok", f"{name} is removed, with {removal.jobs} job(s){goes_on}", sys.stdout), sys.stdout)
     if removal.nodes:
-        again = f"it will be declared again by whoever serves it: {where(removal.nodes)}"
+        again = f"these nodes will declare it again: {where(removal.nodes)}"
         write(labelled("warning", again, sys.stdout), sys.stdout)
 
 

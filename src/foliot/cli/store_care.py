@@ -66,7 +66,7 @@ def backup(*, file: Path, store: str, output: str) -> ExitCode:
     short_help="Forget old history, and give space back.",
     epilog=epilog("foliot store prune --dry-run\nfoliot store prune"),
 )
-@click.option("--dry-run", is_flag=True, help="Only tell what jobs have beyond what they keep.")
+@click.option("--dry-run", is_flag=True, help="Only show what jobs have beyond their limits.")
 @store_option
 @output_option
 def prune(*, dry_run: bool, store: str, output: str) -> ExitCode:

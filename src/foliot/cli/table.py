@@ -51,7 +51,7 @@ def write_rows(columns: Sequence[Column], rows: Iterable[Row]) -> None:
 
 
 def table_lines(columns: Sequence[Column], rows: Iterable[Row], room: int | None) -> list[str]:
-    """The lines of a table that takes so many columns of a terminal at most; None: no bound."""
+    """The lines of a table, at most `room` columns wide; None: no bound."""
     heading = [Cell(column.heading, "heading") for column in columns]
     table = [heading, *([_cell(cell) for cell in row] for row in rows)]
     widths = [max(width_of(cell.text) for cell in column) for column in zip(*table, strict=True)]

@@ -25,7 +25,7 @@ token = make_group(
     "Say who may use the API.",
     """Say who may use the API.
 
-    Who can write to the store may do anything: these commands need no token.""",
+    A person who can write to the store may do anything: these commands need no token.""",
     "foliot token create --name ci --scope operate\nfoliot token list\nfoliot token revoke 4k2m9x7q1a",
 )
 COLUMNS = (
@@ -43,7 +43,7 @@ _PAGE = 1000
         "foliot token create --name deploy --scope write --right shell -o json | jq -r .token"
     ),
 )
-@click.option("--name", required=True, metavar="TEXT", help="What people call it: who has it, and for what.")
+@click.option("--name", required=True, metavar="TEXT", help="A name for people: its user and its purpose.")
 @click.option(
     "--scope", required=True, type=click.Choice([scope.value for scope in Scope]),
     help="What it may do; each scope includes those before it.",
@@ -54,7 +54,7 @@ _PAGE = 1000
 )  # fmt: skip
 @click.option(
     "--right", "rights", multiple=True, type=click.Choice([right.value for right in Right]),
-    help="It may have jobs with such actions; may be repeated.",
+    help="It may declare jobs with such actions; may be repeated.",
 )  # fmt: skip
 @click.option(
     "--expires", "life", callback=read_duration, metavar="DURATION", help="For how long.  [default: for ever]"
@@ -117,13 +117,13 @@ async def list_tokens(session: Session, *, as_json: bool) -> None:
 
 @token.command(
     name="revoke",
-    short_help="Let a token be valid no more.",
+    short_help="Revoke a token.",
     epilog=epilog("foliot token revoke 4k2m9x7q1a", 4),
 )
 @click.argument("token_id", metavar="ID", shell_complete=complete_token)
 @takes_store
 async def revoke(session: Session, *, token_id: str, as_json: bool) -> None:
-    """Let a token be valid no more, and end its sessions. A server may know it for five seconds more."""
+    """Revoke a token, and end its sessions. A server may accept it for five more seconds."""
     found = await session.store.token(token_id)
     if found is None:
         raise TokenNotFoundError(token_id, hint="foliot token list shows all ids")

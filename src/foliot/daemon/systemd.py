@@ -1,4 +1,4 @@
-"""Tells systemd how the daemon fares: ready, alive, stopping. Without systemd, nothing is told.
+"""Tells systemd the state of the daemon: ready, alive, stopping. Without systemd it does nothing.
 
 The keep-alive comes from the engine's own loop, so a daemon whose engine hangs is silent, and is restarted.
 """
@@ -58,7 +58,7 @@ class Systemd:
 
 
 def _half_of_the_watchdog(environment: Mapping[str, str], process: int) -> timedelta | None:
-    """How often to say that all is well; None if nobody asks, or asks another process."""
+    """How often to send the keep-alive; None if systemd does not ask this process for it."""
     limit, meant = environment.get("WATCHDOG_USEC", ""), environment.get("WATCHDOG_PID", str(process))
     if not limit.isdecimal() or int(limit) == 0 or meant != str(process):
         return None

@@ -86,8 +86,8 @@ def _check_sure(form: Form) -> None:
     """422 if many runs are to start, and their number was not typed."""
     count = form.get("count")
     if count.isdecimal() and int(count) > _SURE and form.get("typed") != count:
-        detail = f"type {count} to run so many"
-        fault = Fault(pointer="/typed", detail=detail, hint="it guards against a slip of the pen")
+        detail = f"type {count} to start {count} runs"
+        fault = Fault(pointer="/typed", detail=detail, hint="this protects against a typing error")
         raise ProblemError(422, "INVALID", detail, hint=fault.hint, errors=[fault])
 
 

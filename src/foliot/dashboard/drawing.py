@@ -42,7 +42,7 @@ def bars(words: Sequence[str | None]) -> list[Bar]:
 
 
 def meter(part: float, wide: int = 60) -> int:
-    """How long a bar is, of so many units."""
+    """The length of a bar, in units of the drawing."""
     return round(max(0.0, min(1.0, part)) * wide)
 
 

@@ -1,7 +1,7 @@
-"""What a decision owes to jobs that run after this one: an outbox row for each run that is over for good.
+"""Starts of jobs that run after this one: a decision writes an outbox row for each run that is over for good.
 
-A run is over for good when an attempt at it has ended and no other one is open. A run that never started is
-followed by nothing. The row is written in the step that ends the run, so neither is there without the other.
+A run is over for good when an attempt of it has ended and no other attempt is open. No job follows a run that
+never started. The row is written in the same step as the end of the run, so neither exists without the other.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def follow_up(draft: Draft, then: tuple[Link, ...]) -> tuple[ChannelAlert, ...]:
 
 
 def _outcome(attempt: Attempt) -> Outcome | None:
-    """How its run ended; None: it never started. A retry that never started leaves what went before it."""
+    """How its run ended; None if it never started. A retry that never started has the outcome before it."""
     if attempt.node is not None:
         return attempt.outcome
     return _AGAIN.get(attempt.trigger)

@@ -7,7 +7,7 @@ An older and a newer revision live side by side while a program is replaced, nod
                          is left, the store becomes exactly what that one declares.
     git knows the order  the newer commit wins. A node whose pull is behind waits; see `next_wait`.
 
-A node tells its revision by a *mark*: one more of the kinds of action that it serves.
+A node announces its revision by a *mark*: one more kind of action that it serves.
 
     node A: declarative:shop, declarative:shop/4f1a      a list of tasks may be the node's own: each task is
     node B: declarative:shop, declarative:shop/90c2      of the shared kind if all living lists have it, and
@@ -38,8 +38,8 @@ class Mark(NamedTuple):
 class Declared(NamedTuple):
     """What a node declares of a source, by the names of jobs.
 
-    `revision` is a digest of all that the jobs say. None: the jobs are a list of tasks, and the mark tells
-    only their names; then each job is given a kind that only nodes serve which have it.
+    `revision` is a digest of all definitions. None: the jobs are a list of tasks, and the mark is a digest of
+    their names only; then each job gets a kind that only nodes with this task serve.
     """
 
     source: str
@@ -49,13 +49,13 @@ class Declared(NamedTuple):
 
 
 def mark_of(shared: str, text: str) -> Mark:
-    """The mark of a revision that a text tells from others: a million tasks have one mark."""
+    """The mark of a revision, from a text that names the revision. A million tasks have one mark."""
     digest = sha256(text.encode(errors="surrogatepass")).hexdigest()
     return Mark(shared, f"{shared}/{digest[:12]}")
 
 
 def other_marks(mark: Mark, nodes: Iterable[NodeView]) -> frozenset[str]:
-    """The marks of other revisions that live."""
+    """The marks of other revisions with living nodes."""
     prefix = f"{mark.shared}/"
     served = {kind for view in nodes for kind in view.node.kinds or () if kind.startswith(prefix)}
     return frozenset(served - {mark.own})
@@ -64,9 +64,9 @@ def other_marks(mark: Mark, nodes: Iterable[NodeView]) -> frozenset[str]:
 def wanted(
     declared: Declared, others: frozenset[str], name: str, found: Job | None, *, is_start: bool
 ) -> Job | None:
-    """A job as the store should have it, by what is found there; None: the store should not have it.
+    """The job that the store should have, given what it has; None: the store should not have the job.
 
-    `is_start`: the node has just started, and what it declares is the last word.
+    `is_start`: the node has just started, so its own declaration wins.
     """
     mine = declared.jobs.get(name)
     is_last_word = is_start or (declared.revision is not None and not others)
@@ -103,7 +103,7 @@ def _kind_of_other_task(mark: Mark, others: frozenset[str], at: str) -> str:
 
 
 class Wait(NamedTuple):
-    """A node is behind: it waits, since an instant of its monotonic clock, to pull that commit."""
+    """A node is behind and waits to pull a commit; `since`: when it began, by its monotonic clock."""
 
     commit: str
     since: float
@@ -112,7 +112,9 @@ class Wait(NamedTuple):
 def next_wait(  # noqa: PLR0913 - all that is known
     wait: Wait | None, pulled: str, known: str | None, *, is_newer: bool, is_alone: bool, now: float
 ) -> Wait | None:
-    """How a node waits that has pulled one commit while the store has a known one; None: it declares.
+    """Whether a node must wait before it declares its commit, because the store has another one.
+
+    None: the node declares.
 
     A node that does not even know the store's commit has a remote that lags, such as a mirror. To declare
     what it sees would take back what others have declared. But the history may have been rewritten, and then

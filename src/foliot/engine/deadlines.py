@@ -13,7 +13,7 @@ from foliot.protocols import Clock
 Key = tuple[str, int]
 _AT_ONCE = timedelta(0)
 _TICK = 1e-6  # seconds: no wait is shorter
-_SPARE = 1024  # up to so many keys of ended attempts, rebuilding the heap costs more than it saves
+_SPARE = 1024  # with fewer keys of ended attempts, rebuilding the heap costs more than it saves
 
 
 class Deadlines:

@@ -195,7 +195,7 @@ class Draft:
         self.state = self.state._replace(served_until=served, next_at=following)
 
     def end_pause(self, passed: datetime, reason: str) -> None:
-        """Let occurrences count again, but for those up to an instant, which have passed."""
+        """End the pause. Occurrences up to `passed` are skipped."""
         first = self.state.next_at
         self.state = self.state._replace(paused_at=None, paused_reason=None, paused_until=None)
         if self.job.enabled:
@@ -206,7 +206,7 @@ class Draft:
         self.tell(Happening.RESUMED, reason)
 
     def end_pause_in_time(self) -> None:
-        """End a pause whose time has come; an occurrence at that very time is not one of those it skips."""
+        """End a pause whose time has come. An occurrence at exactly that time runs."""
         until = self.state.paused_until
         if until is not None and until <= self.now and self.state.removed_at is None:
             self.end_pause(until - self.offset - until.resolution, "its pause has ended")

@@ -136,7 +136,7 @@ def plan_command(record: Record, command: Command, now: datetime) -> Decision:
 def _request(draft: Draft, command: RunNow) -> None:
     if not command.request or not command.request.isprintable() or set(command.request) & set("!@"):
         reason = "a request must be a printable text without ! and @"
-        raise CommandRefusedError(draft.job.key, reason, hint="they part the run key from its job")
+        raise CommandRefusedError(draft.job.key, reason, hint="these characters separate parts of a run key")
     if all(attempt.request != command.request for attempt in draft.open.values()):
         _refuse_crowd(draft, 1)
         attempt = Attempt(
@@ -191,7 +191,7 @@ def _mute(draft: Draft, command: Mute | Unmute) -> None:
     until, reason = (command.until, command.reason or None) if isinstance(command, Mute) else (None, None)
     watch = draft.state.watch
     if watch is None:
-        raise CommandRefusedError(draft.job.key, "the job tells no channel", hint="give it a notify")
+        raise CommandRefusedError(draft.job.key, "the job has no channel for alerts", hint="give it a notify")
     draft.state = draft.state._replace(watch=watch._replace(muted_until=until, muted_reason=reason))
 
 
@@ -242,7 +242,7 @@ def _occurrences(draft: Draft, command: Backfill) -> list[datetime]:
     served = draft.state.served_until
     if served is None or command.last > served:
         raise CommandRefusedError(
-            draft.job.key, "only what is past can be filled in", hint=f"ask for times up to {served}"
+            draft.job.key, "only past occurrences can be filled in", hint=f"ask for times up to {served}"
         )
     found = occurrences_between(draft.job, command.first, command.last, MOST_BACKFILLED + 1)
     if len(found) > MOST_BACKFILLED:

@@ -23,7 +23,7 @@ from foliot.model.splay import offset_of
 from foliot.model.state import Record, Skip, SkipCode
 
 MOST_STEPS = 10_000
-_ROOM = 500  # attempts that one look may start, as an engine asks for them
+_ROOM = 500  # attempts that one claim may start, as in an engine
 _NODE = "projection"
 _NOTHING = timedelta(0)
 _AGAIN = (Trigger.RETRY, Trigger.LOST)
@@ -34,7 +34,7 @@ Took = Callable[[Attempt], timedelta]
 class Durations:
     """How long attempts take: one of the durations of their job, chosen by the run's key and a seed.
 
-    The choice depends on nothing else, so that whoever asks, in whichever order, gets the same answer.
+    The choice depends on nothing else, so every caller gets the same answer, in any order of calls.
     """
 
     def __init__(
@@ -53,7 +53,7 @@ class Durations:
 
 
 class FutureRun(NamedTuple):
-    """An attempt of the future. `due_at`: when it was to start; `ended_at` is None: it goes on."""
+    """An attempt of the future. `due_at`: when it should start. `ended_at`: None if it still runs."""
 
     job: str
     run: str
@@ -71,7 +71,7 @@ class FutureRun(NamedTuple):
 
 
 class Projection(NamedTuple):
-    """What becomes of a job; `is_truncated`: there is more, but no more steps were allowed."""
+    """The future of a job. `is_truncated`: the limit of steps ended it early."""
 
     runs: tuple[FutureRun, ...] = ()
     skips: tuple[Skip, ...] = ()
@@ -80,7 +80,7 @@ class Projection(NamedTuple):
 
 
 def project(record: Record, took: Took, now: datetime, until: datetime, most: int = MOST_STEPS) -> Projection:
-    """Step one record through the planner, from an instant to another. What runs already ends as it would."""
+    """Step one record through the planner, from `now` to `until`. Running attempts end by their durations."""
     future = _Future(record, took, now)
     steps = 0
     while (at := future.next_at()) is not None and at <= until:
@@ -93,7 +93,7 @@ def project(record: Record, took: Took, now: datetime, until: datetime, most: in
 
 
 class _Future:
-    """The record as it becomes, and when what runs ends."""
+    """The changing record, and the end times of its running attempts."""
 
     def __init__(self, record: Record, took: Took, now: datetime) -> None:
         self._record, self._took, self._now = record, took, now
@@ -114,7 +114,7 @@ class _Future:
         return max(self._now, min(times)) if times else None
 
     def step(self, at: datetime) -> bool:
-        """Let it happen; False: nothing ever will."""
+        """Take the next step. False if nothing will ever happen again."""
         self._now = at
         if self._ends and self._ends[0][0] <= at:
             self._end(at)
@@ -168,7 +168,7 @@ class _Future:
         heappush(self._ends, (max(self._now, start + took), next(self._order), attempt, outcome))
 
     def projection(self, steps: int, *, is_truncated: bool) -> Projection:
-        """What has become of it up to now."""
+        """The result up to now."""
         return Projection(tuple(self._runs.values()), tuple(self._skips), steps, is_truncated)
 
 

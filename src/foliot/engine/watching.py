@@ -13,9 +13,9 @@
 | silent | no run has succeeded in the time that is expected | at a success |
 | flapping | 4 changes between good and bad in 10 runs | after 5 that are alike |
 
-The first success after any of them is a recovery. `skipped` and `output` are told of one event each. While a
-job flaps, failures and recoveries are held back; while it is muted, everything. What still goes on
-afterwards is told then.
+The first success after any of them is a recovery. `skipped` and `output` have one alert for each event, and
+no episode. While a job flaps, failures and recoveries are held back; while it is muted, all alerts are. An
+episode that still goes on afterwards is sent then.
 """
 
 from __future__ import annotations
@@ -108,11 +108,11 @@ class Watching:
         waiting = dict(sorted(self._waiting_starts()))
         late = [(at, key) for at, key in waiting.items() if at + within <= self._now]
         if late:
-            why = f"it was to start at {format_instant(late[0][0])}, and {self._why_not()}"
+            why = f"it should have started at {format_instant(late[0][0])}, and {self._why_not()}"
             self._begin(AlertKind.LATE, late[0][1], late[0][0], why=why, run=late[0][1])
         elif begun:
             at = self._due_at(begun[0])
-            why = f"it was to start at {format_instant(at)}, and has started {_span(self._now - at)} later"
+            why = f"it should have started at {format_instant(at)}, and started {_span(self._now - at)} later"
             self._begin(AlertKind.LATE, begun[0].run_key, at, begun[0], why=why)
         self._end_if(AlertKind.LATE, is_over=not late)
         self._wakes += [at + within for at in waiting if at + within > self._now][:1]
@@ -128,12 +128,12 @@ class Watching:
             yield at, run_key(self._job.key, next_at, None)
 
     def _due_at(self, attempt: Attempt) -> datetime:
-        """When an attempt was to start: an occurrence that long after its time, by its splay."""
+        """When an attempt should start: for an occurrence, its time plus the splay."""
         at = attempt.covers_from or attempt.scheduled_for
         return self._not_before_it_was_known(at if attempt.request else at + self._draft.offset)
 
     def _not_before_it_was_known(self, at: datetime) -> datetime:
-        """A definition may ask for a run for a time before it was declared; it is not late for that."""
+        """A run for a time before the job was declared is not late: count from the declaration."""
         return max(at, self._state.defined_at or self._state.created_at)
 
     def _why_not(self) -> str:
@@ -161,7 +161,7 @@ class Watching:
         for kind, skip in self._draft.skipped:
             name = f"{format_instant(skip.first)}..{format_instant(skip.last)}"
             if kind is AlertKind.MISSED:
-                self._episodes.pop(kind, None)  # each range is told
+                self._episodes.pop(kind, None)  # each skipped range is an alert of its own
                 self._begin(kind, name, skip.first, why=skip.reason)
             else:
                 self._tell(Episode(kind, name, skip.first), why=skip.reason)
@@ -312,7 +312,7 @@ class Watching:
         kind = episode.kind
         if kind not in self._notify.on or self._is_muted:
             return
-        # A recovery has the name of the episode that it ends, but is told of one success only.
+        # A recovery has the name of the episode that it ends, but only one success is reported.
         name = _name(attempt) if attempt and kind is AlertKind.RECOVERY else episode.name
         alert = Alert(
             alert_id(self._job.key, kind, name, episode.reminders), self._now, kind, self._job.key,

@@ -93,7 +93,7 @@ class JobRun:
 
     @property
     def is_asked_to_end(self) -> bool:
-        """Whether a plain function should return: nobody can end a thread from outside.
+        """Whether a plain function should return: a thread cannot be ended from outside.
 
         A function that has seen this and returns has not succeeded; one that never looked has.
         """
@@ -243,7 +243,7 @@ class PythonExecutor:
         self._drive_on()
 
     def _drive_on(self) -> None:
-        """One more driver, if something is left that nobody has begun."""
+        """Start one more driver, if a run is left that has not begun."""
         if self._ready:
             context = None if self._clean is None else self._clean.copy()
             driver = self._jobs_loop.create_task(self._drive(), context=context)
@@ -322,7 +322,7 @@ def current_executor() -> PythonExecutor | None:
 def describe(function: Callable[..., Any]) -> Function:
     """What there is to know about a function that is an action."""
     if inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function):
-        raise InvalidJobError("action", function, "is a generator, and nobody would take what it yields")
+        raise InvalidJobError("action", function, "is a generator, and its values would be lost")
     try:
         signature = inspect.signature(function)
     except (TypeError, ValueError):
@@ -349,7 +349,7 @@ def _refuse_to_await(value: object) -> None:
     if inspect.isawaitable(value):
         if inspect.iscoroutine(value):
             value.close()
-        raise TypeError("it returned something to await, and nobody does: declare it `async def`")
+        raise TypeError("it returned an awaitable, which is not awaited: declare the function `async def`")
 
 
 def _told(act: _Act, error: BaseException | None) -> Result:

@@ -40,7 +40,7 @@ class ThreadCrew:
     async def call(self, work: Callable[[], T], limit: timedelta) -> T:
         """Have some thread do it, and wait for it so long at most. Raises what it raises.
 
-        After a TimeoutError the thread goes on, and nobody hears of its end.
+        After a TimeoutError the thread goes on, and its end is not reported.
         """
         loop = asyncio.get_running_loop()
         ended: asyncio.Future[T] = loop.create_future()

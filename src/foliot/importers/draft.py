@@ -44,7 +44,7 @@ class Note(NamedTuple):
 class Original(NamedTuple):
     """When the old scheduler runs an entry: the fires of [first, last) in seconds since 1970, and how many.
 
-    `window`: it runs up to so many seconds later, at random.
+    `window`: it runs at a random time, up to this many seconds later.
     """
 
     zone: str

@@ -85,7 +85,7 @@ def rule_of(when: When) -> Cron:
 
 
 def _end(rule: Cron, first: int, least: int) -> int:
-    """The end of what is compared: 400 days, or as many as hold so many occurrences; at most a century."""
+    """The end of the comparison: 400 days, or more until it has N occurrences; at most a century."""
     begin, days = _EPOCH + first * _SECOND, _DAYS
     while days < _MOST_DAYS and rule.count(begin, begin + timedelta(days=days)) < least:
         days = min(days * 2, _MOST_DAYS)

@@ -74,5 +74,5 @@ def parent_of(attempt: Attempt) -> str | None:
 
 
 def request_after(run_key: str) -> str:
-    """The name of the request that follows a run: one for each run, whoever asks."""
+    """The name of the request that follows a run: the same for every caller."""
     return f"after-{sha256(run_key.encode()).hexdigest()[:24]}"

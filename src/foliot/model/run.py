@@ -63,7 +63,7 @@ class Run:
 
     @property
     def is_requested(self) -> bool:
-        """Whether somebody has asked for it, beside the schedule."""
+        """Whether a person has requested it, beside the schedule."""
         return self.attempt.request is not None
 
     @property

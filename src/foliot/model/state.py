@@ -80,7 +80,7 @@ class State(NamedTuple):
     since it was created.
     `failures_in_row`: runs that failed for good. `last_problem`: how the last run ended, or why the last
     occurrence had none, if that was no success: one of `Problem`; None: all is well, or nothing has run yet.
-    `watch`: what is remembered for alerts; None: the job tells no channel.
+    `watch`: what is remembered for alerts; None: the job has no channel for alerts.
     `paused_until`: when a pause ends by itself; None: it lasts until the job is resumed.
     """
 

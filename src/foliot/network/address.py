@@ -1,7 +1,8 @@
 """What an IP address leads to: the public internet, a private network, or this host.
 
-Only addresses are judged, never their spelling: `127.1`, `0x7f000001` and `2130706433` are names for the
-resolver, and arrive here as 127.0.0.1. IPv6 has addresses that carry an IPv4 address; that one is judged.
+Only addresses are checked, never their spelling: `127.1`, `0x7f000001` and `2130706433` are names for the
+resolver, and arrive here as 127.0.0.1. Some IPv6 addresses contain an IPv4 address; then the IPv4 address is
+checked.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ class Reach(Enum):
     PUBLIC = auto()
     PRIVATE = auto()  # may be opened by a range
     LOCAL = auto()  # this host, its link, the cloud's metadata: may be opened by name only
-    NOWHERE = auto()  # no host of its own: is never opened
+    NOWHERE = auto()  # no single host: is never opened
 
 
 def reach_of(address: Address) -> Reach:
@@ -36,7 +37,7 @@ def reach_of(address: Address) -> Reach:
 
 
 def unmapped(text: str) -> Address:
-    """The address of a text; the IPv4 address, if it is one that IPv6 maps."""
+    """The address of a text. An IPv4 address that is mapped into IPv6 becomes IPv4 again."""
     address = ip_address(text.partition("%")[0])  # a scope says which link, not which address
     return _carried(address) or address
 

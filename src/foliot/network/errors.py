@@ -1,4 +1,4 @@
-"""Errors of requests. Their callers make them results of a run, or of a send: no user sees them raised.
+"""Errors of requests. Callers turn them into results of a run or a send: a user never sees them raised.
 
 FoliotError
 ├── InvalidUrlError                  a web address cannot be right, or is not safe to use

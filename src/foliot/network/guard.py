@@ -22,7 +22,7 @@ _LAST_PORT = 65_535
 
 
 class Place(NamedTuple):
-    """Where to connect: what `socket` calls family and address."""
+    """An address to connect to: family and address, as in `socket`."""
 
     family: int
     sockaddr: tuple[str, int] | tuple[str, int, int, int]
@@ -32,7 +32,7 @@ Resolver = Callable[[str, int], Sequence[Place]]
 
 
 def resolve(host: str, port: int) -> Sequence[Place]:
-    """Ask the system. It reads names, and every spelling of an address that it would connect to."""
+    """Ask the system's resolver. It understands names, and every spelling of an address."""
     found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
     return [Place(family, sockaddr[:4]) for family, _, _, _, sockaddr in found]  # type: ignore[arg-type]
 
@@ -61,13 +61,13 @@ class Opening(NamedTuple):
             return False
         if self.host is not None:
             return plain_host(self.host) == plain_host(host)
-        # A range that holds the metadata server, or this host, was rarely meant to.
+        # A range must not open the metadata server or this host by accident.
         return reach is Reach.PRIVATE and self.network is not None and address in self.network
 
 
 @dataclass(frozen=True, slots=True)
 class Guard:
-    """Lets requests reach public addresses, and what the operator has opened."""
+    """Lets requests reach public addresses, and the operator's exceptions."""
 
     openings: tuple[Opening, ...] = ()
     resolver: Resolver = resolve
@@ -78,9 +78,9 @@ class Guard:
         return cls(tuple(map(Opening.read, openings)), resolver)
 
     def addresses(self, host: str, port: int) -> list[Place]:
-        """Where a host is. The caller connects to these addresses themselves and asks for no name again.
+        """The addresses of a host. The caller connects to one of them, and does not resolve the name again.
 
-        One address that may not be reached refuses the host: otherwise a second try would reach it.
+        If one address may not be reached, the host is refused: otherwise a second try might reach it.
         AddressRefusedError if it is refused; OSError if the host is not found.
         """
         places = list(self.resolver(host, port))
@@ -94,7 +94,7 @@ class Guard:
         address = unmapped(place.sockaddr[0])
         reach = reach_of(address)
         if reach is Reach.PUBLIC and is_of_this_host(*place):
-            reach = Reach.LOCAL  # services here take a call from here for one of their own
+            reach = Reach.LOCAL  # services of this host may trust a call from this host
         if reach is Reach.PUBLIC or any(o.covers(host, port, address, reach) for o in self.openings):
             return
         raise AddressRefusedError(host, str(address), _SAID[reach], hint=_HINT)
@@ -118,5 +118,5 @@ def split_host(text: str) -> tuple[str, int | None]:
 
 
 def plain_host(host: str) -> str:
-    """A host as it is compared: names have no case, and may end with a dot."""
+    """A host for comparison: in lower case, and without a dot at the end."""
     return host.casefold().rstrip(".")

@@ -28,7 +28,7 @@ _SECONDS = re.compile(r"[0-9]+(\.[0-9]+)?", re.ASCII)
 
 
 class Request(NamedTuple):
-    """What is sent. No header may have a line break in it: the sender checks."""
+    """A request. The sender refuses headers with a line break."""
 
     method: str
     url: Url
@@ -37,7 +37,7 @@ class Request(NamedTuple):
 
 
 class Answer(NamedTuple):
-    """What the server said. Names of headers are in small letters; `body` is the beginning of the body."""
+    """An answer. Names of headers are in lower case; `body` is the beginning of the body."""
 
     status: int
     headers: Mapping[str, str]
@@ -49,7 +49,7 @@ class Answer(NamedTuple):
         return self.status in _TRY_LATER or self.status >= HTTPStatus.INTERNAL_SERVER_ERROR
 
     def asks_to_wait(self, now: datetime, longest: timedelta) -> timedelta | None:
-        """For how long the server wants no further request (`Retry-After`); None: it does not say."""
+        """How long the server asks to wait (`Retry-After`); None if it does not say."""
         text = self.headers.get("retry-after", "").strip()[:50]
         if _SECONDS.fullmatch(text):
             return timedelta(seconds=min(float(text), longest.total_seconds()))
@@ -68,7 +68,7 @@ async def fetch(
     limit: int = LONGEST_ANSWER,
     tls: ssl.SSLContext | None = None,
 ) -> Answer:
-    """Send a request and read the answer. Redirects are answers; they are not followed.
+    """Send a request and read the answer. A redirect is an answer, and is not followed.
 
     RequestFailedError if there is no answer within the deadline; AddressRefusedError by the guard.
     """
@@ -84,7 +84,7 @@ async def fetch(
         reason = f"is not found ({error.strerror})"
     except (OSError, HTTPException, ValueError) as error:
         # The text of such an error may contain parts of the request, so only its type is shown.
-        reason = f"cannot be asked ({_told(error)})"
+        reason = f"gives no valid answer ({_told(error)})"
     raise RequestFailedError(request.url.shown, reason)
 
 
@@ -113,11 +113,11 @@ class _Exchange:
         self._is_abandoned = True
         if self._socket is not None:
             with suppress(OSError):
-                # Not SSLSocket.shutdown, which would take the TLS state away from the thread that uses it.
+                # Not SSLSocket.shutdown: it would destroy the TLS state while the other thread uses it.
                 socket.socket.shutdown(self._socket, socket.SHUT_RDWR)
 
     def _hold(self, connection: socket.socket) -> None:
-        """Let `abandon` reach a socket; one that comes too late is not used."""
+        """Keep a socket for `abandon`. After `abandon` a new socket is not used."""
         self._socket = connection
         if self._is_abandoned:
             connection.close()
@@ -152,7 +152,7 @@ class _Exchange:
             connection = HTTPSConnection(url.host, url.port)
         else:
             connection = HTTPConnection(url.host, url.port)
-        connection.auto_open = 0  # a second connection would go past the guard
+        connection.auto_open = 0  # a second connection would not pass the guard
         connection.sock = self._socket
         connection.request(self.request.method, url.target, self.request.body, dict(self.request.headers))
         with connection.getresponse() as response:

@@ -1,7 +1,7 @@
 """The ports on which this process listens: no job may call them.
 
-A job that calls the API of its own node could do what the author of the job may not do. Ports belong to the
-process, not to one application in it, so they are kept here for all.
+A job that calls the API of its own node could do more than its author may do. Ports belong to the process,
+not to one application in it, so this module keeps them for all applications.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def is_own(family: int, sockaddr: tuple[str, int] | tuple[str, int, int, int]) -
 
 
 def is_of_this_host(family: int, sockaddr: tuple[str, int] | tuple[str, int, int, int]) -> bool:
-    """Only an address of this host can be bound. The socket is a datagram's: it takes no port from others."""
+    """Whether an address is of this host: only then it can be bound. A datagram socket takes no port away."""
     host, _, *scope = sockaddr
     try:
         with socket.socket(family, socket.SOCK_DGRAM) as probe:

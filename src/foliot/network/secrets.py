@@ -4,8 +4,8 @@ env:OPS_WEBHOOK          a variable of the node's environment
 file:/etc/foliot/ops.key a file on the node
 credential:ops           a credential that systemd hands to the service (LoadCredential=)
 
-A person who writes code, a repository or a file of channels for the node can run commands there, and may name
-any secret. A job that comes over the API may name those whose names begin with FOLIOT_SECRET_, and no file.
+The author of the node's code, repository or channel file can run commands there anyway, and may name any
+secret. A job from the API may only name variables that begin with FOLIOT_SECRET_, and no file.
 """
 
 from __future__ import annotations
@@ -39,13 +39,13 @@ class SecretMissingError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Secret:
-    """Where a secret is. Its text is read when it is needed, and is never kept."""
+    """A reference to a secret. The secret is read when it is needed, and is never kept."""
 
     reference: str
 
     @classmethod
     def read(cls, text: object, field: str) -> Secret:
-        """Read a reference. InvalidChannelError if it is none; a text that may be a secret is not shown."""
+        """Read a reference. InvalidChannelError if it is invalid; a text that may be secret is not shown."""
         if not isinstance(text, str):
             raise InvalidChannelError(field, type(text).__name__, "must be a text", hint=HINT)
         if not is_reference(text):
@@ -64,7 +64,7 @@ class Secret:
         return cls(text)
 
     def value(self) -> str:
-        """The secret, as it is now on this node; SecretMissingError if it is not there."""
+        """The secret on this node now; SecretMissingError if it is missing."""
         scheme, _, place = self.reference.partition(":")
         if scheme == "env":
             text = os.environ.get(place, "")
@@ -75,9 +75,9 @@ class Secret:
 
     @property
     def is_of_the_api(self) -> bool:
-        """Whether the operator has named it so that jobs which come over the API may use it.
+        """Whether a job from the API may use it: the operator has given it a name that allows this.
 
-        A file is never named so: with a path, a stranger would ask which files there are on the node.
+        A file is never allowed: with paths, a stranger could find out which files the node has.
         """
         scheme, _, place = self.reference.partition(":")
         return scheme != "file" and place.startswith(OF_THE_API) and place != OF_THE_API
@@ -101,7 +101,7 @@ def check_literal_url(text: str, field: str) -> None:
     try:
         parts = urlsplit(text)
     except ValueError:
-        return  # the reader of URLs says what is wrong
+        return  # the reader of URLs reports the error
     host = (parts.hostname or "").lower()
     has_token = any(_TOKEN.fullmatch(part) for part in parts.path.split("/"))
     if "@" in parts.netloc or _SECRET_HOSTS.search(host) or has_token or _SECRET_NAME.search(parts.query):
@@ -130,7 +130,7 @@ def _credential(name: str) -> Path:
 
 def _read_file(path: Path, reference: str) -> str:
     try:
-        if not path.is_file():  # a pipe or a device would be waited for
+        if not path.is_file():  # reading a pipe or a device could block
             raise SecretMissingError(f"{reference} is no file on this node")
         with path.open(encoding="utf-8") as file:
             text = file.read(_LONGEST).strip()

@@ -1,4 +1,4 @@
-"""Signatures as Standard Webhooks has them: the receiver can tell who sent a message, and when."""
+"""Signatures by the rules of Standard Webhooks: the receiver can check a message's sender and time."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _FEWEST, _MOST = 24, 64  # bytes
 
 
 def read_keys(text: str, field: str) -> tuple[bytes, ...]:
-    """The keys of a secret: `whsec_…`, or two of them with a space between while they are exchanged."""
+    """The keys of a secret: `whsec_…`, or two of them with a space between, while a key is replaced."""
     return tuple(_read_key(part, field) for part in text.split())
 
 

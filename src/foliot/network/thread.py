@@ -1,4 +1,4 @@
-"""Calls that block, in a thread of their own that never holds up the end of the process."""
+"""Blocking calls, each in its own thread. The thread never delays the end of the process."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ T = TypeVar("T")
 
 
 async def in_thread(work: Callable[[], T], abandon: Callable[[], None], name: str) -> T:
-    """What the work returns or raises. If the caller is cancelled, `abandon` must make the work end soon."""
+    """Run the work in a thread. If the caller is cancelled, `abandon` must make the work end soon."""
     loop = asyncio.get_running_loop()
     answer: asyncio.Future[T] = loop.create_future()
 

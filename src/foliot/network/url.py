@@ -1,4 +1,4 @@
-"""URLs that requests are sent to: what is allowed in one, and what of it may be shown."""
+"""URLs of requests: which URLs are allowed, and which part of a URL may be shown."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _PORTS = {"http": 80, "https": 443}
 
 
 class Url(NamedTuple):
-    """An address of the web, in its parts. `target` is what is asked for: the path and the query."""
+    """A URL in parts. `target` is the path with the query."""
 
     scheme: str
     host: str
@@ -22,7 +22,7 @@ class Url(NamedTuple):
 
     @classmethod
     def read(cls, text: str, *, allow_http: bool = False) -> Url:
-        """Read a URL; InvalidUrlError if it is none, or if it is not safe to use."""
+        """Read a URL; InvalidUrlError if it is invalid, or not safe to use."""
         if len(text) > LONGEST_URL:
             raise InvalidUrlError(text, f"is longer than {LONGEST_URL:,} characters")
         if not text.isascii() or not text.isprintable() or " " in text or "\\" in text:
@@ -47,11 +47,11 @@ class Url(NamedTuple):
 
     @property
     def shown(self) -> str:
-        """Only where it leads: the path and the query of a webhook are often its secret."""
+        """Only scheme and host: the path and the query of a webhook are often its secret."""
         return f"{self.origin}/…"
 
     def redirected(self, location: str) -> Url:
-        """Where a redirect leads. InvalidUrlError if that is no URL, or is http while this one is https."""
+        """The target of a redirect. InvalidUrlError if it is invalid, or is http while this one is https."""
         try:
             text = urljoin(self.origin + self.target, location)
         except ValueError as error:

@@ -1,4 +1,4 @@
-"""What people ask of Foliot, in one place: application, command line and every other door stand on it.
+"""Queries and commands of people, in one place: the application, the command line and all doors use it.
 
     Questions    find a job, list jobs and attempts, why, the ledger of occurrences, wait for a run
         ▲        read only
@@ -9,8 +9,8 @@
     plan         what a change of definitions would do to runs; `facts_of` makes JSON of it
     facts        how a job and a node are, in single words; which jobs no node serves
 
-A command answers with an `Effect`; its dry run with the same one, but for `is_dry_run`. What cannot be done
-raises an error of `foliot.errors`. Queries of a store are built here, and at no door.
+A command returns an `Effect`; its dry run returns the same, with `is_dry_run`. An impossible command raises
+an error of `foliot.errors`. Queries of a store are built here, and in no door.
 """
 
 from foliot.operations.definitions import Check, Defined, Definitions

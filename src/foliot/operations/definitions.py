@@ -1,7 +1,7 @@
-"""Jobs that are added, changed and removed one by one: by `app.schedule`, and over the API.
+"""Adds, changes and removes single jobs: for `app.schedule`, and for the API.
 
-Callers that come at the same time share one write: one wait for the disk instead of many. A caller's check is
-asked inside of the store's step, so nothing can change between the check and the write.
+Callers at the same time share one write, and so one wait for the disk. A caller's check runs inside the
+store's step, so nothing can change between the check and the write.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ from foliot.wiring import FullStore
 
 Check = Callable[
     [str, Record | None], None
-]  # a key, and what is stored; it raises if that must not be changed
+]  # gets a key and the stored job; raises if it must not be changed
 
 
 class Defined(NamedTuple):
-    """What a change of a definition does, and the job as it is then."""
+    """The effect of a change of a definition, and the job afterwards."""
 
     effect: Effect
     view: JobView
@@ -62,7 +62,7 @@ class Definitions:
         self._writing: asyncio.Task[None] | None = None
 
     async def change(self, changes: Changes, check: Check | None = None) -> Mapping[str, Defined]:
-        """Declare and remove jobs, all or nothing; if there is a check, what became of each."""
+        """Declare and remove jobs, all or nothing. With a check it returns the result of each job."""
         done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         asked = _Asked(changes, check, {}, done)
         self._waiting.append(asked)
@@ -96,7 +96,7 @@ class Definitions:
             await self._reconcile(waiting)
         except Exception as error:  # noqa: BLE001 - handed to the callers that wait
             if len(waiting) > 1 and not isinstance(error, StoreUnavailableError):
-                for one in waiting:  # whose fault was it? Not everybody's
+                for one in waiting:  # one caller caused the error: try each alone
                     await self._change_together([one])
                 return
             for asked in waiting:
@@ -135,9 +135,9 @@ class Definitions:
 
 
 def _split(waiting: list[_Asked]) -> tuple[list[_Asked], list[_Asked]]:
-    """Those that can be written together, and the rest.
+    """The changes that can be written together, and the rest.
 
-    A check sees what was stored before the write, so no two that have one may be about the same job.
+    A check sees the store before the write, so two changes with a check must not concern the same job.
     """
     together, later, names = list[_Asked](), list[_Asked](), set[str]()
     for asked in waiting:
@@ -152,7 +152,7 @@ def _split(waiting: list[_Asked]) -> tuple[list[_Asked], list[_Asked]]:
 
 
 class _Plan:
-    """Asks the checks, then the planner, and notes what follows."""
+    """Calls the checks, then the planner, and notes the results."""
 
     def __init__(self, waiting: Sequence[_Asked], source: str, now: datetime, *, is_dry_run: bool) -> None:
         self._now, self._is_dry_run = now, is_dry_run

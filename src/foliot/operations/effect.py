@@ -1,4 +1,4 @@
-"""What a command does to a job, as a value: the same for what was done and for what would be done."""
+"""The effect of a command on a job, as a value: the same for a real command and for a dry run."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from foliot.model.attempt import Attempt, AttemptState, format_instant
 from foliot.model.decision import Decision
 from foliot.model.state import Record, Skip
 
-# What is said of it: it is done; it would be done; it had been done before.
+# The words for a command that is done, that would be done, and that was done before.
 _WORDS = {
     "pause": ("is paused", "would be paused", "was paused already"),
     "resume": ("runs again", "would run again", "was not paused"),
@@ -23,7 +23,7 @@ _WORDS = {
 
 
 class Start(NamedTuple):
-    """An attempt that may start, and when; None: when a run of its job that is open has ended."""
+    """An attempt that may start, and when. None: after an open run of its job has ended."""
 
     run: str
     number: int
@@ -34,10 +34,10 @@ class Start(NamedTuple):
 class Effect(NamedTuple):
     """What a command did to a job at an instant; if `is_dry_run`, what it would have done.
 
-    `attempt` is the one that the command is about, as it is afterwards; a backfill is about `runs`.
-    `starts` are attempts that the command opened or released, `drops` runs of which an attempt never starts,
-    `cancels` runs that are asked to end, `skips` occurrences that do not run. `reason` is what was given with
-    a pause, or which occurrences a backfill was to choose.
+    `attempt`: the attempt of the command, afterwards; a backfill has `runs` instead. `starts`: attempts that
+    the command opened or released. `drops`: runs with an attempt that will never start. `cancels`: runs that
+    are asked to end. `skips`: occurrences that do not run. `reason`: the reason of a pause, or which
+    occurrences a backfill chose.
     """
 
     command: str
@@ -58,7 +58,7 @@ class Effect(NamedTuple):
 
     @property
     def run(self) -> str:
-        """The run that the command is about; the job, if it is about none."""
+        """The run of the command; the job, if the command concerns no run."""
         return self.job if self.attempt is None else self.attempt.run_key
 
     @property
@@ -69,7 +69,7 @@ class Effect(NamedTuple):
 
     @property
     def text(self) -> str:
-        """What was done, in a sentence."""
+        """The effect, in a sentence."""
         if self.command == "backfill":
             if not self.runs:
                 none = {"missed": "was missed in that time", "failed": "failed in that time"}
@@ -90,7 +90,7 @@ class Effect(NamedTuple):
 
     @property
     def consequences(self) -> tuple[str, ...]:
-        """What follows from it, each in a sentence."""
+        """The consequences, each in a sentence."""
         found = [_start_words(start, self.at) for start in self.starts]
         found += [f"{run} will not start" for run in self.drops if run != self.run]
         found += [f"{run} is asked to end" for run in self.cancels if run != self.run]
@@ -127,7 +127,7 @@ def effect_of(command: str, record: Record, decision: Decision, at: datetime, *,
 
 
 def _starts(record: Record, decision: Decision, at: datetime) -> tuple[Start, ...]:
-    """What may start now, in the order of the planner, and what waits for a place."""
+    """The attempts that may start now, in the planner's order, and those that wait for a place."""
     changed = {attempt.key: attempt for attempt in decision.attempts}
     after = {attempt.key: attempt for attempt in record.attempts} | changed
     draft = Draft(Record(record.job, decision.state, tuple(after.values())), at)

@@ -1,8 +1,8 @@
-"""A source as a file: definitions and states, for a plan where the database must not be reached.
+"""Writes a source into a file: definitions and states, for a plan on a host without access to the database.
 
-No output, no error and no payload of a run is in it. What of an action is not shown is a digest: whether a
-value differs can be seen, the value cannot. The digests of one file share a salt; a short secret can still
-be guessed by trying, so the file is not for the public.
+The file has no output, no error and no payload of a run. Hidden values of actions are digests: a plan sees
+that a value differs, but not the value. The digests of one file share a salt. A short secret can still be
+guessed by trying, so do not publish the file.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _MOST_TIMED = 2000  # jobs whose durations are written
 
 
 class Exported(NamedTuple):
-    """What a file says of a source."""
+    """The content of such a file."""
 
     source: str
     revision: str | None
@@ -51,7 +51,7 @@ class Exported(NamedTuple):
 
 
 async def export_source(ops: Questions, source: str) -> dict[str, Any]:
-    """All that a plan needs to know of a source, as plain data. SourceNotFoundError."""
+    """The data of a source that a plan needs, as plain values. Raises SourceNotFoundError."""
     known = {view.source: view for view in await ops.store.sources()}
     if source not in known:
         raise SourceNotFoundError(source, hint="foliot source list shows all")
@@ -84,7 +84,7 @@ async def export_source(ops: Questions, source: str) -> dict[str, Any]:
 
 
 def read_export(text: str) -> Exported:
-    """What `export_source` has written. StoreError if it is something else."""
+    """Read the file of `export_source`. StoreError if it is another file."""
     try:
         data = json.loads(text)
         version = data["export_version"]

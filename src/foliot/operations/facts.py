@@ -1,4 +1,4 @@
-"""How jobs and nodes are, in single words, and what waits for a node: the same for CLI and REST."""
+"""States of jobs and nodes as single words, and jobs that wait for a node. The CLI and the API share them."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from foliot.wiring import FullStore
 
 NodeState = Literal["alive", "draining", "silent"]
 
-# What makes a job not well although nothing failed: a run that is not repeated, or was none.
+# Problems without a failure: a run that is not repeated, or an occurrence without a run.
 _NOT_WELL = (Problem.LOST, Problem.INTERRUPTED, Problem.MISSED)
-_ADDED = ".added"  # what an application schedules while it runs is a source of its own
+_ADDED = ".added"  # jobs that an application adds while it runs have a source of their own
 
 
 def state_of(view: JobView) -> tuple[str, ...]:
-    """What is to be said of a job in single words; `ok` if nothing is."""
+    """The state of a job as single words; `ok` if there is no other."""
     if view.record is None or view.damage is not None:
         return ("damaged",)
     job, state, attempts = view.record
@@ -50,7 +50,7 @@ def next_at(view: JobView) -> datetime | None:
 
 
 def node_state(view: NodeView, now: datetime) -> NodeState:
-    """`alive`, `draining`, or `silent`: then it is dead, stands still, or is cut off from the store."""
+    """`alive`, `draining`, or `silent`. A silent node is dead, suspended, or cut off from the store."""
     if view.until < now:
         return "silent"
     return "draining" if view.node.is_draining else "alive"
@@ -59,7 +59,7 @@ def node_state(view: NodeView, now: datetime) -> NodeState:
 def serves_source(view: NodeView, source: str) -> bool:
     """Whether a node declares a source: it follows that repository, or runs the code of that application.
 
-    Such a node tells so by a kind of action: `shell:ops`, `code:billing/r7`, `declarative:billing`.
+    Such a node serves a kind of action that names the source: `shell:ops`, `code:billing/r7`.
     """
     subjects = {kind.partition(":")[2].partition("/")[0] for kind in view.node.kinds or ()}
     return not subjects.isdisjoint((source, source.removesuffix(_ADDED)))
@@ -73,13 +73,13 @@ def took(attempt: Attempt) -> timedelta | None:
 
 
 def lateness(attempt: Attempt) -> timedelta | None:
-    """How long after its time an attempt began; a retry has no time of its own."""
+    """How late an attempt began; None for a retry, which has no scheduled time."""
     began = attempt.started_at or attempt.claimed_at
     return None if began is None or attempt.number > 1 else began - attempt.scheduled_for
 
 
 class Unserved(NamedTuple):
-    """A queue and an action of which jobs are due, how many, and since when the first of them is."""
+    """Due jobs of a queue and an action: how many, and since when the first one waits."""
 
     queue: str
     action: str
@@ -88,7 +88,7 @@ class Unserved(NamedTuple):
 
 
 async def find_unserved(store: FullStore, nodes: Sequence[NodeView], now: datetime) -> list[Unserved]:
-    """What waits for a node: no node that lives serves its queue and its action, and does not drain."""
+    """Due jobs whose queue and action no running node serves. A draining node does not count."""
     found = []
     for queue, kind, wake_at in (await store.overview()).lanes:
         if wake_at <= now and not any(can_start(view, queue, kind, now) for view in nodes):

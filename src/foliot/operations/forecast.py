@@ -1,4 +1,4 @@
-"""How many occurrences come in each hour, or minute, of a time to come.
+"""Counts the occurrences of each hour, or minute, of a future period.
 
 Occurrences are counted for each distinct rule, not for each job, and without walking from one to the next.
 """
@@ -22,7 +22,7 @@ _MOST_COUNTED = 100_000  # rules times buckets; the commonest rules come first
 
 
 class Bucket(NamedTuple):
-    """A stretch of time, and how many occurrences lie in it."""
+    """The start of a period, and the number of occurrences in it."""
 
     at: datetime
     occurrences: int
@@ -37,7 +37,7 @@ class ClockChange(NamedTuple):
 
 
 class Forecast(NamedTuple):
-    """Counts of each bucket in order. `is_partial`: there are more jobs than were looked at."""
+    """The counts of all buckets in order. `is_partial`: only a part of the jobs was read."""
 
     buckets: tuple[Bucket, ...]
     peaks: tuple[Bucket, ...]
@@ -56,7 +56,7 @@ async def forecast(  # noqa: PLR0913 - what to count, in which time, and how
     *,
     room: Room = NO_ROOM,
 ) -> Forecast:
-    """Count what comes from `first` on, before `last`, in buckets of a size."""
+    """Count the occurrences from `first` on, before `last`, in buckets of a size."""
     rules, queues = Counter[Rule](), dict[str, str]()
     looked_at = 0
     async for view in jobs:
@@ -72,7 +72,7 @@ async def forecast(  # noqa: PLR0913 - what to count, in which time, and how
     for number, (rule, count) in enumerate(rules.most_common(), 1):
         for place, (begin, end) in enumerate(stretches):
             counts[place] += rule.occurrences(begin, end - _TICK) * count
-        await asyncio.sleep(0)  # noqa: TID251 - no wait: others on this loop have their turn
+        await asyncio.sleep(0)  # noqa: TID251 - no wait: other tasks get their turn
         if number * len(stretches) >= _MOST_COUNTED and number < len(rules):
             is_cut = True
             break
@@ -86,7 +86,7 @@ async def forecast(  # noqa: PLR0913 - what to count, in which time, and how
 
 
 def _is_served(view: JobView) -> bool:
-    assert view.record is not None  # noqa: S101 - its caller has looked
+    assert view.record is not None  # noqa: S101 - the caller has checked it
     job, state, _ = view.record
     return job.enabled and state.paused_at is None and state.removed_at is None
 

@@ -17,7 +17,7 @@ _NEWEST = 200  # attempts whose durations are looked at
 
 
 class Herd(NamedTuple):
-    """So many jobs of a queue at an instant. `delay`: seconds until all have started; None: not known."""
+    """The jobs of a queue at an instant. `delay`: seconds until all have started; None if unknown."""
 
     at: datetime
     queue: str
@@ -32,14 +32,14 @@ class Herd(NamedTuple):
 
 
 class Room(NamedTuple):
-    """The slots of each queue whose nodes tell them; how long the newest runs of jobs took."""
+    """The slots of each queue, if known; and the durations of the newest runs of jobs."""
 
     slots: Mapping[str, int]
     took: Mapping[str, float]  # seconds
 
 
 class Rule(NamedTuple):
-    """When jobs of a queue run. `is_spread`: they have a splay, so that they do not start all at once."""
+    """The schedule of jobs of a queue. `is_spread`: they have a splay, so they do not start all at once."""
 
     schedule: Schedule
     until: datetime | None
@@ -80,7 +80,10 @@ def find_herds(
     spans: Iterable[tuple[datetime, datetime, int]],
     room: Room,
 ) -> Iterator[Herd]:
-    """The largest herd of each queue in each span. `queues` has that of each job, a span its occurrences."""
+    """The largest herd of each queue in each span.
+
+    `queues`: the queue of each job. A span has its first and last instant, and its number of occurrences.
+    """
     for begin, end, occurrences in spans:
         for queue, slots in sorted(room.slots.items()):
             served = [pair for pair in rules.items() if pair[0].queue == queue and not pair[0].is_spread]
@@ -96,7 +99,7 @@ def find_herds(
             )
             if jobs > slots:
                 took = [time for job, time in room.took.items() if queues.get(job) == queue]
-                rounds = -(-jobs // slots) - 1  # that must end before the last one starts
+                rounds = -(-jobs // slots) - 1  # rounds of runs that must end before the last run starts
                 yield Herd(at, queue, jobs, slots, rounds * median(took) if took else None)
 
 

@@ -1,4 +1,4 @@
-"""The ledger of a job: what became of each of its occurrences, and what is planned."""
+"""The ledger of a job: the result of each past occurrence, and the planned ones."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from foliot.why.past import Traces, attempts_for, skip_of
 
 
 class Fate(StrEnum):
-    """What became of an occurrence, or will."""
+    """The result of an occurrence, or its plan."""
 
     RAN = "ran"
     COVERED = "covered"  # by the run of a later occurrence, which caught up several
@@ -54,12 +54,12 @@ class Ledger(NamedTuple):
 def tell_fates(
     record: Record, traces: Traces, instants: Iterable[datetime], now: datetime
 ) -> list[Occurrence]:
-    """What became of each of these occurrences, in the order of time. Runs are the newest first."""
+    """The results of these occurrences, in the order of time. `runs` has the newest first."""
     runs, skips, outages, _ = traces
     shown = list(instants)
     if not shown:
         return []
-    # What is about none of them is left out at once: there may be many thousands.
+    # Leave out unrelated runs and skips first: there may be many thousands.
     skips = [skip for skip in skips if skip.last >= shown[0] and skip.first <= shown[-1]]
     view, schedule = JobView(record.job.key, record), record.job.schedule
     zone = load_zone(getattr(schedule, "timezone", None) or "UTC")
@@ -78,7 +78,7 @@ def tell_fates(
     for at in shown:
         near = own.get(at) or covering
         known: Sequence[Attempt] = near
-        if skip_of(at, skips, schedule):  # one that began earlier may have been in its way
+        if skip_of(at, skips, schedule):  # a run that began earlier may have been open
             earlier = bisect_left(runs, now - at, key=lambda attempt: now - attempt.scheduled_for)
             known = (*near, *runs[earlier:])
         why = explain(view, known, skips, kinds=None, now=now, at=at, outages=outages)
@@ -108,7 +108,7 @@ def _fate(record: Record, why: Why, last: Attempt | None, at: datetime, now: dat
 def known_instants(
     runs: Iterable[Attempt], skips: Iterable[Skip], first: datetime, last: datetime
 ) -> set[datetime]:
-    """The instants that have a trace, also those of a rule that the job no longer has."""
+    """The instants with a run or a skip, also those of a former rule."""
     traced = {attempt.scheduled_for for attempt in runs if attempt.request is None}
     traced |= {at for skip in skips for at in (skip.first, skip.last)}
     return {at.astimezone(UTC) for at in traced if first <= at <= last}

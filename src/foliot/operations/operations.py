@@ -1,4 +1,4 @@
-"""What people tell jobs to do. Every command has a dry run, which answers the same and writes nothing."""
+"""Commands of people on jobs. Every command has a dry run, which returns the same and writes nothing."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _UNHAPPY = (Outcome.FAILED, Outcome.TIMED_OUT, Outcome.INTERRUPTED, Outcome.LOST
 
 
 class Which(StrEnum):
-    """Which occurrences of a time a backfill runs."""
+    """Which occurrences of a period a backfill runs."""
 
     MISSED = "missed"  # those without a run of their own, or whose run never started
     FAILED = "failed"  # those whose last attempt that started failed, timed out, was interrupted or lost
@@ -64,7 +64,7 @@ class Operations(Questions):
     async def define(
         self, source: str, changes: Changes, *, check: Check, dry_run: bool = False
     ) -> Mapping[str, Defined]:
-        """Declare and remove single jobs of a source, all or nothing; what becomes of each, by its key."""
+        """Declare and remove single jobs of a source, all or nothing. Returns the result of each job."""
         known = self._definitions.get(source)
         if known is None:
             known = self._definitions[source] = Definitions(self._same_store, source, self._tell, source)
@@ -76,9 +76,9 @@ class Operations(Questions):
     async def pause(
         self, job: object, *, reason: str = "", until: datetime | None = None, dry_run: bool = False
     ) -> Effect:
-        """Let occurrences pass without a run, until then or until the job is resumed. What runs goes on.
+        """Let occurrences pass without a run, until a time or until the job is resumed. Open runs go on.
 
-        The reason is kept until then.
+        The reason is kept until the pause ends.
         """
         record = await self.usable(job)
         if until is not None:
@@ -89,7 +89,7 @@ class Operations(Questions):
         return effect._replace(reason=reason)
 
     async def resume(self, job: object, *, dry_run: bool = False) -> Effect:
-        """Let a paused job run again, from now on. What passed meanwhile is not caught up."""
+        """Let a paused job run again, from now on. Occurrences during the pause do not run."""
         return await self._do("resume", await self.usable(job), Resume(), dry_run=dry_run)
 
     async def trigger(
@@ -114,10 +114,10 @@ class Operations(Questions):
         return await self._request("rerun", await self._owner(last), request, command, dry_run=dry_run)
 
     async def cancel(self, run: object, *, dry_run: bool = False) -> Effect:
-        """Ask a run to end: one that waits never starts, one that runs is asked to stop."""
+        """Ask a run to end. A waiting run never starts; a running one is asked to stop."""
         view, key = await self._named(run)
         if (last := await self.last(view.key, key)) is None:
-            last = (await self.run(run))[-1]  # which says what is not there
+            last = (await self.run(run))[-1]  # raises RunNotFoundError if there is no such run
         if not last.is_open:
             raise CommandRefusedError(key, f"the run has ended: {last.outcome}")
         return await self._do("cancel", await self._owner(last), Cancel(key), last, dry_run=dry_run)
@@ -136,7 +136,7 @@ class Operations(Questions):
         check_aware(last)
         record = await self.usable(job)
         if last < first:
-            raise CommandRefusedError(record.job.key, "the time ends before it begins")
+            raise CommandRefusedError(record.job.key, "the period ends before it begins")
         numbers: dict[datetime, int] = {}
         started: dict[datetime, Attempt] = {}
         attempts = await self.attempts(record.job.key, since=first)
@@ -193,7 +193,7 @@ class Operations(Questions):
     async def _do(
         self, name: str, record: Record, command: Command, about: Attempt | None = None, *, dry_run: bool
     ) -> Effect:
-        """Have the planner decide, in the store's own step, or on the record as it is. Tell what follows."""
+        """Let the planner decide, in the store's step, or for a dry run on the record as it is."""
         now = await self.store.now()
         seen = record
 

@@ -1,11 +1,11 @@
-"""Pipelines and their schedules: the words of ratd for actions and jobs.
+"""Pipelines and schedules: the names that ratd has for actions and jobs.
 
     pipeline  a named action                        a row of its own (`protocols_access.PipelineStore`)
     schedule  a cron rule for a pipeline            a job of the source `api`, whose name is the schedule's id
     run       of a schedule, or asked for by hand   a run of that job, or of the pipeline's own job
 
-The action of such a job has the kind `pipeline` and names its pipeline; what the pipeline does is looked up
-when it runs. All jobs of a pipeline have ids that begin alike: they are one range of the index of keys.
+The action of such a job has the kind `pipeline` and names its pipeline; the node reads the pipeline's action
+when it runs. The ids of a pipeline's jobs begin with the same bits, so one range of the index finds them all.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ from foliot.wiring import FullStore
 
 KIND = "pipeline"
 _NEVER = Once(datetime(1970, 1, 1, tzinfo=UTC))
-_OWN = b""  # the mark of the job for what is asked for by hand
+_OWN = b""  # the mark of the job for manual runs
 _LOW = 62  # bits of an id that tell the jobs of a pipeline apart
-_VERSION = 8  # of ids that are made as their maker likes
+_VERSION = 8  # of UUIDs with a layout of our own
 _PAGE = 1000
 
 
@@ -49,22 +49,22 @@ def job_id(pipeline: str, mark: bytes) -> UUID:
 
 
 def own_job(pipeline: Pipeline) -> Job:
-    """The job for runs that are asked for by hand. No schedule starts it."""
+    """The job for manual runs of a pipeline. No schedule starts it."""
     return _job(str(job_id(pipeline.id, _OWN)), pipeline, _NEVER)
 
 
 def schedule_job(name: str, pipeline: Pipeline, rule: Schedule, *, enabled: bool) -> Job:
-    """The job that a schedule is."""
+    """The job of a schedule."""
     return replace(_job(name, pipeline, rule), enabled=enabled)
 
 
 def with_kind_of(job: Job, pipeline: Pipeline) -> Job:
-    """A job of a pipeline that is to do something else from now on."""
+    """The job with the present action kind of its pipeline."""
     return replace(job, action=_action(pipeline))
 
 
 def pipeline_of(job: Job) -> PipelineJob | None:
-    """The pipeline that a job is of; None: it is another job."""
+    """The pipeline of a job; None if the job belongs to no pipeline."""
     pipeline = job.action.data.get("pipeline")
     if job.action.kind != KIND or not isinstance(pipeline, str):
         return None
@@ -90,7 +90,7 @@ async def jobs_of(store: FullStore, pipeline: str, *, with_removed: bool = False
 
 
 def is_schedule(view: JobView) -> bool:
-    """Whether a job is a schedule; one that cannot be read is known by its id."""
+    """Whether a job is a schedule. An unreadable job is recognised by its id."""
     if view.record is not None:
         found = pipeline_of(view.record.job)
         return found is not None and found.is_schedule
@@ -102,10 +102,10 @@ def is_schedule(view: JobView) -> bool:
 
 
 async def has_executor(store: FullStore, pipeline: Pipeline) -> bool:
-    """Whether a node that lives can run a pipeline.
+    """Whether a running node can run a pipeline.
 
-    A node that serves `pipeline:` runs whatever a pipeline is; one that serves `pipeline` needs an executor
-    for the pipeline's action, too.
+    A node that serves `pipeline:` runs every pipeline. A node that serves `pipeline` also needs an executor
+    for the pipeline's action.
     """
     now = await store.now()
     for view in await store.nodes():
@@ -122,5 +122,5 @@ def _job(name: str, pipeline: Pipeline, rule: Schedule) -> Job:
 
 
 def _action(pipeline: Pipeline) -> Action:
-    # The kind is a copy, for nodes that must know it before they look the pipeline up.
+    # A copy of the kind, for nodes that need it before they read the pipeline.
     return Action(kind=KIND, data={"pipeline": pipeline.id, "kind": pipeline.action.kind})

@@ -1,4 +1,4 @@
-"""What a change of a source would do, by what a store knows. Nothing is written.
+"""Plans a change of a source with the data of a store. Nothing is written.
 
 `plan_source` is for a whole source, as a repository declares it; `plan_changes` for single jobs of one. Both
 answer with the same `ChangePlan`; `plan_facts.facts_of` makes JSON of it.
@@ -23,7 +23,7 @@ from foliot.protocols import Changes, JobQuery, JobView, RunQuery, Snapshot
 
 USUAL_HORIZON = timedelta(days=7)
 SHORTEST_HORIZON, LONGEST_HORIZON = timedelta(hours=1), timedelta(days=400)
-NEWEST = 20  # successful runs of a job whose durations are looked at
+NEWEST = 20  # the number of successful runs of a job whose durations are read
 _MOST_TIMED = 200  # jobs whose durations are looked at
 
 
@@ -72,7 +72,7 @@ async def plan_records(  # noqa: PLR0913 - both sides, and the time
     most: int = SERVED_EFFORT,
     sight: Sight = SEES_ALL,
 ) -> ChangePlan:
-    """The same, for records that were read before. It is made beside the loop, at a bounded cost."""
+    """The same, for records that were read before. It runs in a thread, at a bounded cost."""
     now = await ops.store.now()
     when = now if at is None else at
     if when < now:
@@ -100,7 +100,7 @@ async def _stored(ops: Questions, source: str) -> AsyncIterator[tuple[Job, Recor
 
 
 def by_name(views: Iterable[JobView]) -> dict[str, Record]:
-    """The records of jobs that can be read; a job that cannot is declared anew, as if it were not there."""
+    """The readable records by name. An unreadable job counts as new."""
     readable = (view.record for view in views if view.damage is None and view.record is not None)
     return {record.job.name: record for record in readable}
 
@@ -120,7 +120,7 @@ async def _known(ops: Questions, records: Mapping[str, Record], snapshot: Snapsh
 
 
 def changed_keys(records: Mapping[str, Record], snapshot: Snapshot) -> Iterable[str]:
-    """The keys of jobs that are there, and that a snapshot says otherwise."""
+    """The keys of existing jobs whose definition differs in a snapshot."""
     for job in snapshot.jobs:
         record = records.get(job.name)
         if record is not None and record.state.removed_at is None and not job.says_the_same(record.job):

@@ -17,7 +17,7 @@ _COUNTS = ("before", "after", "kept", "added", "removed", "moved")
 
 
 def facts_of(plan: ChangePlan) -> dict[str, Any]:
-    """All that a plan says."""
+    """The plan as plain data."""
     return {
         "plan_version": PLAN_VERSION,
         "source": plan.source,

@@ -1,6 +1,6 @@
-"""What the person who asks for a plan may see. What is hidden is taken away before the plan is made.
+"""Hides parts of a plan that the caller may not see. They are removed before the plan is made.
 
-Else the plan itself would answer guesses: a value that is guessed right would be no change.
+Otherwise the plan would confirm guesses: if a caller guesses a hidden value, the plan would show no change.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ HIDDEN = "(hidden)"
 
 
 class Sight(NamedTuple):
-    """`actions`: what jobs do, beside the kind of it. `slots`: how much the nodes can do at once."""
+    """What a caller may see. `actions`: the data of actions. `slots`: the number of slots of nodes."""
 
     actions: bool = True
     slots: bool = True
@@ -31,7 +31,7 @@ SEES_ALL = Sight()
 def without_actions(
     records: Mapping[str, Record], snapshot: Snapshot
 ) -> tuple[Mapping[str, Record], Snapshot]:
-    """Both sides of a plan, without what the jobs do."""
+    """Both sides of a plan, without the data of actions."""
     bare = {name: record._replace(job=_bare(record.job)) for name, record in records.items()}
     return bare, Snapshot(snapshot.revision, tuple(map(_bare, snapshot.jobs)))
 
@@ -41,7 +41,7 @@ def _bare(job: Job) -> Job:
 
 
 def with_doubts(plan: ChangePlan, records: Mapping[str, Record], snapshot: Snapshot) -> ChangePlan:
-    """The plan that was made without actions, and what may change beside."""
+    """Add a note about hidden fields to a plan that was made without actions."""
     given = {job.name: sorted(job.action.data) for job in snapshot.jobs if job.name in records}
     if not any(given.values()):
         return plan

@@ -1,8 +1,8 @@
-"""Forgetting old history at once, and telling before what is more than jobs keep.
+"""Deletes old history at once, and first shows how much there is.
 
-Nodes forget by themselves, in small portions. A store waits until a history is worth the work: it may grow to
-2¼ times what its job keeps before it is cut (`Store.prune`). So a person may be told of more than one call
-forgets.
+Nodes delete history by themselves, in small portions. A store waits until it is worth the work: a history may
+grow to 2¼ times its limit before it is cut (`Store.prune`). So the shown number may be higher than what one
+call deletes.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ def _count(attempts: list[Attempt], skips: list[Skip], keep: Keep, now: datetime
 
 
 async def prune_all(store: FullStore, now: datetime) -> int:
-    """Forget all that a store is willing to forget; how many attempts and skips that were."""
+    """Delete all old history that the store offers. Returns how many attempts and skips."""
     forgotten = 0
     while True:
         pruned = await store.prune(now, _AT_ONCE)

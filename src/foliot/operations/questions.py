@@ -1,4 +1,4 @@
-"""What can be asked about jobs and runs. Nothing here writes."""
+"""Queries about jobs and runs. Nothing here writes."""
 
 from __future__ import annotations
 
@@ -37,17 +37,17 @@ from foliot.wiring import FullStore
 EVERYTHING = 1_000_000
 MOST_TRACES = 20_000  # attempts and skips of a job that are read to explain an instant, the newest first
 _PAGE = 1000
-_LEAST_OF_A_REQUEST = 4  # characters by which a request can be named
+_LEAST_OF_A_REQUEST = 4  # characters; a shorter beginning does not name a request
 _LOOK_EVERY = timedelta(milliseconds=200)
 _LOOK_AT_LEAST_EVERY = timedelta(seconds=2)
 
-Wait = Callable[[str, timedelta], Awaitable[None]]  # for news of a run, no longer than this
+Wait = Callable[[str, timedelta], Awaitable[None]]  # waits for news of a run, at most for this time
 
 
 class Questions:
-    """Answers from a store. `home`: the sources whose jobs are called by their names alone; none: all.
+    """Answers queries from a store. `home`: the sources whose jobs a name alone may mean; none: all sources.
 
-    `wait` waits for news of a run that is waited for; without it, the store is looked at again and again.
+    `wait` waits for news of a run; without it, the store is read again and again.
     """
 
     def __init__(
@@ -61,7 +61,7 @@ class Questions:
     # -- jobs --------------------------------------------------------------------------------------
 
     async def find(self, job: object, *, with_removed: bool = False) -> JobView:
-        """A job by its key, or by its name alone if no other job has it. The living go before the removed."""
+        """A job by its key, or by its name if no other job has it. Existing jobs go before removed ones."""
         if not isinstance(job, str) or (self._home and not is_name(job)):
             raise JobNotFoundError(shorten(job))
         keys = frozenset(f"{source}/{job}" for source in self._home) or frozenset((job,))
@@ -92,7 +92,7 @@ class Questions:
         return None if self._home else "foliot job list shows all"
 
     async def usable(self, job: object) -> Record:
-        """The record of a job that can be read; the job may have been found before."""
+        """The record of a job, or of a view. StoreError if it cannot be read."""
         return readable(job if isinstance(job, JobView) else await self.find(job))
 
     async def jobs(
@@ -104,7 +104,7 @@ class Questions:
         limit: int = 100,
         state: JobState | None = None,
     ) -> JobPage:
-        """A page of jobs, of a source or of all; only those that are so."""
+        """A page of jobs, of one source or of all, and only in the given state."""
         return await self.store.jobs(
             JobQuery(source=source, with_removed=with_removed, after=after, limit=limit, state=state)
         )
@@ -119,7 +119,7 @@ class Questions:
                 query = query._replace(after=page[-1].key)
 
     async def check_source(self, source: str) -> SourceView:
-        """What is known of a source; SourceNotFoundError, with a suggestion, if nothing is."""
+        """The view of a source; SourceNotFoundError, with a suggestion, if it is unknown."""
         views = {view.source: view for view in await self.store.sources()}
         if source in views:
             return views[source]
@@ -128,22 +128,22 @@ class Questions:
         raise SourceNotFoundError(source, hint=_close_source(source, views))
 
     async def source_of(self, view: JobView) -> SourceView:
-        """What is known of the source of a job."""
+        """The view of a job's source."""
         name = view.key.partition("/")[0]
         known = [source for source in await self.store.sources() if source.source == name]
         return known[0] if known else SourceView(name)
 
     async def servants(self, job: Job) -> list[NodeView]:
-        """The nodes that live and can start a job."""
+        """The running nodes that can start a job."""
         queue, kind, now = job.queue, job.action.kind, await self.store.now()
         return [view for view in await self.store.nodes() if can_start(view, queue, kind, now)]
 
     # -- occurrences -------------------------------------------------------------------------------
 
     async def why(self, job: object, at: datetime | None = None, kinds: Collection[str] | None = None) -> Why:
-        """Why a job runs, ran, or did not at an instant; without one, what is next.
+        """Why a job ran, will run, or did not run at an instant; without an instant, what is next.
 
-        `kinds`: the actions that can be carried out, if not all can.
+        `kinds`: the kinds of actions that this program can run, if not all.
         """
         if at is not None:
             check_aware(at)
@@ -161,7 +161,7 @@ class Questions:
         )  # fmt: skip
 
     async def _group_of(self, view: JobView, now: datetime) -> GroupCount | None:
-        """How full the group of a job is. The nodes that live tell how many may run."""
+        """How full the group of a job is. The limit comes from the running nodes."""
         group = None if view.record is None else view.record.job.group
         if group is None:
             return None
@@ -209,9 +209,9 @@ class Questions:
         return Ledger(view.key, tuple(fates), following)
 
     async def _traces(self, job: str, since: datetime) -> tuple[tuple[Attempt, ...], tuple[Skip, ...]]:
-        """The attempts of a job since a time, newest first, and its skips, oldest first: the newest of both.
+        """The attempts of a job since a time, newest first, and its skips, oldest first.
 
-        To ask about 1970 must not read a history of years.
+        At most the newest `MOST_TRACES` are read: a query about 1970 must not read a history of years.
         """
         runs = await self.attempts(job, since=since, limit=MOST_TRACES)
         skips = await self.store.skips(SkipQuery(job, since=since, limit=MOST_TRACES))
@@ -270,7 +270,7 @@ class Questions:
         return view, newest[0].run_key
 
     async def _begun(self, job: str, key: str) -> list[Attempt]:
-        """The attempts of the one run of a job whose request begins so, among its latest thousand."""
+        """The attempts of the only run, among the latest thousand, whose request begins with this text."""
         _, mark, request = key[len(job) :].partition("!")
         if not mark or len(request) < _LEAST_OF_A_REQUEST:
             return []
@@ -284,7 +284,7 @@ class Questions:
         return sorted(found, key=lambda attempt: attempt.number)
 
     async def log(self, attempt: object) -> str:
-        """What an attempt wrote."""
+        """The output of an attempt."""
         if not isinstance(attempt, Attempt):
             hint = "one of those that history() gives"
             raise InvalidJobError("attempt", attempt, "is no attempt", hint=hint)
@@ -303,12 +303,13 @@ class Questions:
             waited = timedelta(seconds=self.clock.monotonic() - begin)
             if waited >= limit:
                 raise WaitTimeoutError(key, limit, last.state)
-            # A long run may be noticed later: a thousand that are waited for must not keep a store busy.
+            # The end of a long run may be noticed later: a thousand waiting callers must not keep a store
+            # busy.
             await self._wait(key, min(max(_LOOK_EVERY, waited / 20), _LOOK_AT_LEAST_EVERY, limit - waited))
         return last or (await self.run(run))[-1]
 
     async def last(self, job: str, key: str) -> Attempt | None:
-        """The last attempt of a run. While one is open, its job's record has it, and no history is read."""
+        """The last attempt of a run. While it is open, the job's record has it, and no history is read."""
         for view in await self.store.jobs(JobQuery(keys=frozenset((job,)), with_removed=True)):
             for attempt in view.record.attempts if view.record else ():
                 if attempt.run_key == key:
@@ -325,14 +326,14 @@ def readable(view: JobView) -> Record:
 
 
 def _close_source(source: str, known: Collection[str]) -> str:
-    """Which source may be meant: that of a repository has a hash behind its name."""
+    """A suggestion for a source name. The source of a repository has a hash behind its name."""
     begins = [name for name in known if name.startswith(f"{source}-")]
     close = begins or get_close_matches(source, known, n=1)
     return f"did you mean {close[0]}?" if close else "foliot source list shows all"
 
 
 def can_start(view: NodeView, queue: str, kind: str, now: datetime) -> bool:
-    """Whether a node lives, claims, and serves a queue and a kind of action."""
+    """Whether a node is alive, not draining, and serves a queue and a kind of action."""
     node = view.node
     is_at_work = view.until >= now and not node.is_draining
     return is_at_work and queue in node.queues and serves(node.kinds, kind)

@@ -1,8 +1,8 @@
-"""Taking a source out of a store: its jobs go as if it declared none any more, and then it is forgotten.
+"""Removes a source from a store: first all its jobs, and then the source itself.
 
-In two steps, because a store may be left between them: a source of a million jobs is removed by one
-reconciliation, under a revision that says so, and then forgotten if it is still at that revision. A
-program that declares the source meanwhile, or later, does so as if it were new.
+There are two steps, because a process may end between them. The first step reconciles the source to no jobs,
+under a revision for removals. The second step forgets the source, if it is still at that revision. A program
+that declares the source meanwhile, or later, declares it as new.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ from foliot.wiring import FullStore
 
 
 class Removal(NamedTuple):
-    """What was done: so many jobs are removed, and so many runs of theirs go on until they end.
+    """The result: how many jobs were removed, and how many of their runs go on until they end.
 
-    `nodes` are those that serve the source all the same.
+    `nodes`: nodes that still serve the source.
     """
 
     source: str
@@ -41,8 +41,8 @@ async def remove_source(
     now = await store.now()
     known = {view.source: view.revision for view in await store.sources()}
     names = await names_of(store, source)
-    if "/" in source or (source not in known and not names):  # else `a/b` would be jobs b/… of a source a
-        await ops.check_source(source)  # which says what may be meant
+    if "/" in source or (source not in known and not names):  # `a/b` would mean jobs b/… of a source a
+        await ops.check_source(source)  # raises, with a suggestion
         raise SourceNotFoundError(source, hint="foliot source list shows all")
     serving = tuple(view for view in await store.nodes() if view.until >= now and serves_source(view, source))
     if serving and not force:
@@ -76,5 +76,5 @@ def _served(source: str, nodes: Sequence[NodeView]) -> StoreError:
     return StoreError(
         f"the source {source} is served by a node that lives: {where(nodes)}",
         details={"source": source, "nodes": [view.node.id for view in nodes]},
-        hint="stop it first, or it declares the source again; --force removes it all the same",
+        hint="stop it first, or it declares the source again; --force removes it anyway",
     )

@@ -1,4 +1,4 @@
-"""What people ask of a run beside its attempts: which rule has started it, and which pipeline it is of."""
+"""Facts about a run beside its attempts: the rule that started it, and its pipeline."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class RunWords(NamedTuple):
 
 
 async def words_of(store: FullStore, attempts: Sequence[Attempt]) -> list[RunWords]:
-    """What is to be said of runs, by any attempt of each."""
+    """The facts of runs, each given by one of its attempts."""
     keys = frozenset(attempt.job for attempt in attempts)
     views = await store.jobs(JobQuery(keys=keys, with_removed=True, limit=max(len(keys), 1)))
     records = {view.key: view.record for view in views}
@@ -56,7 +56,7 @@ async def _words(store: FullStore, attempt: Attempt, job: Job | None) -> RunWord
 
 
 async def _origin(store: FullStore, attempt: Attempt) -> Trigger:
-    """Why the run exists: a retry has the reason of the first attempt that is remembered."""
+    """The trigger of the run. A retry has the trigger of the first attempt that is kept."""
     if attempt.request is not None and attempt.trigger not in (*_AGAIN, *_ASKED):
         return Trigger.MANUAL
     if attempt.trigger not in _AGAIN:

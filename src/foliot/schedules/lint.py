@@ -117,7 +117,7 @@ def _findings(schedule: Schedule, after: datetime, years: int) -> Iterator[Findi
 
 
 def _calendar_ends(schedule: OnDays, after: datetime) -> Iterator[Finding]:
-    """Calendars of dates: somebody has to add those of the next years."""
+    """Calendars of dates: a person must add the dates of the next years."""
     for one in (*schedule.exclude, *schedule.only):
         if one.dates and one.dates[-1] < (after + _SOON).date():
             is_over = one.dates[-1] < after.date()

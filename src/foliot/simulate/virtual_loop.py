@@ -21,10 +21,10 @@ T = TypeVar("T")
 
 
 class SimulationStuckError(FoliotError):
-    """Nothing is ready and nothing is timed: everybody waits for somebody else."""
+    """No task is ready and no timer is set: all tasks wait for each other."""
 
     def __init__(self) -> None:
-        super().__init__("the simulation is stuck: nobody can go on, and no timer is set")
+        super().__init__("the simulation is stuck: no task can go on, and no timer is set")
 
 
 class VirtualLoop(asyncio.AbstractEventLoop):

@@ -116,7 +116,7 @@ class CallThread(ABC, threading.Thread, Generic[SomeCall]):
         """Work until closed."""
         try:
             self._work()
-        except BaseException as error:  # noqa: BLE001 - whoever waits must be told, whatever it was
+        except BaseException as error:  # noqa: BLE001 - the caller gets the error
             self._cause = error
         self._is_over = True
         with suppress(Exception):

@@ -11,7 +11,7 @@ _START = datetime(2026, 1, 1, tzinfo=UTC)
 
 
 class ManualClock:
-    """Time for tests: it passes only when `advance` says so, and whoever waited is then woken in order."""
+    """Time for tests: it passes only by `advance`, which wakes the waiting tasks in order."""
 
     def __init__(self, now: datetime = _START) -> None:
         self._start = self._now = now
@@ -44,7 +44,7 @@ class ManualClock:
             waiter.cancel()
 
     async def advance(self, duration: timedelta) -> None:
-        """Let time pass, stopping wherever somebody waits for it, until all have had their turns."""
+        """Let time pass, and stop at each time that a task waits for, until all had their turns."""
         target = self._now + duration
         await self.settle()
         while self._waiting and self._waiting[0][0] <= target:
@@ -63,6 +63,6 @@ class ManualClock:
         self._waiting = [(at + duration, order, future) for at, order, future in self._waiting]
 
     async def settle(self, turns: int = 50) -> None:
-        """Let everybody who can go on do so."""
+        """Let all tasks that are ready go on."""
         for _ in range(turns):
             await asyncio.sleep(0)  # noqa: TID251 - turns, no time

@@ -36,12 +36,12 @@ _LOOK_BACK = timedelta(days=7)
 
 
 def look_back(at: datetime) -> datetime:
-    """The start of the runs that tell what became of an instant: an older run may have been in the way."""
+    """The start of the runs that explain an instant: an older run may still have been open then."""
     return at - min(_LOOK_BACK, at - EARLIEST) if at > EARLIEST else at
 
 
 def _is_to_come(record: Record, at: datetime, now: datetime) -> bool:
-    """Whether an instant lies ahead, or is an occurrence whose splay does."""
+    """Whether an instant is in the future, or its start is, because of the splay."""
     next_at = record.state.next_at
     return at > now or (next_at is not None and at >= next_at and at + offset_of(record.job) > now)
 
@@ -59,11 +59,11 @@ def explain(  # noqa: PLR0913 - everything that is known
     group: GroupCount | None = None,
     outages: Sequence[Outage] = (),
 ) -> Why:
-    """Answer for a job at an instant, or, without one, for what it does next.
+    """Explain a job at an instant; without an instant, explain what it does next.
 
     `runs` start at `look_back(at)`. `revision` is that of the job's source: some jobs have none of their own.
-    `versions` are the definitions that the job has had: one of them held at an instant that is over.
-    `group` is that of the job, if it has one. `outages`: times in which no node was running.
+    `versions`: the definitions of the job; one of them was valid at a past instant. `group`: the group of the
+    job, if it has one. `outages`: periods without a running node.
     """
     if view.record is None or view.damage is not None:
         return Why(Verdict.WILL_NOT, f"its record cannot be read: {view.damage}; declare it anew")

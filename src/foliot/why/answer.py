@@ -1,4 +1,4 @@
-"""An answer to "why?", and the words that answers about the past and the future share."""
+"""An answer to "why?", and the texts that answers about the past and the future share."""
 
 from __future__ import annotations
 
@@ -47,19 +47,19 @@ class Why(NamedTuple):
 
 
 def rule_text(schedule: Schedule) -> str:
-    """A rule, with the zone whose clocks it goes by: `0 7 * * * (Europe/Berlin)`."""
+    """A rule with its time zone: `0 7 * * * (Europe/Berlin)`."""
     zone = zone_of(schedule)
     return f"{schedule} ({zone})" if zone else str(schedule)
 
 
 def zone_of(schedule: Schedule) -> str:
-    """The zone whose clocks a rule goes by; empty if that is UTC, or no matter."""
+    """The time zone of a rule; empty if it is UTC, or has no effect."""
     zone = getattr(schedule, "timezone", None)
     return "" if zone is None or zone in UTC_NAMES else zone
 
 
 def time_text(instant: datetime | None) -> str:
-    """When something was done or may be done, to the second; None: what waits for nothing but its job."""
+    """An instant to the second. None: the attempt waits only for its job."""
     return "its job is free" if instant is None else format_instant(instant.replace(microsecond=0))
 
 
@@ -73,7 +73,7 @@ def no_occurrence(job: Job, at: datetime) -> str:
 
 
 def _gap(schedule: Schedule, at: datetime) -> str:
-    """A wall time of the rule that the clocks left out or show again; `at` is when it would be."""
+    """Explain a wall time that a clock change skips or repeats; `at` is when it would be."""
     if not isinstance(schedule, Cron) or schedule.fields is None:
         return ""
     for change in changes(load_zone(schedule.timezone), at.year):
@@ -95,7 +95,7 @@ def _say_change(rule: Cron, change: Change, wall: str) -> str:
 
 
 def obstacle(record: Record, kinds: Collection[str] | None) -> str:
-    """What keeps a job from running, whatever its rule says; empty: nothing does.
+    """Why a job does not run, whatever its rule says; empty if it may run.
 
     `kinds`: the kinds of action that the program knows; None: any.
     """

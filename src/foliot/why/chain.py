@@ -20,7 +20,7 @@ def after_words(link: Link) -> str:
 
 
 def chain_words(job: Job) -> str:
-    """Both sides of a job's chains, to be put behind an answer; empty: it has none."""
+    """The chains of a job, as an addition to an answer; empty if it has none."""
     words = ""
     if (after := job.policy.after) is not None:
         words += f"; it runs {after_words(after)}"
@@ -30,10 +30,10 @@ def chain_words(job: Job) -> str:
 
 
 def followed_words(job: Job, last: Attempt) -> str:
-    """The runs of other jobs that the end of a run has asked for; `last` is its last attempt."""
+    """The runs of other jobs that the end of a run has requested; `last` is its last attempt."""
     if last.is_open or last.outcome is None or last.node is None:
         return ""
     outcome: Outcome = last.outcome
     request = request_after(last.run_key)
     asked = [f"{job.source}/{link.job}!{request}" for link in job.policy.then or () if link.counts(outcome)]
-    return f"; its end asked for {', '.join(asked)}" if asked else ""
+    return f"; its end requested {', '.join(asked)}" if asked else ""

@@ -14,7 +14,7 @@ from foliot.schedules.explain import explain
 from foliot.why.answer import Verdict, Why, no_occurrence, obstacle, time_text
 from foliot.why.waiting import GroupCount, group_words
 
-_LONG = timedelta(seconds=10)  # a job that is due for longer than this finds no node that takes it
+_LONG = timedelta(seconds=10)  # if a job is due for longer than this, no node takes it
 
 
 def next_run(
@@ -59,7 +59,7 @@ def _without_a_time(job: Job) -> str:
 
 
 def _wanted(record: Record, now: datetime) -> str:
-    """What a node needs to take a job that no node has taken."""
+    """Which node a job needs that no node has taken."""
     job, due_at = record.job, record.state.next_at
     if due_at is None or now - due_at - offset_of(job) < _LONG:
         return ""
@@ -70,18 +70,18 @@ def _wanted(record: Record, now: datetime) -> str:
 
 
 def _leave(job: Job) -> str:
-    """What the operator of a node has to allow for a command."""
+    """The permission of the operator that a command needs."""
     if user := job.action.data.get("user"):
-        return f", leave to run jobs as {user} (foliot serve --run-as {user}, as root)"
-    return ", leave to run jobs that name no user (a daemon with --run-as has it only for --run-as root)"
+        return f", permission to run jobs as {user} (foliot serve --run-as {user}, as root)"
+    return ", permission to run jobs that name no user (with --run-as, a daemon needs --run-as root)"
 
 
 def _again(record: Record, now: datetime) -> str:
-    """Why nothing runs until the clock passes a time that it has shown before."""
+    """Explain that nothing runs until the clock passes a time that it has reached before."""
     served = record.state.served_until
     if served is None or served - now < _LONG:
         return ""
-    return f"; the clock was set back, and what comes until {time_text(served)} was served before"
+    return f"; the clock was set back, and all occurrences until {time_text(served)} were served before"
 
 
 def future(record: Record, kinds: Collection[str] | None, at: datetime) -> Why:
@@ -99,7 +99,7 @@ def future(record: Record, kinds: Collection[str] | None, at: datetime) -> Why:
         return Why(Verdict.WILL_NOT, f"it repeats only until {format_instant(job.repeat_until)}")
     served = record.state.served_until
     if served is not None and at <= served:
-        reason = f"the clock was set back, and what comes until {time_text(served)} was served before"
+        reason = f"the clock was set back, and all occurrences until {time_text(served)} were served before"
         return Why(Verdict.WILL_NOT, reason, at)
     if reason := obstacle(record, kinds):
         return Why(Verdict.WILL_NOT, f"unless that changes: {reason}", at)
@@ -108,6 +108,6 @@ def future(record: Record, kinds: Collection[str] | None, at: datetime) -> Why:
 
 
 def splay_words(record: Record, at: datetime) -> str:
-    """When the run of an occurrence starts, if that is at another time."""
+    """When the run of an occurrence starts, if a splay delays it."""
     offset = offset_of(record.job)
     return f"; by its splay it starts at {format_instant(at + offset)}" if offset else ""

@@ -1,4 +1,4 @@
-"""What became of an instant that is over: its attempts, or why it was skipped, and by which run."""
+"""Explains a past instant: its attempts, or why it was skipped, and which run was open."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ _MOST_TOLD = 5  # attempts of one run
 
 
 class Traces(NamedTuple):
-    """What is stored of the past of a job, and of the nodes; `group`: the job's own, as it is now.
+    """The history of a job and of the nodes. `group`: the job's group now.
 
-    The attempts at one run stand beside each other, as every list of a store has them.
+    The attempts of one run follow each other, as in every list of a store.
     """
 
     runs: Sequence[Attempt] = ()
@@ -33,7 +33,7 @@ class Traces(NamedTuple):
 
 
 def past(record: Record, traces: Traces, at: datetime) -> Why:
-    """What became of an instant that is over."""
+    """Explain a past instant."""
     schedule, state, start_at = record.job.schedule, record.state, at + offset_of(record.job)
     if attempts := attempts_for(at, traces.runs, schedule):
         late = late_words(attempts[-1], traces.outages, start_at)
@@ -57,14 +57,14 @@ def past(record: Record, traces: Traces, at: datetime) -> Why:
 
 
 def late_words(first: Attempt, outages: Sequence[Outage], start_at: datetime) -> str:
-    """The outage that a run had to wait for; empty: it did not."""
+    """The outage that delayed a run; empty if there was none."""
     found = outage_at(outages, start_at)
     was_late = found is not None and first.claimed_at is not None and first.claimed_at >= found.last
     return outage_words(outages, start_at) if was_late else ""
 
 
 def _fate(record: Record) -> str:
-    """What becomes of an occurrence that comes while a run is open."""
+    """What happens to an occurrence that comes while a run is open."""
     mode = record.job.policy.overlap.mode
     return {OverlapMode.SKIP: ": it will be skipped", OverlapMode.WAIT: ", and waits for its end"}.get(
         mode, ""
@@ -85,7 +85,7 @@ def attempts_for(at: datetime, runs: Sequence[Attempt], schedule: Schedule) -> l
         if attempt.request is None
         and _is_among(at, attempt.covers_from or attempt.scheduled_for, attempt.scheduled_for, schedule)
     ]
-    # A run of its own counts more than one that stood for several.
+    # Its own run counts more than a later run that covered several occurrences.
     served = min((attempt.scheduled_for for attempt in found), default=at)
     own = [attempt for attempt in found if attempt.scheduled_for == served]
     return sorted(own, key=lambda attempt: attempt.number, reverse=True)
@@ -97,12 +97,12 @@ def skip_of(at: datetime, skips: Sequence[Skip], schedule: Schedule) -> Skip | N
 
 
 def _is_among(at: datetime, first: datetime, last: datetime, schedule: Schedule) -> bool:
-    """Whether an instant is one of the occurrences of a range; those in between are the rule's."""
+    """Whether an instant is an occurrence of a range: the first, the last, or one of the rule between."""
     return at in (first, last) or (first < at < last and schedule.matches(at))
 
 
 def _ran_words(attempts: Sequence[Attempt], at: datetime) -> str:
-    """What became of the attempts at a run, the newest first."""
+    """The attempts of a run in words, the newest first."""
     for_several = "" if at == attempts[0].scheduled_for else _by_another(attempts[0])
     told = [_attempt_words(attempt) for attempt in attempts[:_MOST_TOLD]]
     if len(attempts) > _MOST_TOLD:
@@ -143,7 +143,7 @@ def _splay_words(record: Record) -> str:
 
 
 def _skip_words(skip: Skip, runs: Sequence[Attempt], start_at: datetime) -> str:
-    """Why an occurrence was skipped, what else was, and which run was in the way when it was to start."""
+    """Why an occurrence was skipped, which others were, and which run was open then."""
     text = f"skipped: {skip.reason}"
     if skip.reason == OVERLAP and (run := _in_the_way(runs, start_at)):
         text = f"skipped: {run} was still open"
@@ -153,7 +153,7 @@ def _skip_words(skip: Skip, runs: Sequence[Attempt], start_at: datetime) -> str:
 
 
 def _in_the_way(runs: Sequence[Attempt], at: datetime) -> str:
-    """The run that was open at an instant, with how long it was; one that waits for its retry is open too."""
+    """The run that was open at an instant, and for how long. A run that waits for its retry is open, too."""
     for _, group in groupby(runs, key=lambda attempt: (attempt.scheduled_for, attempt.request)):
         attempts = list(group)
         begins = [attempt.claimed_at for attempt in attempts if attempt.claimed_at is not None]

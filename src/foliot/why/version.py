@@ -12,7 +12,7 @@ from foliot.why.answer import time_text
 
 
 def version_at(versions: Sequence[Version], runs: Iterable[Attempt], at: datetime) -> Version | None:
-    """The definition that started the run of an instant, or else the one that held then; None: not known."""
+    """The definition that started the run of an instant, or that was valid then; None if unknown."""
     started = max((run.version for run in _own(runs, at)), default=0)
     if started:
         return next((version for version in versions if version.number == started), None)
@@ -21,13 +21,13 @@ def version_at(versions: Sequence[Version], runs: Iterable[Attempt], at: datetim
 
 
 def was_started_uncounted(runs: Iterable[Attempt], at: datetime) -> bool:
-    """Whether a program that did not count versions has started the run of an instant."""
+    """Whether an older program, which does not count versions, has started the run of an instant."""
     started = [run for run in _own(runs, at) if run.node is not None]
     return bool(started) and not any(run.version for run in started)
 
 
 def away(versions: Sequence[Version], at: datetime) -> str:
-    """Why nothing could run at an instant at which the job was not there, between two of its versions."""
+    """Explain an instant between two versions, when the job was removed."""
     for later, earlier in pairwise(versions):
         if earlier.until is not None and earlier.until < at < later.since:
             gone, back = time_text(earlier.until), time_text(later.since)

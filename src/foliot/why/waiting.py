@@ -1,4 +1,4 @@
-"""What a job waits for, or waited for, that is not its own: a place in its group, or a node that runs."""
+"""Explains what a job waits for outside of itself: a place in its group, or a running node."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from foliot.why.answer import time_text
 
 
 class GroupCount(NamedTuple):
-    """How many attempts of a group run, and how many may; None: no node that lives knows the group."""
+    """How many attempts of a group run, and how many may. None: no running node has a limit for it."""
 
     name: str
     running: int
@@ -19,11 +19,11 @@ class GroupCount(NamedTuple):
 
 
 def group_words(group: GroupCount | None) -> str:
-    """What a job waits for that could start but for its group; empty: its group lets it start."""
+    """Explain that a job waits for its group; empty if the group has a free place."""
     if group is None:
         return ""
     if group.limit is None:
-        return f"waits for group {group.name}, to which no node that lives gives a limit"
+        return f"waits for group {group.name}, for which no running node has a limit"
     is_full = group.running >= group.limit
     return f"waits for group {group.name} ({group.running} of {group.limit} running)" if is_full else ""
 
@@ -34,7 +34,7 @@ def outage_at(outages: Iterable[Outage], at: datetime) -> Outage | None:
 
 
 def outage_words(outages: Iterable[Outage], at: datetime) -> str:
-    """From when to when no node was running, if an instant lies in that time."""
+    """The period without a running node that contains an instant, in words; empty if there is none."""
     found = outage_at(outages, at)
     if found is None:
         return ""

@@ -47,7 +47,7 @@ def test_a_job_that_no_node_would_find_is_told(url: str) -> None:
         jobs.drop_index("z__id")
     found = call("store", "check", "--store", url)
     assert found.code == 9
-    assert "1 job(s) have a wake or a lane that is not that of their record" in found.out
+    assert "1 job(s) have a wake or a lane that differs from their record" in found.out
     assert "1 job(s) are held by other nodes than their records say" in found.out
     assert "the index z__id of jobs is missing" in found.out
 

@@ -117,7 +117,7 @@ def test_a_job_that_outgrows_its_document_is_refused_with_a_reason(
         await store.join(Node("a"))
         await declare(store, clock, 2)
         key = f"{SOURCE}/job-0000"
-        with pytest.raises(StoreError, match="300 open attempts it is larger than what MongoDB keeps"):
+        with pytest.raises(StoreError, match="300 open attempts it is too large for MongoDB"):
             await store.update(key, open_pending(clock.now(), *(f"r{number}" for number in range(300))))
         await store.update(key, open_pending(clock.now(), "r1"))
         (view,) = await store.jobs(JobQuery(keys=frozenset((key,))))

@@ -60,7 +60,7 @@ _LATER = {
 
 
 def __getattr__(name: str) -> Any:
-    """Import what needs a package of its own when somebody asks for it."""
+    """Import parts that need another package when they are first used."""
     if name not in _LATER:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from importlib import import_module  # noqa: PLC0415 - as above

@@ -285,7 +285,7 @@ def _next_after(rule: Rule, instant: datetime) -> datetime | None:
 
 
 def _reason(error: BaseException) -> str:
-    """Whether the queue has refused, or nobody knows whether it has the job."""
+    """Whether the queue has refused, or it is unknown whether it has the job."""
     is_late = isinstance(error, TimeoutError) or getattr(error, "label", "") == "timeout"
     return "timeout" if is_late else "refused"
 

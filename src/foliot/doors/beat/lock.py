@@ -40,7 +40,7 @@ class DistributedLock:
 
     @classmethod
     async def acquire(cls, client: Any, key: str, ttl: timedelta | str = _TTL) -> DistributedLock | None:
-        """Take the lock; None if somebody has it. LockError if Redis does not say.
+        """Take the lock; None if another holder has it. LockError if Redis does not answer.
 
         `client` is a URL, or a client of redis-py, of which only the address is used.
         """

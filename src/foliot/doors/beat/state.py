@@ -69,7 +69,7 @@ def milliseconds(duration: timedelta) -> int:
 
 
 def acquire(key: str, token: str, ttl: timedelta) -> Command:
-    """The command that takes a lock, if nobody has it: OK, or nil."""
+    """The command that takes a free lock: OK, or nil."""
     return ("SET", key, token, "NX", "PX", milliseconds(ttl))
 
 
@@ -128,7 +128,7 @@ class Keys:
 
 
 def token_of(run_key: str, attempt: int) -> str:
-    """The lock's token of one try: whoever knows the try knows it, and nobody else has it."""
+    """The lock's token of one try. It follows from the try, and no other try has it."""
     return _uuid5(f"{run_key}#{attempt}")
 
 

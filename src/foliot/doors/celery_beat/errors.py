@@ -21,7 +21,7 @@ class EntryRefusedError(FoliotError, ValueError):
 
 
 class EntriesRefusedError(FoliotError, ValueError):
-    """Some entries cannot be carried over, and nobody has said that the others may go on without them."""
+    """Some entries cannot be carried over, and the user has not allowed to go on without them."""
 
     def __init__(self, refusals: Sequence[EntryRefusedError]) -> None:
         shown = "; ".join(_sentence(one) for one in refusals[:_MOST_NAMED])

@@ -50,7 +50,7 @@ def read_settings(
 
 
 def read_store(app: Any, given: str | None, environment: Mapping[str, str]) -> str:
-    """The URL of the store. BeatSettingError if nobody names one."""
+    """The URL of the store. BeatSettingError if no setting names one."""
     store: object = given or app.conf.get("foliot_store") or environment.get("FOLIOT_STORE")
     if not store:
         raise BeatSettingError("foliot_store", "is not set", hint=_NO_STORE)

@@ -231,7 +231,7 @@ class Scheduler:
 
 
 def _check_listeners(listeners: object) -> None:
-    """Refuse what nobody could tell anything, before the first event."""
+    """Refuse an invalid listener before the first event."""
     given = listeners if isinstance(listeners, list | tuple) else [listeners]
     for entry in given:
         is_plain = callable(entry) and not inspect.iscoroutinefunction(entry)

@@ -44,6 +44,6 @@ class LockLostError(FoliotError):
 
 _SENTENCES = {
     "expired": "its lock has ended before its work, so another worker may have run it",
-    "changed": "its time was changed by somebody else while it ran",
+    "changed": "another program changed its time while it ran",
     "gone": "it was deleted while it ran",
 }

@@ -111,7 +111,7 @@ class Following:
             await self._declare(known)
         else:
             self._failures.tell(status, status.error)
-            if known is None:  # nobody knows better than the cache
+            if known is None:  # no better answer than the cache
                 await self._declare(known)
         self._was_failing = status.error is not None
         if self._was_failing:
@@ -252,7 +252,7 @@ class Following:
         return self._source.goes_on and commit_of(known) != self._snapshot.revision
 
     async def _write_status(self) -> None:
-        """Say how the source fares, to the metrics and to whoever asks the store."""
+        """Report the status of the source, to the metrics and to the store."""
         status, dropped, self._dropped = self._source.status, self._dropped, 0
         jobs = len(self._snapshot.jobs)
         self._host.watch(SourceHealth(self.name, status.failures, status.pulled_at, jobs, dropped))

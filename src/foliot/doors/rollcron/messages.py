@@ -1,4 +1,4 @@
-"""What the log, and whoever asks the store, get to know about a repository that is followed."""
+"""The messages about a followed repository, for the log and for the status in the store."""
 
 from __future__ import annotations
 

@@ -77,7 +77,7 @@ class Mapping(NamedTuple):
 
 
 class Refused(NamedTuple):
-    """Something that was refused already, so that nobody need complain again."""
+    """A value that was refused already, so that it causes no second error."""
 
     line: int
     column: int

@@ -1,11 +1,11 @@
-"""What a change of definitions does to runs, before it is made. All of it is pure.
+"""Computes what a change of definitions would do to runs, before the change is made. All of it is pure.
 
     records of the store ─┐                          ┌─▶ the switch: starts, skips, drops, keeps
                           ├─▶ plan_declared / ───────┤
     snapshot to come ─────┘   plan_removed  (deed)   └─▶ records after it ─▶ runs before and after, compared
 
-The decisions are those of the deed itself: a plan never decides by other code. Cost follows the jobs that
-change; of all others only the rule is looked at, once for each distinct rule.
+A plan uses the same decisions as the real change (the *deed*), never other code. The cost depends on the
+number of jobs that change; of all other jobs only the rules are read, once for each distinct rule.
 
     model.py    what a plan says          runs.py    runs ahead, and how two lists differ
     plan.py     `plan_change`             days.py    two runs a day, none, a long gap

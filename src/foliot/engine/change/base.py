@@ -1,4 +1,4 @@
-"""Records as they will be when a change comes, made from less than a store has."""
+"""Makes records for a plan when there is no store, or when the change comes later."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ _LONG_AGO = timedelta(days=400)
 
 
 def bare_record(job: Job, now: datetime) -> Record:
-    """A record of a definition alone; `as_declared` completes it, if it is needed."""
+    """A record with only a definition. `as_declared` completes it, if that is needed."""
     return Record(job, State(0, now))
 
 
 def as_declared(now: datetime) -> Callable[[Record], Record]:
-    """What completes bare records: each job was declared long ago, and has served all that came since."""
+    """A function that completes bare records: as if each job was declared long ago, and ran on time since."""
 
     def prepare(record: Record) -> Record:
         state = plan_declared(record.job, None, now - _LONG_AGO).state
@@ -30,7 +30,7 @@ def as_declared(now: datetime) -> Callable[[Record], Record]:
 
 
 def as_served(record: Record, at: datetime) -> Record:
-    """A record as it is at a later time, if all that comes until then is served in time."""
+    """The record at a later time, if all occurrences until then run on time."""
     job, state, _ = record
     is_live = job.enabled and state.paused_at is None and state.removed_at is None
     come_until = at - offset_of(job)

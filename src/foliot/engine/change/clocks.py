@@ -1,4 +1,4 @@
-"""What changes of the clocks do to a schedule in the year ahead, before and after; and what `check` says."""
+"""Compares two schedules in the year ahead: effects of clock changes (DST), and findings of `check`."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _MOST_DATES = 4
 
 
 class Findings(NamedTuple):
-    """What is new, and what is no longer said."""
+    """Findings that are new, and findings that are gone."""
 
     effects: tuple[PlanEffect, ...] = ()
     new: tuple[str, ...] = ()
@@ -26,7 +26,7 @@ class Findings(NamedTuple):
 
 
 class Clocks:
-    """Looks a year ahead. Jobs that share a rule share what is found; 500 rules are looked at."""
+    """Looks a year ahead, at 500 rules at most. Jobs with the same rule share the result."""
 
     def __init__(self, now: datetime, effort: Effort) -> None:
         self._now, self._effort = now, effort

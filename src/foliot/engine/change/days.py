@@ -1,4 +1,4 @@
-"""What surprises around the moment of a change: a day with two runs, a day without one, a long gap.
+"""Surprises around the time of a change: a day with two runs, a day without one, a long gap.
 
 30 1 * * *  →  0 23 * * *   at noon: it has run at 01:30, and runs at 23:00 again
 0 23 * * *  →  30 1 * * *   at noon: 01:30 is over, and 23:00 is no more
@@ -37,7 +37,7 @@ class _Day(NamedTuple):
 def day_effects(
     before: Record, after: Record, starts: Starts, now: datetime, zone: str
 ) -> Iterator[PlanEffect]:
-    """The day of the change and the one after it, if each rule by itself would have had a run there."""
+    """Warnings about the day of the change and the day after, if each rule alone would run on it."""
     if not (is_live(before) and is_live(after)):
         return
     offset, served = offset_of(after.job), _served(before, now)
@@ -57,7 +57,7 @@ def day_effects(
 
 
 def _within(times: list[datetime], day: _Day, offset: timedelta) -> list[datetime]:
-    """The first occurrences of a day, two at most, by when runs start."""
+    """The first starts of a day, two at most."""
     place = bisect_left(times, day.first + offset)
     return [at - offset for at in times[place : place + _TWO] if at - offset <= day.last]
 
@@ -82,7 +82,7 @@ def _served(record: Record, now: datetime) -> datetime | None:
 def gap_effects(
     before: Record, old: Sequence[datetime], new: Sequence[datetime], now: datetime, zone: str
 ) -> Iterator[PlanEffect]:
-    """The longest time without a run, from the last one that was served on, if it grows."""
+    """A warning if the longest time without a run grows. It counts from the last served occurrence."""
     served = _served(before, now)
     past = [] if served is None else [served + offset_of(before.job)]
     was, becomes = _longest([*past, *old]), _longest([*past, *new])

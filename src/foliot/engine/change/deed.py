@@ -1,4 +1,4 @@
-"""The deed, not done: the decisions of `plan_declared` and `plan_removed`, and what starts after them."""
+"""The decisions of a change (its *deed*), without writing them; and the runs that start at once."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _NODE = "plan"
 
 
 class Deed(NamedTuple):
-    """What a change does to one job. `after` is None if nothing of the job is left."""
+    """What a change does to one job. `after` is None if the job is deleted."""
 
     change: Change
     before: Record | None
@@ -45,7 +45,7 @@ def _deed(job: Job, before: Record | None, decision: Decision, now: datetime) ->
 
 
 def written(record: Record, decision: Decision) -> Record | None:
-    """A record as a store has it after a decision."""
+    """The record after a decision, as a store would have it."""
     if decision.remove:
         return None
     known = {attempt.key: attempt for attempt in (*record.attempts, *decision.attempts)}
@@ -66,7 +66,7 @@ def _switch(before: Record | None, after: Record | None, decision: Decision, now
 
 
 def starts_at(record: Record | None, now: datetime) -> tuple[SwitchStart, ...]:
-    """The attempts that a node with room starts at once: it looks for as long as the job is due."""
+    """The attempts that a node with free slots starts at once. It claims until the job is not due."""
     found: list[SwitchStart] = []
     for _ in range(_MOST_LOOKS):
         if record is None or record.state.wake_at is None or record.state.wake_at > now:

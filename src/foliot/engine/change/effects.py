@@ -1,4 +1,4 @@
-"""What follows from the change of one job, in sentences: each with its code."""
+"""The effects of one job's change, as sentences, each with a code."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _FATES = {
 
 
 class Case(NamedTuple):
-    """One job on both sides. `before` is as the record was; `after` is None if the job is gone."""
+    """One job before and after the change. `after` is None if the job is gone."""
 
     kind: Kind
     deed: Deed
@@ -47,20 +47,20 @@ class Case(NamedTuple):
 
     @property
     def zone(self) -> str:
-        """The zone that times are told in."""
+        """The zone for the times in sentences."""
         record = self.after or self.before
         return "UTC" if record is None else zone_of(record.job.schedule)
 
 
 class Teller:
-    """Tells what follows, job after job. The steps of all projections together are bounded."""
+    """Finds the effects, job by job. The steps of all projections together are bounded."""
 
     def __init__(self, now: datetime, until: datetime, known: Known, effort: Effort) -> None:
         self._now, self._until, self._known, self._effort = now, until, known, effort
         self._steps_left = MOST_STEPS
 
     def effects(self, case: Case) -> Iterator[PlanEffect]:
-        """All of one job."""
+        """All effects of one job."""
         yield from _kind_effects(case)
         yield from self._switch_effects(case)
         if case.before is not None and case.after is not None:
@@ -118,7 +118,7 @@ class Teller:
             yield from gap_effects(before, case.old.times, case.new.times, self._now, zone)
 
     def _likely_effects(self, case: Case, after: Record) -> Iterator[PlanEffect]:
-        """What the durations of the past make likely, and whether a node is there at all."""
+        """Likely effects, by the durations of past runs; and whether a node serves the job."""
         job, before = after.job, case.before
         took = self._known.durations.get(job.key if before is None else before.job.key, ())
         if took and (before is None or before.job.policy.timeout != job.policy.timeout):
@@ -136,7 +136,7 @@ class Teller:
         self._steps_left -= found.steps
         self._effort.take(PROJECT * found.steps)
         if found.is_truncated:
-            yield note(Code.TRUNCATED, "its overlaps are foretold for a part of the time only")
+            yield note(Code.TRUNCATED, "its overlaps are computed for a part of the time only")
         met = overlaps_in(after, found.runs, found.skips)
         if not met:
             return

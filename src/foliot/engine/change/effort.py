@@ -1,4 +1,4 @@
-"""How much a plan may cost: steps, which all its jobs share. A step is one occurrence that is looked at.
+"""The budget of a plan: steps, which all its jobs share. A step is one occurrence that is read.
 
 Steps are counted, not timed, so that a plan of the same facts is always the same. 250,000 take about half a
 second of a processor.
@@ -7,8 +7,8 @@ second of a processor.
 from __future__ import annotations
 
 MOST_EFFORT = 10_000_000
-SERVED_EFFORT = 250_000  # of a plan that a server makes while others wait for their answers
-LOOK, WALK, COUNT, LINT, PROJECT = 20, 20, 30, 100, 30  # what single looks at a job or a rule cost, in steps
+SERVED_EFFORT = 250_000  # for a plan that a server makes while other requests wait
+LOOK, WALK, COUNT, LINT, PROJECT = 20, 20, 30, 100, 30  # the cost of looks at a job or a rule, in steps
 
 
 class Effort:
@@ -19,9 +19,9 @@ class Effort:
 
     @property
     def is_spent(self) -> bool:
-        """Whether nothing more may be looked at."""
+        """Whether the budget is used up."""
         return self.left <= 0
 
     def take(self, steps: int) -> None:
-        """Note what was done."""
+        """Use some steps."""
         self.left -= steps

@@ -1,7 +1,7 @@
-"""Which fields of a definition differ, as texts. Values of variables are never told, only their names.
+"""Lists the fields of a definition that differ, as texts. Variables are shown by name, never with values.
 
-What an action holds may be a secret. Only fields of commands that stand in a repository for all to read are
-shown; of all others one learns that they differ.
+An action may contain secrets. Only fields of commands in a repository are shown, because all its readers see
+them anyway. Of all other fields a plan only says that they differ.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ SHOWN = frozenset(
         "user", "nice", "umask",
     }
 )  # fmt: skip
-ACTION_FIELDS = SHOWN - {"name", "description"}  # that tell what a job does
+ACTION_FIELDS = SHOWN - {"name", "description"}  # fields that say what a job does
 _HIDDEN = "(not shown)"
 _WORDS = {"overlap.mode": "concurrency", "overlap.limit": "concurrency.limit"}
 
@@ -38,7 +38,7 @@ def shows(job: Job, field: str) -> bool:
 
 
 def changed_fields(before: Job, after: Job) -> tuple[FieldChange, ...]:
-    """The fields that say something else, in a fixed order."""
+    """The fields with another value, in a fixed order."""
     found = [
         FieldChange("schedule", str(before.schedule), str(after.schedule)),
         FieldChange("timezone", _zone(before), _zone(after)),
@@ -103,7 +103,7 @@ def _policy_fields(before: Policy, after: Policy) -> list[FieldChange]:
 
 
 def _parts(name: str, old: Any, new: Any) -> list[FieldChange]:
-    """What differs of a policy, part by part: `retry.max`."""
+    """The differences of a policy, part by part: `retry.max`."""
     if old == new:
         return []
     if is_dataclass(old) and type(old) is type(new):

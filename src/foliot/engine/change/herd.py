@@ -1,8 +1,8 @@
 """The busiest minutes of all jobs of a source, before and after.
 
-The starts of a rule that has few are looked at one by one. A rule that has many is counted for each hour,
-and looked at in the busiest hours only. Jobs that share a rule are one: ten thousand jobs of a hundred rules
-cost as much as a hundred jobs.
+If a rule has few starts, each start is read. If it has many, they are counted for each hour, and read in the
+busiest hours only. Jobs with the same rule count as one: ten thousand jobs of a hundred rules cost as much as
+a hundred jobs.
 """
 
 from __future__ import annotations
@@ -22,25 +22,25 @@ from foliot.model.splay import offset_of
 
 _LONGEST = timedelta(days=7)
 _HOUR, _MINUTE, _TICK = timedelta(hours=1), timedelta(minutes=1), timedelta(microseconds=1)
-_HOURS = 3  # the busiest of each side, whose minutes are looked at
+_HOURS = 3  # of each side: the busiest hours, whose minutes are read
 _TOP = 5
-_SPARSE = 200  # starts of a rule that are looked at one by one
+_SPARSE = 200  # a rule with fewer starts is read start by start
 _MOST_COUNTED = 20_000  # dense rules times hours
 _MOST_IN_HOUR = 3600
-_HERD, _GROWTH = 50, 1.5  # so many starts, and so much more than before, are worth a warning
+_HERD, _GROWTH = 50, 1.5  # at least 50 starts, and 1.5 times as many as before, cause a warning
 
 
 Minutes = defaultdict[datetime, list[int]]  # how many runs start, before and after
 
 
 class Rule(NamedTuple):
-    """When jobs start: what all that have it share."""
+    """The start times that several jobs share."""
 
     job: Job  # one of them
     offset: timedelta
 
     def key(self) -> object:
-        """What tells rules apart."""
+        """A key that is equal for equal rules."""
         return self.job.schedule, self.job.repeat_until, self.offset
 
 
@@ -52,7 +52,7 @@ def find_herd(  # noqa: PLR0913, PLR0917 - both sides, the time, and what may be
     slots: int | None,
     effort: Effort | None = None,
 ) -> HerdChange | None:
-    """The busiest minutes of jobs that run, on both sides; a week ahead at most. None: that is too much."""
+    """The busiest minutes before and after, a week ahead at most. None if that costs too much."""
     until, effort = min(until, now + _LONGEST), effort or Effort()
     rules, counts = _rules_of(before, after)
     effort.take(COUNT * len(rules))
@@ -92,7 +92,7 @@ def _add(minutes: Minutes, found: Counter[datetime], before: int, after: int) ->
 def _busy_hours(
     minutes: Minutes, dense: Sequence[tuple[Rule, int, int]], now: datetime, until: datetime
 ) -> list[tuple[datetime, datetime]]:
-    """The hours in which most runs start, on either side: only there dense rules are looked at closely."""
+    """The hours with the most starts, before or after. Dense rules are read only in these hours."""
     if not dense:
         return []
     begin = now.replace(minute=0, second=0, microsecond=0)
@@ -145,7 +145,7 @@ def _minutes(rule: Rule, first: datetime, last: datetime) -> Counter[datetime]:
 
 
 def herd_effects(herd: HerdChange, zone: str) -> tuple[PlanEffect, ...]:
-    """A warning if more start at once than before, and than there are slots for."""
+    """A warning if more runs start at once than before, and more than there are slots."""
     before, after, top, slots, _ = herd
     is_too_much = after > slots if slots is not None else after >= max(_HERD, before * _GROWTH)
     if not top or after <= before or not is_too_much:

@@ -1,4 +1,4 @@
-"""What a plan says: values, and no decision. `plan_change` makes them; doors show them."""
+"""The values of a plan. `plan_change` makes them, and doors show them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from foliot.model.state import Record, Skip
 
 
 class Code(StrEnum):
-    """What follows from a change. The list is closed: programs rely on these words."""
+    """The code of an effect. The list is closed: programs rely on these words."""
 
     ADDED = "added"
     REMOVED = "removed"
@@ -49,14 +49,14 @@ class Code(StrEnum):
 
 
 class Severity(StrEnum):
-    """A warning is about what surprises; a note tells what one may want to know."""
+    """A warning would surprise most people; a note is only information."""
 
     NOTE = "note"
     WARNING = "warning"
 
 
 class PlanEffect(NamedTuple):
-    """One thing that follows from a change, in a sentence; `at` is the instant that it is about."""
+    """One effect of a change, as a sentence. `at`: the instant that it is about."""
 
     code: Code
     severity: Severity
@@ -65,17 +65,17 @@ class PlanEffect(NamedTuple):
 
 
 def note(code: Code, text: str, at: datetime | None = None) -> PlanEffect:
-    """What one may want to know."""
+    """An effect that is only information."""
     return PlanEffect(code, Severity.NOTE, text, at)
 
 
 def warning(code: Code, text: str, at: datetime | None = None) -> PlanEffect:
-    """What surprises most people."""
+    """An effect that would surprise most people."""
     return PlanEffect(code, Severity.WARNING, text, at)
 
 
 class Kind(StrEnum):
-    """What becomes of a job."""
+    """How a job changes."""
 
     ADDED = "added"
     CHANGED = "changed"
@@ -84,7 +84,7 @@ class Kind(StrEnum):
 
 
 class FieldChange(NamedTuple):
-    """A field of a definition, before and after, as a text; None: it is not said."""
+    """A field of a definition, before and after, as a text; None if the field is not set."""
 
     field: str
     before: str | None
@@ -106,8 +106,8 @@ class Moved(NamedTuple):
 class RunChange(NamedTuple):
     """The runs of a job up to the end of the plan.
 
-    `shift`: all that move do so by as much. `compared_until`: runs after it are counted, but not compared;
-    None: all are compared.
+    `shift`: all moved runs move by this duration. `compared_until`: later runs are counted, but not compared;
+    None: all runs are compared.
     """
 
     before: int = 0
@@ -121,17 +121,17 @@ class RunChange(NamedTuple):
 
 
 class Difference(NamedTuple):
-    """The first place in the order of runs at which the two sides differ; None: that side has no more."""
+    """The first run that differs between the two sides. None: that side has no more runs."""
 
     before: datetime | None
     after: datetime | None
 
 
 class JobChange(NamedTuple):
-    """What becomes of one job. `name` is the new one, and `old_name` is there if it is another.
+    """The change of one job. `name` is its new name; `old_name` is set if the name has changed.
 
-    `sample` are the first runs that differ. `findings` and `resolved` are what `foliot check` would newly
-    say of its schedule, and no longer.
+    `sample`: the first runs that differ. `findings`: new findings of `foliot check` about the schedule;
+    `resolved`: findings that are gone.
     """
 
     name: str
@@ -149,12 +149,12 @@ class JobChange(NamedTuple):
 
     @property
     def removes(self) -> bool:
-        """Whether a job of that name is gone afterwards."""
+        """Whether the old name is gone afterwards."""
         return self.kind in (Kind.REMOVED, Kind.RENAMED)
 
 
 class SwitchStart(NamedTuple):
-    """A run that starts as soon as the change is there, and why."""
+    """A run that starts at once after the change, and why."""
 
     run: str
     number: int
@@ -162,10 +162,10 @@ class SwitchStart(NamedTuple):
 
 
 class Switch(NamedTuple):
-    """What happens at the moment of the change.
+    """What happens when the change is made.
 
-    `starts` are runs that start at once, `skips` occurrences that are recorded as skipped, `drops` runs that
-    wait and never start, `keeps` runs that are open before and after.
+    `starts`: runs that start at once. `skips`: occurrences that are recorded as skipped. `drops`: waiting
+    runs that never start. `keeps`: runs that stay open.
     """
 
     starts: tuple[SwitchStart, ...] = ()
@@ -175,7 +175,7 @@ class Switch(NamedTuple):
 
 
 def joined(switches: Iterable[Switch]) -> Switch:
-    """What happens to all of several jobs."""
+    """The sum of the switches of several jobs."""
     every = list(switches)
     return Switch(
         tuple(one for switch in every for one in switch.starts),
@@ -196,7 +196,7 @@ class BusyMinute(NamedTuple):
 class HerdChange(NamedTuple):
     """The busiest minutes of the source's jobs; `top` has the busiest of either side, the busiest first.
 
-    `slots`: how many runs the living nodes start at once; None: that is not known.
+    `slots`: how many runs the living nodes can start at once; None if that is not known.
     """
 
     before: int = 0
@@ -216,10 +216,10 @@ class ChangePlan(NamedTuple):
     unchanged: int = 0
     switch: Switch = Switch()
     herd: HerdChange = HerdChange()
-    effects: tuple[PlanEffect, ...] = ()  # of no single job
+    effects: tuple[PlanEffect, ...] = ()  # effects that concern no single job
     base: str = ""
     head: str = ""
-    zone: str = "UTC"  # that most of its jobs go by
+    zone: str = "UTC"  # the zone of most of its jobs
 
     @property
     def counts(self) -> Counter[Kind]:
@@ -228,24 +228,24 @@ class ChangePlan(NamedTuple):
 
     @property
     def warnings(self) -> tuple[tuple[str | None, PlanEffect], ...]:
-        """All that surprises, each with its job; None: it is about no single job."""
+        """All warnings, each with its job; None if it concerns no single job."""
         found: list[tuple[str | None, PlanEffect]] = [(None, effect) for effect in self.effects]
         found += [(change.name, effect) for change in self.jobs for effect in change.effects]
         return tuple(pair for pair in found if pair[1].severity is Severity.WARNING)
 
     @property
     def is_truncated(self) -> bool:
-        """Whether not all could be compared."""
+        """Whether a part could not be compared."""
         every = (*self.effects, *(effect for change in self.jobs for effect in change.effects))
         return any(effect.code is Code.TRUNCATED for effect in every)
 
 
 class Known(NamedTuple):
-    """What is known beside the records.
+    """Facts for a plan, beside the records.
 
     `durations`: how long the last successful runs of a job took, by its key. `slots`: how many runs of a
     queue the living nodes start at once; None: not known. `is_served`: whether a living node can start a job;
-    None: not known. `prepare` makes of a record what it will be at the time of the change: see `base`.
+    None: not known. `prepare` turns a record into the record at the time of the change: see `base`.
     """
 
     durations: Mapping[str, Sequence[timedelta]] = {}

@@ -1,4 +1,4 @@
-"""`plan_change`: the reconcile that has not happened, and what it does to runs."""
+"""`plan_change`: what a reconcile would do to jobs and runs, without doing it."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _NOT_LOOKED_AT = note(
     Code.TRUNCATED,
     "its runs are not counted: the plan is too large; give a shorter horizon, or fewer jobs",
 )
-_NO_HERD = note(Code.TRUNCATED, "the busiest minutes are not looked for: the plan is too large")
+_NO_HERD = note(Code.TRUNCATED, "the busiest minutes are not computed: the plan is too large")
 _ORDER = (Kind.CHANGED, Kind.RENAMED, Kind.ADDED, Kind.REMOVED)
 
 
@@ -48,10 +48,10 @@ def plan_change(  # noqa: PLR0913, PLR0917 - both sides, the time, and what is k
     known: Known = NOTHING_KNOWN,
     most: int = MOST_EFFORT,
 ) -> ChangePlan:
-    """What happens if a source declares a snapshot at an instant, and to runs up to another.
+    """The plan if a source declares a snapshot at one instant. Runs are compared up to another instant.
 
-    `records` are all that the store has of the source, by name, those of removed jobs included. `most`: the
-    steps that the plan may cost (see `effort`). What is left out then has the effect `truncated`.
+    `records`: all records of the source by name, removed jobs included. `most`: the budget of the plan in
+    steps (see `effort`). A part that is left out has the effect `truncated`.
     """
     effort = Effort(most)
     deeds, unchanged = _deeds(records, after, now, known)
@@ -65,7 +65,7 @@ def plan_change(  # noqa: PLR0913, PLR0917 - both sides, the time, and what is k
 def _deeds(
     records: Mapping[str, Record], after: Snapshot, now: datetime, known: Known
 ) -> tuple[list[Deed], int]:
-    """What is done to each job to which something is done, and how many stay as they are."""
+    """The deeds of all jobs that change, and the number of jobs that do not."""
     deeds: list[Deed] = []
     unchanged = 0
     for job in after.jobs:
@@ -83,7 +83,7 @@ def _deeds(
 
 
 class _Changes:
-    """Makes the change of each job; what all of them share is computed once."""
+    """Makes the change of each job. Values that all jobs share are computed once."""
 
     def __init__(self, now: datetime, until: datetime, known: Known, effort: Effort) -> None:
         self._now, self._effort = now, effort
@@ -120,7 +120,7 @@ class _Changes:
 
 
 def _with_renames(deeds: Iterable[Deed]) -> list[tuple[Kind, Deed]]:
-    """A job that is gone and one that is new are one, if they say the same, and no others do."""
+    """A removed and a new job are a rename, if only these two have the same definition."""
     added: dict[object, list[Deed]] = {}
     removed: dict[object, list[Deed]] = {}
     found: list[tuple[Kind, Deed]] = []
@@ -144,7 +144,7 @@ def _with_renames(deeds: Iterable[Deed]) -> list[tuple[Kind, Deed]]:
 
 
 def _essence(job: Job) -> object:
-    """All that a job says, without what only names it."""
+    """The definition of a job without its name."""
     data = {name: value for name, value in job.action.data.items() if name not in ("name", "description")}
     policy = replace(job.policy, ping=None if job.policy.ping is None else "ping")
     return (

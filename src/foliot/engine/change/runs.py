@@ -1,7 +1,7 @@
 """The runs that a record has ahead of it, and how those of two records differ.
 
-Runs are told apart by when they start: the occurrence, and the offset of the job's splay. What both sides
-have is kept. The rest is paired, in order, within each local day; what finds no partner is added or removed.
+A run is identified by its start: the occurrence plus the job's splay. Runs of both sides are kept. The rest
+is paired, in order, within each local day. A run without a partner is added or removed.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _TICK = timedelta(microseconds=1)
 
 
 class Starts(NamedTuple):
-    """When runs start, in order, and how many there are; `until`: those after it are only counted."""
+    """The starts of runs in order, and their number. `until`: later runs are only counted."""
 
     times: list[datetime]
     total: int
@@ -39,7 +39,7 @@ NO_STARTS = Starts([], 0)
 
 
 class Walker:
-    """Lists the runs of records up to an instant. Records that are alike share a list; all share a bound."""
+    """Lists the runs of records up to an instant. Equal records share a list; all lists share a bound."""
 
     def __init__(self, until: datetime, effort: Effort | None = None) -> None:
         self._until, self._effort = until, effort or Effort()
@@ -48,7 +48,7 @@ class Walker:
         self._compared: dict[tuple[int, int, str], Comparison] = {}
 
     def starts(self, record: Record | None) -> Starts:
-        """The runs that a record has ahead of it, those that are due included."""
+        """The coming runs of a record, including those that are due."""
         if record is None or not is_live(record) or record.state.next_at is None:
             return NO_STARTS
         job, first, offset = record.job, record.state.next_at, offset_of(record.job)
@@ -81,13 +81,13 @@ class Walker:
 
 
 def is_live(record: Record) -> bool:
-    """Whether the occurrences of a job count: it is there, switched on, and not paused."""
+    """Whether the occurrences of a job run: it is declared, enabled, and not paused."""
     state = record.state
     return record.job.enabled and state.paused_at is None and state.removed_at is None
 
 
 def occurrences_in(job: Job, first: datetime, last: datetime) -> int:
-    """How many occurrences a job has from an instant to another, both included. None is visited."""
+    """How many occurrences a job has between two instants, both included, without listing them."""
     last = last if job.repeat_until is None else min(last, job.repeat_until)
     return job.schedule.count(first, last) if first <= last else 0
 
@@ -130,7 +130,7 @@ def _up_to(times: list[datetime], until: datetime | None) -> list[datetime]:
 def _pair(
     gone: Sequence[datetime], come: Sequence[datetime], zone: str
 ) -> tuple[list[Moved], list[datetime], list[datetime]]:
-    """Partners within each day; or all in order, if that moves each by as much, and by less."""
+    """Pair runs within each day; or all in order, if then each moves by the same, smaller duration."""
     moved, removed, added = _pair_days(gone, come, zone)
     if gone and len(gone) == len(come):
         in_order = [Moved(*pair) for pair in zip(gone, come, strict=True)]

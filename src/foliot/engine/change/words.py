@@ -39,12 +39,12 @@ def clock_time(at: datetime, zone: str) -> str:
 
 
 def zone_of(schedule: Schedule) -> str:
-    """The zone that a schedule goes by."""
+    """The zone of a schedule."""
     return getattr(schedule, "timezone", None) or "UTC"
 
 
 def percentile(durations: Sequence[timedelta], part: float = 0.95) -> timedelta:
-    """The duration that so large a part of them does not exceed."""
+    """The percentile: this part of the durations is not longer."""
     ordered = sorted(durations)
     return ordered[max(0, ceil(len(ordered) * part) - 1)]
 

@@ -1,4 +1,4 @@
-"""How many tasks wait in queues, for the metrics: asked for only if somebody wants to know."""
+"""How many tasks wait in queues, for the metrics. It is measured only when metrics are read."""
 
 from __future__ import annotations
 

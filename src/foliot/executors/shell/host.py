@@ -1,4 +1,4 @@
-"""What a host must have for shell jobs: otherwise something might outlive its run, and nobody would know."""
+"""Checks what a host needs for shell jobs. Without it a process might outlive its run unnoticed."""
 
 from __future__ import annotations
 

@@ -83,7 +83,7 @@ class RunAs:
         return not self._users or any(user.uid == _ROOT for user in self._users.values())
 
     def identity(self, data: Mapping[str, Any]) -> Identity | None:
-        """As whom to run a command; None: as the daemon itself."""
+        """The user for a command; None: the daemon's own user."""
         if (refusal := self.refusal(data)) is not None:
             raise FoliotError(refusal)
         return self._users.get(data.get("user", ""))

@@ -1,4 +1,4 @@
-"""What a store keeps beside jobs: tokens, the audit, pipelines. Each function tells how many there are."""
+"""Copies what is no job: tokens, the audit, pipelines. Each function returns how many it has copied."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _PAGE = 500
 
 
 async def copy_tokens(old: FullStore, new: FullStore) -> int:
-    """Tokens go on to work: a store keeps the hash of each, and the copy has the same."""
+    """Copy tokens. They work in the copy, too, because a store keeps only their hashes."""
     query, count = TokenQuery(limit=_PAGE), 0
     while True:
         page = await old.tokens(query)
@@ -25,7 +25,7 @@ async def copy_tokens(old: FullStore, new: FullStore) -> int:
 
 
 async def copy_audit(old: FullStore, new: FullStore) -> int:
-    """The audit, entry by entry."""
+    """Copy the audit, entry by entry."""
     query, count = AuditQuery(limit=_PAGE), 0
     while True:
         page = await old.audit(query)
@@ -37,7 +37,7 @@ async def copy_audit(old: FullStore, new: FullStore) -> int:
 
 
 async def copy_pipelines(old: FullStore, new: FullStore) -> int:
-    """Pipelines that can be run. One that was removed has no schedule any more, and is left behind."""
+    """Copy active pipelines. A removed pipeline has no schedule any more, and is not copied."""
     query, count = PipelineQuery(limit=_PAGE), 0
     while True:
         page = await old.pipelines(query)

@@ -1,4 +1,4 @@
-"""Whether a copy has what its original has: both stores are read once more, job by job."""
+"""Compares a copy with its original: reads both stores once more, job by job."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from foliot.wiring import FullStore
 
 
 async def differences(old: FullStore, new: FullStore, now: datetime) -> AsyncIterator[str]:
-    """What the copy has otherwise, in words; nothing if it is the same."""
+    """The differences of the copy, in words; none if it is the same."""
     query = JobQuery(with_removed=True, limit=PAGE)
     while page := await old.jobs(query):
         keys = frozenset(view.key for view in page)
@@ -29,7 +29,7 @@ async def differences(old: FullStore, new: FullStore, now: datetime) -> AsyncIte
 
 
 async def _beside(store: FullStore) -> dict[str, tuple[Any, ...]]:
-    """What is no job. Of lists that grow with time, the newest page."""
+    """The data that is no job. Of long lists only the newest page is compared."""
     found = {"sources": await store.sources(), "tokens": tuple(await store.tokens(TokenQuery(limit=PAGE)))}
     found["the audit"] = tuple(await store.audit(AuditQuery(limit=PAGE)))
     return found | {"pipelines": tuple(await store.pipelines(PipelineQuery(limit=PAGE)))}
@@ -39,7 +39,7 @@ async def _of_job(
     old: FullStore, new: FullStore, view: JobView, copy: JobView | None, now: datetime
 ) -> AsyncIterator[str]:
     ours = await read_past(old, view, now)
-    if ours is None:  # it cannot be read, and was left out
+    if ours is None:  # it cannot be read, so it was not copied
         return
     theirs = None if copy is None else await read_past(new, copy, now)
     if theirs is None:
@@ -55,6 +55,6 @@ async def _of_job(
 
 
 def _comparable(value: Any) -> Any:
-    """Values of which the order is not part, by their texts."""
+    """A value for comparison: a collection is sorted, because its order does not count."""
     is_record = hasattr(value, "job")
     return value if is_record or not isinstance(value, Iterable) else sorted(map(repr, value))

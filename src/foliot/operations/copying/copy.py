@@ -1,4 +1,4 @@
-"""The way of a copy: check both stores, copy source by source, then what is no job, then compare."""
+"""The steps of a copy: check both stores, copy source by source, then the rest, then compare."""
 
 from __future__ import annotations
 
@@ -25,20 +25,20 @@ from foliot.wiring import FullStore
 
 _PAGE = 500
 _T = TypeVar("_T")
-_SCRATCH = "copying"  # revisions of a source that is being copied begin so
+_SCRATCH = "copying"  # the prefix of revisions during a copy
 
 
 class Copied(NamedTuple):
-    """How much was copied, by its kind; and which jobs could not be read, so that they were left out."""
+    """How much was copied of each kind; and the unreadable jobs, which were left out."""
 
     counts: Mapping[str, int]
     left_out: tuple[str, ...] = ()
 
 
 async def copy_store(old: FullStore, new: FullStore) -> Copied:
-    """Copy all that one store keeps into another, which is empty. StoreError if that cannot be done.
+    """Copy a store into another, empty one. StoreError if that cannot be done.
 
-    A copy that was broken off starts nothing: a job is given its next time as the last that is written of it.
+    An interrupted copy starts no runs: the next time of a job is written last.
     """
     await _refuse_the_living(old)
     await _refuse_the_full(new)
@@ -61,7 +61,7 @@ async def _refuse_the_living(old: FullStore) -> None:
     now = await old.now()
     living = [view for view in await old.nodes() if view.until >= now]
     if living:
-        hint = "stop it first: what it runs meanwhile would be missing in the copy"
+        hint = "stop it first: its runs during the copy would be missing in the copy"
         raise StoreError(f"a node works on the store: {where(living)}", hint=hint)
 
 
@@ -76,11 +76,11 @@ async def _refuse_the_full(new: FullStore) -> None:
     )
     if any(kept):
         hint = "name a store that nothing has used yet"
-        raise StoreError("the store to copy to is not empty, and is left as it is", hint=hint)
+        raise StoreError("the target store is not empty, and is left as it is", hint=hint)
 
 
 async def _sources(old: FullStore) -> Sequence[SourceView]:
-    """Those that the store tells of, and those of which only removed jobs are left."""
+    """The sources that the store lists, and those of which only removed jobs are left."""
     known = {view.source: view for view in await old.sources()}
     async for view in every_view(old, None):
         source = view.key.partition("/")[0]
@@ -106,7 +106,7 @@ class _Copy:
         self.left_out: list[str] = []
 
     async def take_source(self, view: SourceView) -> None:
-        """A source with all its jobs."""
+        """Copy a source with all its jobs."""
         pasts = [past async for past in self._pasts(view.source)]
         await self._declare(view, pasts)
         for past in pasts:
@@ -130,7 +130,7 @@ class _Copy:
                 yield past
 
     async def _declare(self, view: SourceView, pasts: Sequence[Past]) -> None:
-        """All definitions, from the oldest that is kept to the present one."""
+        """Declare all definitions, from the oldest that is kept to the present one."""
         source = view.source
         steps = [steps_of(past) for past in pasts]
         for number, some in enumerate(_pages(steps), start=1):
@@ -164,7 +164,7 @@ class _Copy:
         )
 
     async def _fill(self, past: Past) -> None:
-        """The history of a job, and then its state, by which it goes on."""
+        """Write the history of a job, and then its state."""
         for some in _pages(past.attempts):
             await self._new.update(past.key, _just(None, attempts=some))
             await self._copy_outputs(some)
@@ -186,7 +186,7 @@ class _Copy:
         self.counts["outputs"] += len(outputs)
 
     async def _settle(self, alerts: Sequence[ChannelAlert]) -> None:
-        """What has become of alerts that were told, or could not be."""
+        """Copy the results of alerts that were sent or refused."""
         for alert in alerts:
             if alert.settled_at is not None:
                 ids = (alert.alert.id,)

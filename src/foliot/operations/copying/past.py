@@ -1,4 +1,4 @@
-"""What one job has in a store: its record, its definitions, its history."""
+"""Reads all data of one job from a store: its record, its definitions, its history."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ PAGE = 500
 
 
 class Past(NamedTuple):
-    """All of one job, oldest first. `record` is as it is to go on: what a dead node ran is lost."""
+    """All data of one job, oldest first. In `record` the attempts of dead nodes are lost already."""
 
     record: Record
     versions: tuple[Version, ...]
@@ -33,7 +33,7 @@ class Past(NamedTuple):
 
 
 async def read_past(store: FullStore, view: JobView, now: datetime) -> Past | None:
-    """What a store has of a job; None if the job cannot be read."""
+    """Read all data of a job; None if the job cannot be read."""
     if view.record is None:
         return None
     record, lost = without_the_dead(view.record, now)
@@ -49,7 +49,7 @@ async def read_past(store: FullStore, view: JobView, now: datetime) -> Past | No
 
 
 def without_the_dead(record: Record, now: datetime) -> tuple[Record, tuple[Attempt, ...]]:
-    """The record when the nodes that held its attempts are dead, and the attempts that end by that."""
+    """The record after its nodes are declared dead, and the attempts that end because of that."""
     held = [attempt.key for attempt in record.attempts if attempt.is_running]
     if not held:
         return record, ()
@@ -88,7 +88,7 @@ async def every_skip(store: FullStore, job: str) -> AsyncIterator[Skip]:
 
 
 async def _alerts(store: FullStore, job: str) -> AsyncIterator[ChannelAlert]:
-    """Those that a store keeps: a ping that was sent is not one of them."""
+    """The alerts of a job that a store keeps. It does not keep sent pings."""
     query = AlertQuery(job=job, limit=PAGE)
     while True:
         page = await store.alerts(query)

@@ -1,8 +1,8 @@
-"""Definitions in the order in which they held: each is declared as its source declared it, with its times.
+"""Declares the definitions of a job again, in their order, with their original times.
 
 A store keeps the definition that a revision replaces. So the copy of a job begins with the oldest definition
-that is kept, and goes through the others to the present one; what is kept on the way has the numbers, times
-and revisions of the original.
+that is kept, and declares the others up to the present one. Then the copy keeps the same numbers, times and
+revisions as the original.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from foliot.operations.copying.past import Past
 class Step(NamedTuple):
     """A definition of a job and the state that comes with it, written by a revision at a time.
 
-    `revision` is None if no source has written it: the job has removed itself.
+    `revision` is None if the job has removed itself, so that no source wrote it.
     """
 
     at: datetime
@@ -31,7 +31,7 @@ class Step(NamedTuple):
 
 
 class Steps(NamedTuple):
-    """How the copy of a job comes to be: what it begins with, and what follows."""
+    """The steps that build the copy of a job: the first definition, and those that follow."""
 
     job: Job
     state: State
@@ -73,7 +73,7 @@ def _between(before: Version, after: Version, final: State) -> Sequence[Step]:
 
 
 def _plain(number: int, since: datetime, final: State, removed_at: datetime | None = None) -> State:
-    """A state that says nothing but which definition holds, since when. Nothing of it is due."""
+    """A state with only the number and the time of its definition. The job is not due."""
     return State(
         1, final.created_at, served_until=final.served_until, removed_at=removed_at,
         version=number, defined_at=since,
@@ -94,7 +94,7 @@ class Group(NamedTuple):
 def in_groups(steps: Sequence[Step]) -> list[Group]:
     """The steps of all jobs of a source by the revisions that wrote them, in the order of time.
 
-    Neighbours never have the same name: a store takes the same revision again for no change.
+    Two neighbours never have the same name, because a store ignores the same revision again.
     """
     groups: list[Group] = []
     for number, step in enumerate(sorted(steps, key=lambda step: step.at)):

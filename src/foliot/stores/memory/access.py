@@ -155,7 +155,7 @@ class AccessRows:
     # -- inside ------------------------------------------------------------------------------------
 
     def forget_old(self, now: datetime, limit: int) -> int:
-        """Forget what is older than what is kept, at most so many of each; how many."""
+        """Forget what is older than what is kept, at most `limit` of each. Returns how many."""
         audited = now - timedelta(days=AUDIT_KEPT_DAYS)
         removed = now - timedelta(days=REMOVED_KEPT_DAYS)
         gone = [one for one in self._pipelines.values() if one.status is PipelineStatus.REMOVED]

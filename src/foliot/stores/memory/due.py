@@ -12,7 +12,7 @@ from foliot.model.state import Record
 _Heap = list[tuple[datetime, str]]
 
 
-_SPARE = 64  # up to so many outdated entries, rebuilding the heaps is not worth it
+_SPARE = 64  # with fewer outdated entries, rebuilding the heaps is not worth it
 
 
 class DueIndex:

@@ -54,7 +54,7 @@ class Outbox:
         return len(found)
 
     def forget_old(self, now: datetime, limit: int) -> int:
-        """Forget what is older than what is kept, at most so many; how many."""
+        """Forget what is older than what is kept, at most `limit`. Returns how many."""
         since = now - timedelta(days=KEPT_DAYS)
         old = [key for key, one in self._alerts.items() if one.alert.at < since][:limit]
         for key in old:

@@ -38,17 +38,17 @@ class Sources:
         return tuple(self._revisions.get(source, ()))[:limit]
 
     def write_status(self, source: str, status: str) -> None:
-        """Keep how a source fares."""
+        """Write the status of a source."""
         self._views[source] = self._views.get(source, SourceView(source))._replace(status=status)
 
     def restore(self, source: str, at: datetime | None, revisions: Iterable[Revision]) -> None:
-        """Put what a copied source had in the place of what its copy has."""
+        """Restore the time and the revisions of a source that was copied from another store."""
         if source in self._views:
             self._views[source] = self._views[source]._replace(reconciled_at=at)
             self._revisions[source] = deque(revisions, maxlen=KEPT_REVISIONS)
 
     def forget(self, source: str, revision: str | None) -> bool:
-        """Forget a source, if it is at that revision still."""
+        """Forget a source, if it is still at that revision."""
         if source not in self._views or self._views[source].revision != revision:
             return False
         del self._views[source]

@@ -1,4 +1,4 @@
-"""Tokens, sessions and login codes. A token that cannot be read is not there: it opens nothing."""
+"""Tokens, sessions and login codes. A token that cannot be read counts as missing, so it opens nothing."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from foliot.stores.sql.codes import UNREADABLE, an_instant, instant, whole
 
 
 def add_token(session: MongoSession, token: Token) -> bool:
-    """Keep a new token; False: another one has its id."""
+    """Keep a new token. False if another token has its id."""
     text = to_text(TOKEN, token._replace(last_used_at=None))
     document = {"_id": token.id, "at": whole(token.created_at), "text": text}
     if _is_added(session, "tokens", document):
@@ -71,9 +71,9 @@ def note_token_used(session: MongoSession, token_id: str, at: datetime) -> None:
 
 
 def revoke_token(session: MongoSession, token_id: str) -> bool:
-    """Forget a token with its sessions and codes; whether it was there.
+    """Forget a token with its sessions and codes. Returns whether it was there.
 
-    The token goes first: without it they open nothing.
+    The token is deleted first: without it sessions and codes open nothing.
     """
     was_there = session["tokens"].delete_one({"_id": token_id}).deleted_count > 0
     for name in ("sessions", "codes"):
@@ -117,7 +117,7 @@ def note_session_seen(session: MongoSession, session_hash: str, at: datetime) ->
 
 
 def end_session(session: MongoSession, session_hash: str) -> bool:
-    """Forget a session; whether it was there."""
+    """Forget a session. Returns whether it was there."""
     return session["sessions"].delete_one({"_id": session_hash}).deleted_count > 0
 
 
@@ -130,19 +130,19 @@ def add_code(session: MongoSession, code: LoginCode) -> None:
 
 
 def take_code(session: MongoSession, code_hash: str) -> LoginCode | None:
-    """Use a login code up: of several callers one gets it."""
+    """Use up a login code. Of several callers, one gets it."""
     found = session["codes"].find_one_and_delete({"_id": code_hash})
     return None if found is None else LoginCode(code_hash, found["token"], an_instant(int(found["at"])))
 
 
 def forget_old(session: MongoSession, now: datetime, limit: int) -> int:
-    """Forget sessions and codes that are not valid any more, at most so many of each; how many."""
+    """Forget sessions and codes that are not valid any more, at most `limit` of each. Returns how many."""
     ended = forget_before(session, "sessions", "ends", whole(now), limit)
     return ended + forget_before(session, "codes", "at", whole(now - CODE_LIFE), limit)
 
 
 def forget_before(session: MongoSession, name: str, field: str, at: int, limit: int) -> int:
-    """Forget documents whose time is no later, at most so many; how many."""
+    """Delete documents up to a time, at most `limit`. Returns how many."""
     found = session[name].find({field: {"$lte": at}}, {"_id": 1}).sort(field, 1).limit(limit)
     names = [one["_id"] for one in found]
     return session[name].delete_many({"_id": {"$in": names}}).deleted_count if names else 0

@@ -16,7 +16,7 @@ _NAME = re.compile(r"[A-Za-z0-9_-]{1,63}")
 _PREFIX = re.compile(r"[A-Za-z0-9_.-]{0,32}")
 _SPECIAL = "cannot be read: percent-encode the special characters of the password (@ is %40, : is %3A)"
 _HINT = "mongodb://user:password@host:27017/foliot?authSource=admin"
-# What would let the store answer before a write is safe, or read what is not the newest.
+# Options with which the store could answer before a write is safe, or read old data.
 _FIXED = {"w": "majority", "readpreference": "primary", "readconcernlevel": None, "wtimeoutms": None}
 _FIXED |= {"journal": "true", "retrywrites": "true", "timeoutms": None}
 
@@ -30,7 +30,7 @@ class Address(NamedTuple):
 
 
 def read_address(url: str) -> Address:
-    """The parts of a URL; InvalidStoreError if it has not the right ones. No server is asked."""
+    """The parts of a URL; InvalidStoreError if the URL is invalid. This asks no server."""
     parts = _parts(url)
     if parts is None or parts.fragment or not parts.netloc or "@" in parts.netloc.rpartition("@")[0]:
         raise InvalidStoreError(url, _SPECIAL, hint=_HINT)
@@ -47,7 +47,7 @@ def read_address(url: str) -> Address:
     _refuse_weaker(url, kept)
     query = urlencode(kept, quote_via=quote)
     server = f"{parts.scheme}://{parts.netloc}/{database}" + (query and f"?{query}")
-    # The driver knows a user of the database that the URL names; ours has a default that names no users.
+    # The driver looks for the user in the URL's database. The default database of the store has no users.
     if not parts.path.strip("/"):
         server = f"{parts.scheme}://{parts.netloc}/" + (query and f"?{query}")
     if not _is_readable(server):
@@ -59,12 +59,12 @@ def _refuse_weaker(url: str, options: list[tuple[str, str]]) -> None:
     for name, value in options:
         fixed = _FIXED.get(name.lower(), value)
         if fixed is None or value.lower() != fixed.lower():
-            rule = f"must be {fixed}" if fixed else "is the store's own matter"
+            rule = f"must be {fixed}" if fixed else "is set by the store itself"
             raise InvalidStoreError(url, f"{name} {rule}: leave it out", hint=_HINT)
 
 
-# Errors are raised outside of `except`: what the parser or the driver says may hold the password, and a
-# program that shows an error may also show what it came from.
+# Errors are raised outside of `except`: the parser's or the driver's error may have the password, and a
+# program that shows an error may also show its cause.
 
 
 def _parts(url: str) -> SplitResult | None:

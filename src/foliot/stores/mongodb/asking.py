@@ -1,4 +1,4 @@
-"""What all connections of one store know together, and how one of them asks."""
+"""State that all sessions of one store share, and the basic reads and writes of a session."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ SERVER_TIME: Document = {"$multiply": [{"$toLong": "$$NOW"}, _MILLISECOND]}  # i
 
 
 class Shared:
-    """What the sessions of one store share.
+    """State that the sessions of one store share.
 
-    `entries` are jobs as this process has written them last: a finish need not read what its own claim wrote.
-    `birth` names the data: if it is another, somebody has emptied the store.
+    `entries`: jobs as this process has written them last, so that a finish need not read what its own claim
+    wrote. `birth` names the data: if it changes, the store was emptied.
     """
 
     def __init__(  # noqa: PLR0913, PLR0917 - what a store is made of
@@ -54,29 +54,29 @@ class Shared:
         self.failpoint = failpoint
         self.birth = ""
         self.ready: set[str] = set()  # collections that have their indices
-        self.births = 0  # how often the store was found to be another
+        self.births = 0  # how often the store was emptied
         self.entries: OrderedDict[str, Entry] = OrderedDict()
         writer = uuid4().hex[:12]
-        # Not a generator: several threads ask, and a generator that is asked by two at once raises.
+        # Not a generator: two threads may ask at once, and a generator refuses the second.
         self.marks: Iterator[str] = map(f"{writer}.{{:x}}".format, count(1))
 
     def forget(self) -> None:
-        """Somebody has emptied the store: what this process knows of it is wrong."""
+        """The store was emptied, so this process's cached entries are wrong."""
         self.births += 1
         self.entries.clear()
         self.ready.clear()
 
     def remember(self, entry: Entry) -> None:
-        """This is how a job was written."""
+        """Remember a job as this process has written it."""
         self.entries[entry.key] = entry
         self.entries.move_to_end(entry.key)
         while len(self.entries) > _MOST_REMEMBERED:
             self.entries.popitem(last=False)
 
     def term(self) -> str:
-        """The election that the primary comes from, as the driver knows it; empty: there is no replica set.
+        """The election of the present primary, as the driver knows it; empty without a replica set.
 
-        It is read before a write: so what the write stamps is of this election, or of a later one.
+        Read it before a write: then the write's time comes from this election's primary, or a later one.
         """
         servers = self.client.topology_description.server_descriptions().values()
         ids = sorted(str(one.election_id) for one in servers if one.is_writable and one.election_id)
@@ -84,7 +84,7 @@ class Shared:
 
 
 class Asking:
-    """One thread's way to the store, and what it has learned."""
+    """One thread's connection to the store, and what it has cached."""
 
     def __init__(self, shared: Shared) -> None:
         self.shared = shared
@@ -94,7 +94,7 @@ class Asking:
         self._lanes: set[str] = set()  # that the server knows
 
     def catch_up(self, verb: str) -> None:
-        """Before a call: what the server was told once, it may have forgotten since."""
+        """Before a call: the server may have forgotten what this process has sent to it earlier."""
         self.verb = verb
         if self._births != self.shared.births:
             self._births = self.shared.births
@@ -103,7 +103,7 @@ class Asking:
 
     @contextmanager
     def commit(self) -> Iterator[None]:
-        """A write by which a verb takes effect. Tests end the process before it, and after it."""
+        """The write by which a verb takes effect. Tests end the process before and after it."""
         self.shared.failpoint(f"{self.verb}:before_commit")
         yield
         self.shared.failpoint(f"{self.verb}:after_commit")
@@ -120,13 +120,13 @@ class Asking:
         return self.shared.database.get_collection(self.shared.prefix + name)
 
     def committed(self, name: str) -> Jobs:
-        """A collection, as a majority of the servers knows it: what is read there is never taken back."""
+        """A collection, read as a majority of the servers has it: such data is never rolled back."""
         return self.shared.database.get_collection(
             self.shared.prefix + name, read_concern=ReadConcern("majority")
         )
 
     def ready(self, name: str) -> Jobs:
-        """A collection that is about to be written: it has its indices."""
+        """A collection for writing. Its indices are created first, if they are missing."""
         found = self[name]
         if name not in self.shared.ready:
             models = [
@@ -148,7 +148,7 @@ class Asking:
 
     @property
     def time(self) -> Any:
-        """The store's time, in microseconds, as an expression: the server's, or what a test has told."""
+        """The store's time, in microseconds, as an expression: the server's, or that of a test."""
         told = self.shared.told()
         return SERVER_TIME if told is None else {"$literal": told}
 
@@ -158,21 +158,21 @@ class Asking:
         return self.server_time() if told is None else told
 
     def server_time(self) -> int:
-        """The server's time, in microseconds, whatever a test has told."""
+        """The server's time, in microseconds, also in tests."""
         found = self.shared.client.admin.command("hello")["localTime"]
         return int(found.timestamp() * 1000) * _MILLISECOND
 
     # -- writing -----------------------------------------------------------------------------------
 
     def write_all(self, name: str, writes: Sequence[Any]) -> dict[int, int]:
-        """Carry writes out in any order; the places of those that failed, each with the code of its error.
+        """Carry out writes in any order. Returns the positions of refused writes, each with its error code.
 
-        Only what tells of another writer is a failure here: a guard that did not hold, a taken `_id`.
+        A write is refused if another writer was quicker: its guard does not hold, or its `_id` exists.
         """
         return self._bulk(name, writes)[1] if writes else {}
 
     def write_jobs(self, keys: Sequence[str], writes: Sequence[Any]) -> set[str]:
-        """Write jobs, guarded; the keys of those that another was quicker with, or has forgotten."""
+        """Write jobs with guards. Returns the keys of jobs that another writer has changed or deleted."""
         if not writes:
             return set()
         with self.commit():
@@ -187,7 +187,7 @@ class Asking:
         try:
             result = self.ready(name).bulk_write(writes, ordered=False)
         except BulkWriteError as error:
-            # An error of the write concern: nothing says whether what was written stays. That is no answer.
+            # An error of the write concern: the write may be rolled back later. It counts as not answered.
             told = error.details
             failed = {one["index"]: one["code"] for one in told["writeErrors"]}
             is_other = any(code not in (CONVERSION, DUPLICATE) for code in failed.values())
@@ -197,7 +197,7 @@ class Asking:
         return result.matched_count + result.inserted_count + result.upserted_count, {}
 
     def tell_frames(self, jobs: Iterable[Job]) -> None:
-        """What definitions share, and their lanes, must be there before jobs that name them."""
+        """Write the frames and lanes of jobs, before the jobs that name them."""
         told = list(jobs)
         frames = self.definitions.unknown_frames(told)
         texts = [{"_id": name, "f": json.dumps(pair, ensure_ascii=False)} for name, pair in frames.items()]
@@ -208,24 +208,24 @@ class Asking:
         self._lanes |= lanes
 
     def lanes(self) -> list[str]:
-        """The lanes that there are."""
+        """All lanes."""
         return [one["_id"] for one in self["lanes"].find()]
 
     def hint(self) -> None:
-        """Tell nodes that they should look sooner than they meant to. A hint may be lost."""
+        """Send a hint: other nodes should look at the store now. A hint may be lost."""
         with suppress(PyMongoError):
             self.make_hints()
             self[HINTS].with_options(write_concern=WriteConcern(w=1)).insert_one({})
 
     def make_hints(self) -> None:
-        """Make the collection of hints, if there is none."""
+        """Create the collection of hints, if there is none."""
         if HINTS not in self.shared.ready:
             make_hints(self.shared.database, self.shared.prefix + HINTS)
             self.shared.ready.add(HINTS)
 
 
 def make_hints(database: Database[Document], name: str) -> None:
-    """Make a collection of hints, with one in it: a cursor on an empty one ends at once."""
-    with suppress(CollectionInvalid, OperationFailure):  # there is one already, or it cannot be
+    """Create a collection of hints with one hint in it: a cursor on an empty collection ends at once."""
+    with suppress(CollectionInvalid, OperationFailure):  # it exists already, or the server does not allow it
         database.create_collection(name, capped=True, size=HINTS_SIZE)
         database[name].insert_one({})

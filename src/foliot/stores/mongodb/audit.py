@@ -1,4 +1,4 @@
-"""The audit. An entry that cannot be read is left out; it goes when it is old."""
+"""The audit. An entry that cannot be read is left out, and deleted when it is old."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def settle_audit(
     detail: str | None = None,
     after: str | None = None,
 ) -> bool:
-    """Tell how a change ended; whether the entry was still `asked`."""
+    """Record how a change ended. Returns whether the entry was still `asked`."""
     while True:
         found = session["audit"].find_one({"_id": entry_id})
         entry = _read(found)
@@ -85,7 +85,7 @@ def audit(session: MongoSession, query: AuditQuery) -> AuditPage:
 
 
 def _before(session: MongoSession, bounds: Document, place: tuple[int | str, ...] | None) -> list[Document]:
-    """The next entries behind a place, backwards in the order of times and ids."""
+    """The next entries after a position, in falling order of times and ids."""
     wanted: Document = {"at": bounds} if bounds else {}
     if place is not None:
         at, id_ = place
@@ -94,5 +94,5 @@ def _before(session: MongoSession, bounds: Document, place: tuple[int | str, ...
 
 
 def forget_old(session: MongoSession, now: datetime, limit: int) -> int:
-    """Forget entries that are older than what is kept, at most so many; how many."""
+    """Forget entries that are older than what is kept, at most `limit`. Returns how many."""
     return forget_before(session, "audit", "at", whole(now - timedelta(days=AUDIT_KEPT_DAYS)), limit)

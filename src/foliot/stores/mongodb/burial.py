@@ -1,7 +1,7 @@
 """Whether nodes live: the check before a write, and burials.
 
 A lease is stamped by the clock of the primary, and carries the *term*: the election that the primary comes
-from. After another election the clock may be another's. So a lease of another term ends one lease later.
+from. After another election another server's clock counts. So a lease of another term ends one lease later.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _PART = 500
 
 
 class NodeCheck(NamedTuple):
-    """A node that lives: whether its lease has not run out, and who asked first under a claim id."""
+    """A living node: whether its lease is valid, and which caller has the claim id."""
 
     is_in_time: bool
     asker: str | None
@@ -40,7 +40,7 @@ class Burials(Asking):
     """Checks and buries nodes."""
 
     def check_node(self, node: str, claim_id: str | None = None, asker: str = "") -> NodeCheck | None:
-        """How a node stands; None: it is buried. With an asker, the claim id is his, if it is nobody's."""
+        """Check a node; None if it is buried. If the claim id is new, `asker` gets it."""
         if claim_id is None or not asker:
             steps: list[Document] = [{"$match": {"_id": node, **ALIVE}}, {"$set": {"now": self.time}}]
             found = next(iter(self["nodes"].aggregate(steps)), None)
@@ -60,11 +60,11 @@ class Burials(Asking):
         one = {"k": {"$literal": claim_id}, "a": {"$literal": asker}}
         longer = {"$slice": [{"$concatArrays": [known, [one]]}, -_CLAIMS]}
         is_known = {"$in": [{"$literal": claim_id}, {"$ifNull": ["$c.k", []]}]}
-        is_late = {"$gte": [self.time, "$until"]}  # one that starts nothing need not be remembered
+        is_late = {"$gte": [self.time, "$until"]}  # then the claim starts nothing, and is not remembered
         return {"now": self.time, "c": {"$cond": [{"$or": [is_known, is_late]}, known, longer]}}
 
     def bury_nodes(self, limit: int, now: datetime) -> Losses:
-        """Bury nodes whose lease is over by the store's time and by the caller's; name what the dead held."""
+        """Bury nodes whose lease is over by the store's time and by `now`. Returns their attempts."""
         term = self.shared.term()
         lease, correction = self.shared.lease // MICROSECOND, CORRECTION // MICROSECOND
         steps: list[Document] = [{"$match": ALIVE}, {"$set": {"now": self.time}}]
@@ -89,7 +89,7 @@ class Burials(Asking):
             return self["nodes"].update_one(wanted, {"$set": {"dead": self.server_time()}}).matched_count > 0
 
     def _lost(self, buried: tuple[NodeView, ...], limit: int) -> Losses:
-        """Holders first, the living second: a node that joins in between holds nothing that is lost."""
+        """Read the holders first, and the living nodes second: a node that joins in between loses nothing."""
         holders = set(self["jobs"].distinct("c.n", {"c": {"$exists": True}})) - {"", None}
         living = {one["_id"] for one in self["nodes"].find(ALIVE, {"_id": 1})}
         lost: dict[str, list[tuple[str, Key]]] = {}
@@ -111,7 +111,7 @@ class Burials(Asking):
         return sum(self.held_by(node).values())
 
     def held_by(self, node: str) -> dict[bool, int]:
-        """How many attempts a node holds: those that are to be cancelled, and those that are not."""
+        """How many attempts a node holds, with a cancel request (True) and without (False)."""
         steps: list[Document] = [
             {"$match": {"c.n": node}}, {"$unwind": "$c"}, {"$match": {"c.n": node}},
             {"$group": {"_id": "$c.x", "count": {"$sum": 1}}},
@@ -120,7 +120,7 @@ class Burials(Asking):
 
 
 def node_view(found: Document, held: int) -> NodeView:
-    """A node as it is shown; its id is all that is left of one whose facts cannot be read."""
+    """The view of a node. If its facts cannot be read, the view has only the id."""
     try:
         node = read_node(found["facts"])
     except UNREADABLE:

@@ -1,4 +1,4 @@
-"""Claims: what is due is looked for in the lanes of a queue, the longest due first."""
+"""Claims: due jobs are read from the lanes of a queue, the longest due first."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ from foliot.stores.optimistic.session import ClaimedElsewhereError, Guard
 from foliot.stores.sql.codes import whole
 
 _MOST_AT_ONCE = 500  # jobs that are looked at in one go
-_TURNS, _TURN = 50, 0.01  # how often, and for how many seconds, a claim waits for a revision under way
+_TURNS, _TURN = 50, 0.01  # a claim waits so often, for so many seconds, for a revision under way
 
 
 class Claims:
-    """What the claims of one store remember from one to the next."""
+    """Facts that one claim of a store leaves for the next claim."""
 
     def __init__(self, cursor: ClaimCursor) -> None:
         self.cursor = cursor
@@ -53,7 +53,7 @@ def claim(  # noqa: PLR0913, PLR0917 - what a node asks for, and what is remembe
     claim_id: str,
     limits: Mapping[str, int],
 ) -> Claimed:
-    """Start what is due."""
+    """Start due jobs."""
     guard = Guard(node, needs_lease=True, claim_id=claim_id, asker=uuid4().hex, limits=limits)
     found = session.check_node(node, claim_id)
     if found is None:
@@ -82,7 +82,7 @@ def claim(  # noqa: PLR0913, PLR0917 - what a node asks for, and what is remembe
 
 
 def _answer_again(session: MongoSession, node: str, claim_id: str) -> Claimed:
-    """What a claim started, as far as it has not ended, in the order in which it was started."""
+    """The attempts that a claim started and that are still open, in the order of their start."""
     wanted = {"c": {"$elemMatch": {"n": node, "k": claim_id}}}
     entries = session.read(list(session.committed("jobs").find({"c.n": node, **wanted})))
     found: list[tuple[int, Run]] = []
@@ -95,7 +95,7 @@ def _answer_again(session: MongoSession, node: str, claim_id: str) -> Claimed:
 
 
 class _Due(DueEntries):
-    """What is due on MongoDB."""
+    """The due jobs of a claim on MongoDB."""
 
     def __init__(  # noqa: PLR0913, PLR0917 - what it works with
         self,
@@ -110,11 +110,11 @@ class _Due(DueEntries):
         self._mongo = session
         self._due_by = whole(now)
         self._herd = herd
-        self._frozen: list[MongoEntry] = []  # that a revision under way is about
+        self._frozen: list[MongoEntry] = []  # jobs that a revision under way will change
         kinds = read_node(node.facts).kinds
         names = [layout.split_name(lane) for lane in sorted(session.lanes())]
         self._lanes = [(queue, kind) for queue, kind in names if serves(kinds, kind)]
-        # Where a claim goes on depends on them: when one has a place again, it begins at the front.
+        # Part of the cursor's name: when a group has a free place again, the next claim begins at the front.
         self._full_groups = [
             group for group, limit in guard.limits.items() if session.running(group) >= limit
         ]
@@ -136,7 +136,7 @@ class _Due(DueEntries):
         return DuePage(self._mongo, found, self._herd)
 
     def _settled(self, documents: list[Document]) -> list[Document] | None:
-        """The jobs that no revision under way is about; None: look again, one that counts was applied."""
+        """The jobs that no revision under way will change; None: a revision was applied, so read again."""
         if not any("next" in one for one in documents):
             return documents
         staged = self._mongo.read([one for one in documents if "next" in one])
@@ -166,7 +166,7 @@ class _Due(DueEntries):
         return self._node, *self._lanes_of(queue), *self._full_groups
 
     def wait_for_others(self) -> bool:
-        """A revision under way has something that is due: wait, and after a while take that back."""
+        """Wait for a revision that holds due jobs; after a while, take the jobs back from it."""
         frozen, self._frozen = self._frozen, []
         if not frozen:
             return False

@@ -1,8 +1,8 @@
-"""Jobs as documents, and back; and the one way in which a document is written.
+"""Turns jobs into documents and back, and makes the guarded write of a document.
 
-A write names a job by its `_id` alone, and compares the mark within a pipeline: where another was quicker,
-the pipeline fails, and the driver tells which of many writes that was. The server finds an `_id` without
-planning, so that is also quicker than a filter by `_id` and mark (docs/adr/0044).
+A write finds a job by its `_id` alone, and compares the mark within a pipeline. If another writer was
+quicker, the pipeline fails, and the driver reports which of many writes failed. The server finds an `_id`
+without planning, so this is also quicker than a filter by `_id` and mark (docs/adr/0044).
 """
 
 from __future__ import annotations
@@ -26,18 +26,18 @@ from foliot.stores.optimistic.names import attempt_id, run_member, skip_member
 from foliot.stores.optimistic.rows import read_body, write_body, write_ended
 from foliot.stores.sql.codes import UNREADABLE, micros, whole
 
-# All fields that a write may leave out: what is None is taken away.
+# All optional fields: a write removes those that are None.
 REMOVABLE = ("q", "w", "d", "b", "c", "z", "r", "e", "x", "next")
 _UNREADABLE_MARK = "?"
-Claim = tuple[str, int]  # a claim id, and the place of an attempt among what the claim started
-Effect = list[Any]  # a line of an outbox
+Claim = tuple[str, int]  # a claim id, and the position of an attempt in the claim
+Effect = list[Any]  # an entry of an outbox
 
 
 class MongoEntry(Entry):
-    """A job that was read. `raw`: its mark, as it is. `claims`: which claim has started each open attempt.
+    """A job that was read. `raw`: its mark as stored. `claims`: the claim of each open attempt.
 
-    `outbox` is what the last write left to be carried out. `is_aside`: it is out of service already.
-    `is_hidden`: for questions it is not there. `staged`: the id of a revision that may be under way for it.
+    `outbox`: effects of the last write that may not be carried out yet. `is_aside`: it is set aside.
+    `is_hidden`: queries do not show it. `staged`: the id of a revision that may be under way for it.
     """
 
     __slots__ = ("claims", "is_aside", "is_hidden", "outbox", "raw", "staged")
@@ -56,7 +56,7 @@ class MongoEntry(Entry):
 
 
 def read_entry(document: Document, definitions: Definitions) -> MongoEntry:
-    """The entry of a document, whatever is in it."""
+    """The entry of a document, also of a damaged one."""
     entry = MongoEntry(document["_id"], document.get("m"))
     tags = document.get("z")
     entry.is_hidden = isinstance(tags, list) and layout.HIDDEN in tags
@@ -95,14 +95,14 @@ def _claims(found: Any) -> dict[str, Claim]:
 
 
 class Encoder:
-    """Makes what is written of changes."""
+    """Encodes changes as fields."""
 
     def __init__(self, definitions: Definitions) -> None:
         self._definitions = definitions
         self._starts = 0
 
     def fields(self, change: Change, claim_id: str | None = None) -> Document:
-        """What a job will be; None: the field is taken away. The mark is left to the caller."""
+        """The new fields of a job; None removes a field. The caller adds the mark."""
         entry = change.entry
         effects = list(self._effects(change)) or None
         if change.after is None:
@@ -128,7 +128,7 @@ class Encoder:
         return fields
 
     def next_place(self) -> int:
-        """The place of the next attempt that is started, in the order of starts."""
+        """The position of the next attempt, in the order of starts."""
         self._starts += 1
         return self._starts
 
@@ -173,8 +173,8 @@ def guarded(
 ) -> UpdateOne:
     """Write fields, if the job still has the mark of its entry. `mark` None: it keeps its mark.
 
-    `computed` are fields whose values the server works out. The pipeline of a job that another has changed
-    fails: no key can be made a number, because each has a slash.
+    `computed`: fields whose values the server computes. If another writer has changed the job, the pipeline
+    tries to convert the job's key to a number. That always fails, because each key has a slash.
     """
     raw = entry.raw if isinstance(entry, MongoEntry) else entry.mark
     return guarded_by(entry.key, raw, mark, fields, computed)
@@ -183,7 +183,7 @@ def guarded(
 def guarded_by(
     key: str, raw: Any, mark: str | None, fields: Mapping[str, Any], computed: Mapping[str, Any] | None = None
 ) -> UpdateOne:
-    """The same, by the job's key and the mark that it must have."""
+    """The same, with the job's key and its expected mark."""
     is_ours: Document = {"$eq": ["$m", {"$literal": raw}]}
     kept: Any = "$m" if mark is None else {"$literal": mark}
     if raw is None:
@@ -195,13 +195,13 @@ def guarded_by(
 
 
 def prepared(entry: Entry, mark: str, staged: Document) -> UpdateOne | InsertOne[Document]:
-    """Let a job carry what a revision under way will make of it. A new one is hidden until then."""
+    """Store a revision's new version of a job inside the job. A new job is hidden until it counts."""
     if entry.is_there:
         return guarded(entry, mark, {"next": staged})
     return InsertOne({"_id": entry.key, "m": mark, "z": [layout.HIDDEN], "next": staged})
 
 
 def aside(change: Change) -> UpdateOne:
-    """Take a job out of service: nothing else of it changes."""
+    """Set a job aside; nothing else of it changes."""
     tags = {"$setUnion": [{"$cond": [{"$isArray": "$z"}, "$z", []]}, [layout.ASIDE]]}
     return guarded(change.entry, None, {"w": None, "x": clean_text(str(change.aside))}, {"z": tags})

@@ -1,4 +1,4 @@
-"""The driver's client, with the promises that the store needs, and what the driver's errors mean."""
+"""The driver's client, with safe writes, and the translation of the driver's errors."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ Jobs = Collection[Document]
 DRIVER_ERRORS = (errors.PyMongoError, BSONError)
 
 DUPLICATE = 11000
-CONVERSION = 241  # what a guarded write fails with: another was quicker (see `guarded` in `codec`)
+CONVERSION = 241  # the error of a guarded write if another writer was quicker (see `guarded` in `codec`)
 _TOO_LARGE = (10334, 17419, 17420)
 _SHORTEST_WAIT = timedelta(seconds=2)  # for an answer, on a machine that is busy
 
 _NO_ANSWER = (errors.ConnectionFailure, errors.ExecutionTimeout, errors.WriteConcernError)
-# Troubles that may be over later, by their code.
+# Errors that may be over later, by their code.
 _LATER = {
     13: "the user lacks rights: readWrite on the database is enough",
     18: "the user or the password is wrong: mongodb://user:password@host/?authSource=admin",
@@ -42,7 +42,7 @@ _LATER = {
 
 
 def connect(address: Address, deadline: timedelta) -> Client:
-    """A client; it connects when it is asked. Writes wait for a majority and for the journal."""
+    """A client, which connects at its first call. Writes wait for a majority and for the journal."""
     wait = int(max(deadline, _SHORTEST_WAIT) / timedelta(milliseconds=1))
     try:
         return MongoClient(
@@ -69,7 +69,7 @@ def database_of(client: Client, address: Address) -> Database[Document]:
 
 
 def translated(verb: str, error: Exception) -> StoreError:
-    """What an error of the driver means: no answer now, or a trouble that stays. No password is in it."""
+    """Translate an error of the driver: no answer now, or a lasting error. It contains no password."""
     said = shorten(_words(error).strip().partition("\n")[0]) or type(error).__name__
     code = _code(error)
     if isinstance(error, errors.DocumentTooLarge) or code in _TOO_LARGE:
@@ -85,7 +85,7 @@ def translated(verb: str, error: Exception) -> StoreError:
 
 
 def _is_unknown(error: Exception) -> bool:
-    """Whether a write may have taken effect, or may yet."""
+    """Whether a write may have taken effect, or may still take effect."""
     if isinstance(error, errors.BulkWriteError):
         return bool(error.details.get("writeConcernErrors"))
     if isinstance(error, errors.PyMongoError) and error.timeout:

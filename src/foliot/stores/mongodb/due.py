@@ -13,9 +13,9 @@ ORDER = [("w", 1), ("_id", 1)]
 def page_of_wakes(
     jobs: Jobs, lanes: Sequence[str], count: int, after: str | None = None, until: int | None = None
 ) -> list[Document]:
-    """At most so many documents of lanes, after a place, with wakes up to `until`.
+    """At most `count` documents of lanes, after a position, with wakes up to `until`.
 
-    Each of the two questions is a range of the index: a herd that has one wake is not walked over anew.
+    Each of the two queries reads a range of the index, so a herd with one wake is not read again.
     """
     lane = {"q": {"$in": list(lanes)}}
     rest: Document = {"$exists": True} if until is None else {"$lte": until}
@@ -31,5 +31,5 @@ def page_of_wakes(
 
 
 def place_of(document: Document) -> str:
-    """Where a job stands in this order."""
+    """The position of a job in this order."""
     return layout.place_of(int(document["w"]), document["_id"])

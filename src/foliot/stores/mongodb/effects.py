@@ -1,12 +1,12 @@
-"""What a write of a job brings about in other collections: history, skips, versions, alerts.
+"""Effects of a job's write on other collections: history, skips, versions, alerts.
 
-MongoDB writes one document at a time. So a write puts all of that into the job's own document, its
-*outbox*, and only then it is carried out. The steps of a write are
+MongoDB writes one document at a time. So a write first puts its effects into the job's own document, into the
+*outbox*, and carries them out afterwards. The steps of a write are
 
     note the write (`writes`) ──▶ write jobs with outboxes ──▶ carry the outboxes out ──▶ drop the note
 
-A note tells that outboxes of jobs with that mark may not be carried out yet. Who reads the past, or is to
-write such a job again, carries them out first. Each line may be carried out any number of times.
+A note says that outboxes of jobs with that mark may not be carried out yet. A call that reads history, or
+that writes such a job again, carries them out first. It does no harm to carry out an effect twice.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from foliot.stores.mongodb.asking import SERVER_TIME, Asking
 from foliot.stores.mongodb.codec import Effect
 from foliot.stores.mongodb.connection import Document
 
-_ABANDONED = 600_000_000  # microseconds, after which nobody is at a write any more
+_ABANDONED = 600_000_000  # microseconds; a write that is older has no process any more
 _AT_ONCE = 500
 
 
@@ -39,28 +39,28 @@ class Effects(Asking):
         self["writes"].delete_one({"_id": mark})
 
     def carry_out(self, outboxes: Mapping[str, Sequence[Effect]]) -> None:
-        """Do what the outboxes of jobs say."""
+        """Write the effects of outboxes into their collections."""
         lines = [(key, line) for key, outbox in outboxes.items() for line in outbox]
         for collection, write in (
             ("history", _attempt), ("skips", _skip), ("versions", _version), ("alerts", _alert),
         ):  # fmt: skip
             documents = [found for key, line in lines if (found := write(key, line)) is not None]
             there = self.write_all(collection, [InsertOne(one) for one in documents])
-            if collection == "history" and there:  # an attempt that was noted before may be told anew
+            if collection == "history" and there:  # an attempt may be recorded again with other values
                 again = [documents[place] for place in there]
                 self.write_all(collection, [ReplaceOne({"_id": one["_id"]}, one) for one in again])
         old = [_version_id(key, line[1] - KEPT_VERSIONS) for key, line in lines if line[0] == "v"]
         self.write_all("versions", [DeleteOne({"_id": one}) for one in old])
 
     def carry_out_noted(self) -> None:
-        """Carry out what others have noted and may not have come to: questions about the past ask this."""
+        """Carry out the outboxes of all notes. Queries about history do this first."""
         for note in list(self["writes"].find()):
             self.carry_out_note(note)
             if note["at"] < self.server_time() - _ABANDONED:
                 self.drop_note(note["_id"])
 
     def carry_out_note(self, note: Document) -> None:
-        """Carry out the outboxes of one write, as far as they are there. The note stays: more may come."""
+        """Carry out the outboxes of one write that are stored so far. The note stays: more may follow."""
         keys: list[str] = note["keys"]
         for start in range(0, len(keys), _AT_ONCE):
             part = keys[start : start + _AT_ONCE]
@@ -69,7 +69,7 @@ class Effects(Asking):
             self.forget_jobs([one["_id"] for one in found if is_forgotten(one)], note["_id"])
 
     def settle_outboxes(self, outboxes: Mapping[str, tuple[str, Sequence[Effect]]]) -> None:
-        """Before jobs are written anew: their outboxes, each with its mark, must have been carried out."""
+        """Carry out the outboxes of jobs, each with its mark, before the jobs are written again."""
         marks = {mark for mark, outbox in outboxes.values() if outbox}
         if not marks:
             return
@@ -77,13 +77,13 @@ class Effects(Asking):
         self.carry_out({key: outbox for key, (mark, outbox) in outboxes.items() if mark in noted})
 
     def forget_jobs(self, keys: Sequence[str], mark: str) -> None:
-        """Forget all of jobs that are hidden under that mark: first their past, then they themselves."""
+        """Delete jobs that are hidden under that mark: first their history, then the jobs."""
         if keys:
             self.forget_past_of(keys)
             self.write_all("jobs", [DeleteOne({"_id": key, "m": mark}) for key in keys])
 
     def forget_past_of(self, keys: Iterable[str]) -> None:
-        """Forget the whole past of jobs."""
+        """Delete the whole history of jobs."""
         wanted = {"j": {"$in": list(keys)}}
         for name in ("history", "skips", "outputs"):
             self[name].delete_many(wanted)
@@ -91,14 +91,14 @@ class Effects(Asking):
         self.write_all("versions", [DeleteMany(one) for one in prefixes])
 
     def forget_attempts(self, ids: Sequence[str], outputs: Sequence[str]) -> None:
-        """Forget ended attempts, and what they wrote."""
+        """Delete ended attempts, and their outputs."""
         if ids:
             self["history"].delete_many({"_id": {"$in": list(ids)}})
             self["outputs"].delete_many({"_id": {"$in": list(outputs)}})
 
 
 def is_forgotten(document: Document) -> bool:
-    """Whether a job is hidden because it is forgotten, and not because a revision has not made it yet."""
+    """Whether a job is hidden because it is deleted, and not because its revision does not count yet."""
     return layout.HIDDEN in (document.get("z") or ()) and "next" not in document
 
 

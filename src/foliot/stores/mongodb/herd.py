@@ -1,7 +1,7 @@
-"""Herds on MongoDB: jobs that are alike are started and ended without a decision about each.
+"""Herds on MongoDB: jobs that are alike start and end by one decision.
 
-Each job is still one guarded write, because each has a body of its own. What is saved is the planner, the
-reading and the putting together of records, which is most of what a run costs this process.
+Each job is still one guarded write, because each has its own body. But this process need not plan, read and
+build a record for each job, which is most of the cost of a run.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _ODD = ("c", "next", "x", "z")  # fields that a plain job does not have
 
 
 class DuePage(Page[Entry]):
-    """Jobs that are due, as they were found. Those that do not start with a herd are read."""
+    """Due jobs, as they were found. A job that does not start with a herd is read."""
 
     def __init__(self, session: MongoSession, documents: Sequence[Document], herd: MongoHerdStarts) -> None:
         self._session = session
@@ -74,7 +74,7 @@ class DuePage(Page[Entry]):
 
 
 class MongoHerdStarts(HerdStarts):
-    """What one claim starts of herds. `outboxes` are those of the jobs when they were read."""
+    """The herd runs that one claim starts. `outboxes`: the outboxes of the jobs, as they were read."""
 
     def __init__(self, session: MongoSession, guard: Guard, now: datetime, decide: DecideDue) -> None:
         self._session = session
@@ -83,7 +83,7 @@ class MongoHerdStarts(HerdStarts):
         super().__init__(session.herds, str(guard.node), now, decide, self._start)
 
     def _start(self, taken: Sequence[Taken]) -> Collection[str]:
-        """Start runs; the keys of those whose jobs another has changed meanwhile."""
+        """Start runs. Returns the keys of jobs that another writer has changed meanwhile."""
         session, refused = self._session, set[str]()
         outboxes, self.outboxes = self.outboxes, {}
         if not session.may_write(self._guard):
@@ -112,7 +112,7 @@ class MongoHerdStarts(HerdStarts):
 def finish(
     session: MongoSession, node: str, endings: Sequence[Ending], now: datetime, decide: DecideEnded
 ) -> Finished:
-    """Record how attempts ended: those of herds that have succeeded at once, all others one by one."""
+    """Record how attempts ended: successes of herds together, all others one by one."""
 
     def end(taken: Sequence[Taken]) -> Collection[str]:
         session.may_write(Guard(node=node))
@@ -125,13 +125,13 @@ def finish(
 
 
 def _end(session: MongoSession, taken: Sequence[Taken]) -> set[str]:
-    """End runs that have succeeded; the keys of those whose jobs another has changed meanwhile."""
+    """End successful runs. Returns the keys of jobs that another writer has changed meanwhile."""
     mark = session.new_mark()
     writes: dict[str, UpdateOne] = {}
     outboxes: dict[str, list[codec.Effect]] = {}
     for one in taken:
         run = one.run
-        assert one.ending is not None  # noqa: S101 - for the type checker: of a run that has ended
+        assert one.ending is not None  # noqa: S101 - for the type checker: the run has ended
         body, row, ripe_at = run.ended(one.ending)
         member = f"{time_text(run.at)}{run.job_key}\0\0{1:010}"
         outbox = outboxes[run.job_key] = [["a", member, f"{run.start.herd.suffix}#1", row]]

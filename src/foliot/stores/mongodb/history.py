@@ -1,4 +1,4 @@
-"""Questions about the past: attempts and skips, of one job or of all."""
+"""Queries about history: attempts and skips, of one job or of all."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def runs(session: MongoSession, query: RunQuery) -> RunPage:
 
 
 def _of_jobs(session: MongoSession, jobs: Iterable[str]) -> Iterator[Attempt]:
-    """First what is open: an attempt that ends meanwhile is found a second time, and counts as ended."""
+    """Open attempts are read first: one that ends meanwhile is found twice, and counts as ended."""
     keys = list(jobs)
     entries = session.peek(keys)
     found = {
@@ -66,7 +66,7 @@ def _open(session: MongoSession) -> Iterator[Attempt]:
 
 
 def _of_all(session: MongoSession, query: RunQuery) -> RunPage:
-    """What is open and what is past, in one. Where few are meant, a page ends after so many looks."""
+    """Open and ended attempts in one list. If few of them match, the page ends after a number of looks."""
     bounds = _bounds(query)
     if query.after:
         at, job, request, number = read_place(query.after, (int, str, str, int))
@@ -90,7 +90,7 @@ def _of_all(session: MongoSession, query: RunQuery) -> RunPage:
 
 
 def _merged(opened: list[str], past: Iterator[Document]) -> Iterator[tuple[str, Document | None]]:
-    """Both in the falling order of their names; what is open and in the past is of the past."""
+    """Open and ended attempts in falling order of names. One that is in both lists counts as ended."""
     walks: Any = (((name, None) for name in opened), ((one["_id"], one) for one in past))
     last: tuple[str, Document | None] | None = None
     for pair in merge(*walks, key=lambda pair: (pair[0], pair[1] is not None), reverse=True):
@@ -104,7 +104,7 @@ def _is_between(name: str, bounds: Document) -> bool:
 
 
 def _bounds(query: RunQuery | SkipQuery) -> Document:
-    """From where, and to where, names are walked over."""
+    """The bounds of the names to read."""
     bounds: Document = {"$gte": ""}
     if query.until is not None:
         bounds["$lt"] = time_text(whole(query.until))
@@ -114,7 +114,7 @@ def _bounds(query: RunQuery | SkipQuery) -> Document:
 
 
 def _falling(session: MongoSession, name: str, bounds: Document) -> Iterator[Document]:
-    """Documents by their ids, backwards: only as many are read as somebody asks for."""
+    """Documents in falling order of ids. Only as many are read as the caller takes."""
     asked = dict(bounds)
     while part := list(session[name].find({"_id": asked}).sort("_id", -1).limit(_PART)):
         yield from part
@@ -122,7 +122,7 @@ def _falling(session: MongoSession, name: str, bounds: Document) -> Iterator[Doc
 
 
 def _place(attempt: Attempt, source: str | None = None) -> str:
-    """Where a page ends: at an attempt that is shown, or was only looked at, for a client of one source."""
+    """The position of a page's end. For a client of one source it contains no names of other sources."""
     at = whole(attempt.scheduled_for)
     if source not in (None, attempt.job.partition("/")[0]):
         return json.dumps((at, beyond(attempt.job, str(source)), "", 0))
@@ -153,7 +153,7 @@ def skips(session: MongoSession, query: SkipQuery) -> SkipPage:
 
 
 def _skip_place(skip: Skip, source: str | None = None) -> str:
-    """The same, of skips."""
+    """The same for skips."""
     if source not in (None, skip.job.partition("/")[0]):
         return json.dumps((whole(skip.last), beyond(skip.job, str(source)), 0))
     return json.dumps((whole(skip.last), skip.job, whole(skip.first)))

@@ -1,4 +1,4 @@
-"""A look at a store from outside: how far its schema is, and whether it is sound. Nothing is written."""
+"""Inspects a store without changing it: its schema version, and whether its parts agree."""
 
 from __future__ import annotations
 
@@ -36,14 +36,14 @@ def _looking(url: str, verb: str, look: Callable[[MongoSession], Found]) -> Foun
 
 
 def look_at_schema(url: str) -> Schema:
-    """How far a store is. StoreUnavailableError if there is no answer, or no store yet."""
+    """The schema version of a store. StoreUnavailableError if there is no answer, or no store yet."""
     return _looking(url, "open", _schema)
 
 
 def _schema(session: MongoSession) -> Schema:
     found = session["meta"].find_one({"_id": "schema"})
     if found is None:
-        hint = "the first node that runs jobs makes it, and so does foliot store migrate"
+        hint = "`foliot serve` creates it on its first start, and so does `foliot store migrate`"
         name = session.shared.database.name
         raise StoreUnavailableError("open", f"there is no store in the database {name} yet", hint=hint)
     check_schema(found.get("step"))
@@ -51,7 +51,7 @@ def _schema(session: MongoSession) -> Schema:
 
 
 def find_flaws(url: str) -> tuple[str, ...]:
-    """What does not agree between jobs and indices, after reading all of it."""
+    """Contradictions between jobs and indices. This reads the whole store."""
     return _looking(url, "check", lambda session: tuple(_flaws(session)))
 
 
@@ -76,6 +76,6 @@ def _flaws(session: MongoSession) -> Iterator[str]:
             nodes = sorted(one.node or "" for one in record.attempts if one.is_running)
             unheld += sorted(one["n"] for one in document.get("c") or () if one["n"]) != nodes
     if undue:
-        yield f"{undue} job(s) have a wake or a lane that is not that of their record"
+        yield f"{undue} job(s) have a wake or a lane that differs from their record"
     if unheld:
         yield f"{unheld} job(s) are held by other nodes than their records say"

@@ -5,9 +5,9 @@
 | `meta` | `schema`: the step of the schema, and `birth`, a random text; `seen`: the last sign of life |
 | `jobs` | a job: see below |
 | `frames`, `lanes` | what the definitions of many jobs share, by its digest; a queue and a kind of action |
-| `writes` | a write that is not complete yet: the jobs whose outboxes it may have filled |
+| `writes` | a write that is not complete yet: its jobs may have filled outboxes |
 | `history`, `skips` | an ended attempt; a range of occurrences that did not run |
-| `versions`, `outputs` | a definition that a job has had; what an attempt wrote |
+| `versions`, `outputs` | a former definition of a job; the output of an attempt |
 | `alerts` | an alert for one channel |
 | `groups` | the attempts that were started in a group |
 | `nodes`, `outages` | a node, living or dead; a time without a node |
@@ -18,13 +18,13 @@
 A job's document has short names, because there may be a million of them:
 
     _id  source/name                  m  the mark: each write gives one that no other write gives
-    q    the lane: queue and kind     w  when somebody must look, in microseconds; absent: nobody need look
+    q    the lane: queue and kind     w  the wake, in microseconds; absent: the job never wakes
     d    the definition               b  the body: state, open attempts, counts (`optimistic.rows`)
     c    its open attempts: {i identity, n node or "", x to be cancelled, k claim id, p place in the claim}
-    z    what it is: g removed, p paused, f failing, x set aside, h hidden (not there, for questions)
+    z    its state: g removed, p paused, f failing, x set aside, h hidden from queries
     r    when its history is worth a look
-    e    the outbox: what the last write ended, skipped and told, until that is in its own collection
-    x    why it is set aside          next  {r, set}: what a revision under way will make of it
+    e    the outbox: ends, skips and alerts of the last write, until they are in their own collections
+    x    why it is set aside          next  {r, set}: its fields after a revision under way
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ GONE, PAUSED, FAILING, ASIDE, HIDDEN = "g", "p", "f", "x", "h"
 
 
 class Index(NamedTuple):
-    """An index: its collection, name and fields; `only`: the documents that are in it; `is_unique`."""
+    """An index: its collection, name and fields; `only`: which documents it has; `is_unique`."""
 
     collection: str
     name: str
@@ -95,12 +95,12 @@ def split_name(name: str) -> tuple[str, str]:
 
 
 def place_of(wake: int, key: str) -> str:
-    """Where a job stands in the order of what is due."""
+    """The position of a job in the order of wakes."""
     return time_text(wake) + key
 
 
 def split_place(place: str) -> tuple[int, str]:
-    """The wake and the key of such a place."""
+    """The wake and the key of such a position."""
     return time_number(place), place[DIGITS:]
 
 

@@ -1,4 +1,4 @@
-"""Nodes: their leases, what they hold, and what is shown of them."""
+"""Nodes: their leases, the attempts that they hold, and their views."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from foliot.stores.sql.codes import an_instant
 
 
 def join(session: MongoSession, node: Node) -> Lease:
-    """A node begins its life, or says anew what it serves."""
+    """A node joins, or changes what it serves."""
     check_birth(session)
     return _health(session, node.id, {"facts": write_node(node)}, is_birth=True)
 
@@ -47,7 +47,7 @@ def _health(session: MongoSession, node: str, facts: Document, *, is_birth: bool
             found = session["nodes"].find_one_and_update(
                 wanted, [{"$set": told}], upsert=is_birth, return_document=after
             )
-    except DuplicateKeyError:  # it has lived before
+    except DuplicateKeyError:  # the id was used before
         found = None
     if found is None:
         raise NodeBuriedError(node)
@@ -69,10 +69,10 @@ def _cancels(session: MongoSession, node: str) -> tuple[tuple[str, int], ...]:
 
 
 def _note_life(session: MongoSession, node: str, *, is_birth: bool) -> None:
-    """Note a time in which no node lived: the first sign of life after it does.
+    """Record an outage, if this is the first sign of life after a period without a node.
 
-    The sign is written before the lease: so of two nodes that come at once, one alone finds the old sign. A
-    node that has come after that sign did not live before it.
+    The sign of life is written before the lease. So if two nodes come at once, only one of them finds the old
+    sign. A node that joined after the old sign was not alive before it.
     """
     is_dead = session["nodes"].find_one({"_id": node, "dead": {"$exists": True}}, {"_id": 1}) is not None
     if is_dead or not (is_birth or session["nodes"].find_one({"_id": node}, {"_id": 1})):
@@ -93,7 +93,7 @@ def _note_life(session: MongoSession, node: str, *, is_birth: bool) -> None:
 
 
 def leave(session: MongoSession, node: str) -> None:
-    """A node ends its life in order."""
+    """A node leaves."""
     change = {"$set": {"dead": session.server_time()}}
     with session.commit():
         is_done = session["nodes"].update_one({"_id": node, **ALIVE}, change).matched_count > 0
@@ -103,7 +103,7 @@ def leave(session: MongoSession, node: str) -> None:
 
 
 def held(session: MongoSession, node: str) -> tuple[Attempt, ...]:
-    """The open attempts of a node, as a majority of the servers knows them."""
+    """The open attempts of a node, as a majority of the servers has them."""
     if session["nodes"].find_one({"_id": node, **ALIVE}, {"_id": 1}) is None:
         raise NodeBuriedError(node)
     entries = session.read(list(session.committed("jobs").find({"c.n": node}).sort("_id", 1)))
@@ -124,12 +124,12 @@ def nodes(session: MongoSession) -> tuple[NodeView, ...]:
 
 
 def running(session: MongoSession, group: str) -> int:
-    """How many attempts run that were started in a group."""
+    """How many attempts that were started in a group still run."""
     return session.running(group)
 
 
 def outages(session: MongoSession) -> tuple[Outage, ...]:
-    """The times in which no node lived, the newest first."""
+    """The periods without a living node, the newest first."""
     found: Any = session["outages"].find().sort("_id", -1).limit(KEPT_OUTAGES)
     return tuple(Outage(an_instant(int(one["_id"])), an_instant(int(one["last"]))) for one in found)
 

@@ -1,4 +1,4 @@
-"""Hints by a capped collection: whoever listens has a cursor that waits at its end."""
+"""Hints by a capped collection: each listener has a cursor that waits at its end."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _TURN = int(timedelta(seconds=TURN) / timedelta(milliseconds=1))
 
 
 class Listener(HintListener):
-    """Has a client of its own that hears hints."""
+    """Receives hints with a client of its own."""
 
     def __init__(self, connect: Callable[[], Client], hints_of: Callable[[Client], Jobs]) -> None:
         super().__init__()

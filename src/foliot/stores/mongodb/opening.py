@@ -1,4 +1,4 @@
-"""Making the store: its schema, and the birth by which nodes see that somebody has emptied it."""
+"""Creates the store: its schema, and its birth, by which nodes notice that it was emptied."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ _OLDEST = (5, 0)
 
 
 def begin(session: Asking) -> None:
-    """Make the store if there is none; StoreError if it is too new."""
+    """Create the store if there is none. StoreError if it is too new."""
     found = session["meta"].find_one({"_id": "schema"})
     check_schema(found and found.get("step"))
     session.ready("jobs")
     if found is None:
-        with suppress(DuplicateKeyError):  # another was quicker
+        with suppress(DuplicateKeyError):  # another process was quicker
             session["meta"].insert_one({"_id": "schema", "step": SCHEMA, "birth": uuid4().hex})
     session.shared.birth = _birth(session)
 
@@ -44,7 +44,7 @@ def check_schema(found: object) -> None:
 
 
 def check_birth(session: Asking) -> None:
-    """At each heartbeat: whether this is the store that was opened. One that was emptied is made anew."""
+    """At each heartbeat: check that this is still the same store. If it was emptied, create it anew."""
     found = session["meta"].find_one({"_id": "schema"})
     check_schema(found and found.get("step"))
     if found is None or found.get("birth") != session.shared.birth:

@@ -60,9 +60,9 @@ def settle(  # noqa: PLR0913, PLR0917 - see the protocol
     at: datetime,
     answer: str | None = None,
 ) -> int:
-    """Alerts wait no more; how many did. Of several callers, one settles an alert.
+    """Record the end of waiting alerts. Returns how many waited. Of several callers, one settles an alert.
 
-    One that is not kept is hidden for a day: an outbox that is carried out once more must not bring it back.
+    An alert that is not kept is hidden for a day, because a job's outbox may be carried out twice.
     """
     count = 0
     for name in [both(id_, channel) for id_ in ids]:
@@ -107,7 +107,7 @@ def alerts(session: MongoSession, query: AlertQuery) -> AlertPage:
 
 
 def _before(session: MongoSession, bounds: Document, place: tuple[int | str, ...] | None) -> list[Document]:
-    """The next alerts behind a place, backwards in the order of times, ids and channels."""
+    """The next alerts after a position, in falling order of times, ids and channels."""
     wanted: Document = {"at": bounds} if bounds else {}
     if place is not None:
         at, id_, channel = place
@@ -121,7 +121,7 @@ def _place(told: ChannelAlert) -> str:
 
 
 def forget_old(session: MongoSession, now: int, limit: int) -> int:
-    """Forget alerts that are older than what is kept, at most so many; how many. Hidden ones do not count."""
+    """Forget old alerts, at most `limit`. Returns how many; hidden ones do not count."""
     session["alerts"].delete_many({"hidden": True, "at": {"$lt": now - DAY}})
     old = (
         session["alerts"].find({"at": {"$lt": now - KEPT_DAYS * DAY}}, {"_id": 1}).sort("at", 1).limit(limit)

@@ -1,4 +1,4 @@
-"""What attempts wrote, one document each. While an attempt runs, it has parts; then it is one text."""
+"""Outputs of attempts, one document each: parts while an attempt runs, and then one text."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from foliot.stores.mongodb.layout import both
 from foliot.stores.mongodb.session import MongoSession
 
 _PLAIN, _PACKED = b"t", b"z"
-_SHORT = 500  # bytes that are not worth the trouble
+_SHORT = 500  # bytes; a shorter text is not compressed
 
 
 def _pack(text: str) -> bytes:
@@ -27,7 +27,7 @@ def _unpack(packed: bytes) -> str:
 
 
 def write_outputs(session: MongoSession, outputs: Sequence[Output]) -> None:
-    """Keep outputs whole; what is there already is replaced."""
+    """Keep whole outputs. An output that exists is replaced."""
     documents = [
         {"_id": both(one.run_key, one.number), "j": one.job, "dropped": one.dropped, "whole": _pack(one.text)}
         for one in outputs
@@ -36,7 +36,7 @@ def write_outputs(session: MongoSession, outputs: Sequence[Output]) -> None:
 
 
 def append_outputs(session: MongoSession, parts: Sequence[OutputPart]) -> None:
-    """Keep what attempts that run have written since. Parts that come after the whole do not count."""
+    """Keep new parts of the output of running attempts. A part that comes after the whole is ignored."""
     for part in parts:
         name = both(part.run_key, part.number)
         change = {"$set": {"j": part.job, "dropped": 0, f"parts.{part.start}": _pack(part.text)}}
@@ -57,7 +57,7 @@ def _drop_middle(session: MongoSession, name: str, kept_from: int) -> None:
 
 
 def output(session: MongoSession, run_key: str, number: int, after: int = 0) -> Output | None:
-    """What an attempt wrote from a place on; nothing, if its job was removed."""
+    """The output of an attempt from a position on; None if its job was removed."""
     found = session["outputs"].find_one({"_id": both(run_key, number)})
     if found is None or session["jobs"].find_one({"_id": found["j"]}, {"_id": 1}) is None:
         return None

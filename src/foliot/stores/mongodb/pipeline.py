@@ -1,4 +1,4 @@
-"""Pipelines. A unique index on the names of active ones sees to it that no two have the same."""
+"""Pipelines. A unique index keeps the names of active pipelines unique."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def _taken(session: MongoSession, pipeline: Pipeline) -> PipelineTakenError:
 
 
 def change_pipeline(session: MongoSession, pipeline: Pipeline, expected: int | None = None) -> Pipeline:
-    """Replace an active pipeline; what is stored."""
+    """Replace an active pipeline. Returns what is stored."""
     while True:
         text, found = _found(session, pipeline.id)
         changed = found.checked(expected).changed_to(pipeline)
@@ -55,7 +55,7 @@ def change_pipeline(session: MongoSession, pipeline: Pipeline, expected: int | N
 def remove_pipeline(
     session: MongoSession, pipeline_id: str, at: datetime, expected: int | None = None
 ) -> Pipeline:
-    """Mark a pipeline as removed; what is stored. Its name is free."""
+    """Mark a pipeline as removed, which frees its name. Returns what is stored."""
     while True:
         text, found = _found(session, pipeline_id)
         removed = found.checked(expected).removed(at)
@@ -96,12 +96,12 @@ def pipeline_named(session: MongoSession, name: PipelineName) -> Pipeline | None
 
 
 def pipelines(session: MongoSession, query: PipelineQuery) -> PipelinePage:
-    """Pipelines by their names. All are read: there are as many as people have named."""
+    """Pipelines by their names. All are read, because there are few: a person named each of them."""
     found = map(_read, session["pipelines"].find())
     return page_of_pipelines((one for one in found if one is not None), query)
 
 
 def forget_old(session: MongoSession, now: datetime, limit: int) -> int:
-    """Forget pipelines that were removed long ago, at most so many; how many."""
+    """Forget pipelines that were removed long ago, at most `limit`. Returns how many."""
     since = whole(now - timedelta(days=REMOVED_KEPT_DAYS))
     return forget_before(session, "pipelines", "gone", since, limit)

@@ -1,10 +1,13 @@
 """Places of groups: how many attempts of a group run, over all nodes.
 
-A group's document names the attempts that were started in it. A claim puts its attempts there first, in a
-write that is guarded by the document's mark, and writes the jobs then. An entry counts if its attempt runs,
-as its job's document says; or if the job still has the mark that the claim has read, because then the claim's
-write may be under way. A claim that has died in between would fill its place for ever: an entry that is old
-and has not landed gets its job a new mark, so that it can never land.
+A group's document lists the attempts that were started in it. A claim first adds its attempts to this list,
+in a write that is guarded by the document's mark, and then writes the jobs. An entry of the list counts
+
+- if its attempt runs, by its job's document; or
+- if the job still has the mark that the claim has read: then the claim's write may be under way.
+
+A claim may die between the two writes, and would then occupy its place for ever. So if an entry is old and
+its job was not written, the job gets a new mark: then the claim's write can never take effect.
 """
 
 from __future__ import annotations
@@ -19,19 +22,19 @@ from foliot.stores.mongodb.effects import Effects
 from foliot.stores.optimistic.change import Change
 from foliot.stores.optimistic.names import attempt_id
 
-_LOST = 10_000_000  # microseconds, after which a claim's write that has not landed is kept from landing
+_LOST = 10_000_000  # microseconds; an older claim that has not written its job is kept from writing it
 
 
 class Places(Effects):
     """Counts and takes the places of groups."""
 
     def running(self, group: str) -> int:
-        """How many attempts run that were started in a group."""
+        """How many attempts that were started in a group still run."""
         found = self["groups"].find_one({"_id": group})
         return 0 if found is None else len({(one["j"], one["i"]) for one in self._counting(found)})
 
     def take_places(self, changes: Sequence[Change], limits: Mapping[str, int]) -> set[str]:
-        """Take places for the attempts that changes start; the keys of jobs for which there is none."""
+        """Take places for the attempts that changes start. Returns the keys of jobs without a place."""
         by_group: dict[str, list[Change]] = {}
         for change in changes:
             group = change.after.job.group if change.after is not None else None
@@ -73,7 +76,7 @@ class Places(Effects):
         return self["groups"].update_one({"_id": group, "m": found["m"]}, change).matched_count > 0
 
     def _counting(self, found: Document) -> list[Document]:
-        """Of a group's entries, those that count."""
+        """The entries of a group that count."""
         entries: list[Document] = found["a"]
         keys = sorted({one["j"] for one in entries})
         jobs = {one["_id"]: one for one in self["jobs"].find({"_id": {"$in": keys}}, {"m": 1, "c": 1})}
@@ -88,7 +91,7 @@ class Places(Effects):
         return counting
 
     def _may_land(self, entry: Document) -> bool:
-        """Whether the claim's write may be under way. One that is late is kept from landing."""
+        """Whether the claim's write may be under way. A late write is kept from taking effect."""
         if entry["at"] > self.server_time() - _LOST:
             return True
         wanted = {"_id": entry["j"], "m": entry["m"]}

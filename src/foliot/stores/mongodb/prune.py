@@ -1,4 +1,4 @@
-"""Forgetting what policies do not keep: only histories that are worth a look are read."""
+"""Deletes history that no policy keeps. Only a history with enough to delete is read."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _AT_ONCE = 100  # histories that are read in one go
 
 
 def prune(session: MongoSession, now: datetime, limit: int) -> Pruned:
-    """Forget so much of what is worth a look."""
+    """Delete history that policies do not keep."""
     session.help_apply()
     session.carry_out_noted()
     _drop_litter(session)
@@ -36,16 +36,16 @@ def prune(session: MongoSession, now: datetime, limit: int) -> Pruned:
 
 
 def _forget(session: MongoSession, entry: MongoEntry, now: int, room: int) -> tuple[int, bool]:
-    """Forget what one job need not keep, as far as there is room; how much, and whether that was all."""
-    if entry.record is None:  # a history that cannot be judged stays, and hinders no other
+    """Delete old history of one job, at most `room` rows. Returns how many, and whether that was all."""
+    if entry.record is None:  # a history that cannot be read stays, and does not block others
         session["jobs"].update_one({"_id": entry.key, "m": entry.raw}, {"$unset": {"r": ""}})
         return 0, True
     if entry.staged is not None and not session.settle_staged((entry,)):
         return 0, False
     trim = trim_of(entry, session.past(entry.key), now, room)
-    # The counts are written first: what a crash leaves behind is superfluous at the next look, too.
+    # The counters are written first: rows that a crash leaves behind are deleted at the next look.
     if not session.write_trim(trim.change):
-        return 0, False  # another has written meanwhile: the next time
+        return 0, False  # another call has written to it: try again next time
     attempts = [attempt for attempt, _ in trim.gone.attempts]
     session.forget_attempts([run_member(one) for one in attempts], [both(*one.key) for one in attempts])
     if trim.gone.skips:
@@ -55,7 +55,7 @@ def _forget(session: MongoSession, entry: MongoEntry, now: int, room: int) -> tu
 
 
 def _drop_litter(session: MongoSession) -> None:
-    """What revisions have prepared whose writers have died, and that means nothing any more."""
+    """Remove what revisions have prepared whose writers have died."""
     found = set(session["jobs"].distinct("next.r", {"next": {"$exists": True}}))
     if found:
         alive = {one["tx"]["id"] for one in session["sources"].find({"tx": {"$exists": True}}, {"tx": 1})}

@@ -1,4 +1,4 @@
-"""Questions about jobs: lists, when somebody must look, the store at a glance."""
+"""Queries about jobs: lists, the next wake, and the overview."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def wakes(
     *,
     after: datetime | None = None,
 ) -> Wakes:
-    """When the next job of these queues and kinds must be looked at; how many are due."""
+    """When the next job of these queues and kinds wakes, and how many jobs are due."""
     session.help_apply()
     asked = set(queues)
     ours = [names for names in _lanes(session) if names[0] in asked and serves(kinds, names[1])]
@@ -91,7 +91,7 @@ def _open_attempts(session: MongoSession) -> int:
 
 
 def jobs(session: MongoSession, query: JobQuery) -> JobPage:
-    """Jobs, with their records. Those that cannot be read are set aside."""
+    """Jobs, with their records. A job that cannot be read is set aside."""
     session.help_apply()
     if query.limit <= 0:
         return JobPage()
@@ -132,7 +132,7 @@ def _view(entry: Entry) -> JobView:
 def _is_meant(view: JobView, query: JobQuery) -> bool:
     if view.record is not None:
         return is_job_meant(view, query)
-    source, _, name = view.key.partition("/")  # of what cannot be read there is the key
+    source, _, name = view.key.partition("/")  # of a damaged job only the key is known
     return (
         query.source in (None, source)
         and query.name in (None, name)
@@ -143,7 +143,7 @@ def _is_meant(view: JobView, query: JobQuery) -> bool:
 
 
 def _by_key(session: MongoSession, query: JobQuery) -> Iterator[list[Document]]:
-    """Jobs that may be meant, in the order of their keys, after a key."""
+    """Jobs that may match a query, in the order of their keys, after a key."""
     bounds: Document = {"$gt": query.after}
     if query.source is not None:
         bounds |= {"$gte": f"{query.source}/", "$lt": f"{query.source}0"}  # "0" follows "/"
@@ -166,7 +166,7 @@ def _by_key(session: MongoSession, query: JobQuery) -> Iterator[list[Document]]:
 
 
 def _sources(session: MongoSession) -> Iterator[str]:
-    """The sources that have jobs: each is found behind the one before."""
+    """The sources that have jobs: one search for each, behind the last one."""
     after: Document = {"$gt": ""}
     while (found := session["jobs"].find_one({"_id": after}, {"_id": 1}, sort=[("_id", 1)])) is not None:
         source = layout.source_of(found["_id"])
@@ -175,7 +175,7 @@ def _sources(session: MongoSession) -> Iterator[str]:
 
 
 def _soonest(session: MongoSession, query: JobQuery) -> Iterator[list[Document]]:
-    """Jobs by when they are to be looked at."""
+    """Jobs in the order of their wakes."""
     lanes = [
         layout.lane_of(queue, kind)
         for queue, kind in _lanes(session)

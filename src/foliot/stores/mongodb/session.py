@@ -1,4 +1,4 @@
-"""A session: entries are read, changes are written, and what the server answers is understood."""
+"""A session: it reads entries, writes changes, and handles the server's answers."""
 
 from __future__ import annotations
 
@@ -33,8 +33,8 @@ from foliot.stores.sql.codes import UNREADABLE, an_instant
 
 _AT_ONCE = 500
 MOST_BYTES = 12_000_000  # of a job's document: MongoDB keeps 16 MB, and a revision under way takes some of it
-_MANY = 100  # open attempts, below which no job is large
-_BYTES_OF_CHARACTER = 2  # with what else is kept of an attempt
+_MANY = 100  # open attempts; a job with fewer is not large
+_BYTES_OF_CHARACTER = 2  # an estimate that includes the other fields of an attempt
 
 
 class MongoSession(Burials, Places, Transactions, RevisionSession):
@@ -52,7 +52,7 @@ class MongoSession(Burials, Places, Transactions, RevisionSession):
         self.staging, self.is_late = None, False
 
     def give_up(self, source: str) -> None:
-        """End the revision that this session has under way, if it does not count yet."""
+        """End this session's revision, if it does not count yet."""
         with suppress(*DRIVER_ERRORS):
             if self.staging is not None:
                 self.abort(source, self.staging)
@@ -61,7 +61,7 @@ class MongoSession(Burials, Places, Transactions, RevisionSession):
 
     def entries(self, keys: Collection[str], *, remembered: bool = False) -> dict[str, Entry]:
         known = self.shared.entries
-        # Other threads write there, too: what was there a moment ago may be gone.
+        # Other threads change this dictionary, too: a key that was there may be gone.
         found = {key: one for key in keys if (one := known.get(key)) is not None} if remembered else {}
         wanted = [key for key in keys if key not in found]
         while True:
@@ -72,7 +72,7 @@ class MongoSession(Burials, Places, Transactions, RevisionSession):
         return found | {key: one for key, one in read.items() if is_staging or not one.is_hidden}
 
     def peek(self, keys: Sequence[str]) -> dict[str, MongoEntry]:
-        """Jobs as they are stored, whatever a revision under way will make of them."""
+        """Jobs as they are stored, without regard to revisions under way."""
         found: dict[str, MongoEntry] = {}
         for start in range(0, len(keys), _AT_ONCE):
             documents = self["jobs"].find({"_id": {"$in": list(keys[start : start + _AT_ONCE])}})
@@ -80,7 +80,7 @@ class MongoSession(Burials, Places, Transactions, RevisionSession):
         return found
 
     def read(self, documents: Sequence[Document]) -> list[MongoEntry]:
-        """The entries of documents. What is left of jobs that are forgotten is cleared away."""
+        """The entries of documents. It also removes the rest of deleted jobs."""
         self.learn(documents)
         entries = []
         for document in documents:
@@ -93,12 +93,12 @@ class MongoSession(Burials, Places, Transactions, RevisionSession):
         return entries
 
     def learn(self, documents: Iterable[Document]) -> None:
-        """See to it that what the definitions of documents share is known."""
+        """Read the frames of documents that are not cached."""
         texts = (text for one in documents if isinstance(text := one.get("d"), str))
         self.definitions.learn(texts, self.frames)
 
     def frames(self, digests: Sequence[str]) -> list[str | None]:
-        """What definitions share, by its digests."""
+        """The frames of these digests."""
         found = {one["_id"]: one["f"] for one in self["frames"].find({"_id": {"$in": list(digests)}})}
         return [found.get(digest) for digest in digests]
 
@@ -111,7 +111,7 @@ class MongoSession(Burials, Places, Transactions, RevisionSession):
         return {ids[one["i"]]: json.loads(one["a"])[0] for one in rows}
 
     def settle_past(self, key: str) -> None:
-        """See to it that all of a job's past is where it is looked for."""
+        """Carry out a job's outbox, so that its history is complete."""
         one = self["jobs"].find_one({"_id": key}, {"m": 1, "e": 1})
         if one is not None and one.get("e"):
             self.settle_outboxes({key: (one.get("m", ""), one["e"])})
@@ -146,18 +146,18 @@ class MongoSession(Burials, Places, Transactions, RevisionSession):
         return refused
 
     def _small(self, changes: Sequence[Change], guard: Guard) -> list[Change]:
-        """The changes whose jobs MongoDB can keep. A job that has outgrown it is set aside: others go on."""
+        """The changes of jobs that fit into a document. A job that is too large is set aside."""
         large = [one for one in changes if one.after is not None and _size(one) > MOST_BYTES]
         if not large:
             return list(changes)
-        reason = f"with {_opened(large[0])} open attempts it is larger than what MongoDB keeps of a job"
+        reason = f"with {_opened(large[0])} open attempts it is too large for MongoDB"
         if guard.node is None:
             raise StoreError(f"{self.verb}: {large[0].key}: {reason}", hint="let some of its runs end first")
         self._write([set_aside(one.entry, Damage(reason)) for one in large])
         return [one for one in changes if one not in large]
 
     def may_write(self, guard: Guard) -> bool:
-        """Whether the node lives, has a lease where one is needed, and asks under its claim id first."""
+        """Whether the guard holds: the node lives, has its lease if needed, and owns its claim id."""
         if guard.node is None:
             return True
         found = self.check_node(guard.node, guard.claim_id, guard.asker)
@@ -168,7 +168,7 @@ class MongoSession(Burials, Places, Transactions, RevisionSession):
         return found.is_in_time or not guard.needs_lease
 
     def _write(self, changes: Sequence[Change], claim_id: str | None = None) -> set[str]:
-        """Write jobs, each if nobody else has; the keys of the others."""
+        """Write jobs, each if no other writer has changed it. Returns the keys of the others."""
         if not changes:
             return set()
         mark = self.new_mark()
@@ -190,7 +190,7 @@ class MongoSession(Burials, Places, Transactions, RevisionSession):
         return refused
 
     def new_mark(self) -> str:
-        """A mark that no other write gives."""
+        """A new mark. No other write has the same."""
         return next(self.shared.marks)
 
     def write_with_outboxes(
@@ -200,9 +200,9 @@ class MongoSession(Burials, Places, Transactions, RevisionSession):
         outboxes: Mapping[str, Sequence[codec.Effect]],
         forgotten: Collection[str] = (),
     ) -> set[str]:
-        """Write jobs, and carry their outboxes out; the keys of those that another was quicker with.
+        """Write jobs, and carry out their outboxes. Returns the keys that another writer has changed.
 
-        `forgotten` are jobs that are gone when all is done.
+        `forgotten`: jobs that are deleted at the end.
         """
         if not outboxes:
             return self.write_jobs(list(writes), list(writes.values()))
@@ -216,7 +216,7 @@ class MongoSession(Burials, Places, Transactions, RevisionSession):
         return refused
 
     def tell_definitions(self, changes: Iterable[Change]) -> None:
-        """What definitions share must be there before jobs that name it."""
+        """Write the frames of new definitions, before the jobs that name them."""
         jobs = [one.after.job for one in changes if one.after and (one.is_defined or one.version)]
         jobs += [one.version.job for one in changes if one.version and one.version.job]
         self.tell_frames(jobs)
@@ -240,13 +240,13 @@ class MongoSession(Burials, Places, Transactions, RevisionSession):
             self.shared.remember(entry)
 
     def write_trim(self, change: Change) -> bool:
-        """Write the counts of a history that is cut; whether nobody else has written meanwhile."""
+        """Write the counters of a history. False if another writer has changed the job."""
         return not self._write((change,))
 
     def set_aside(self, entries: Sequence[Entry]) -> None:
-        """Jobs that a question could not read are taken out of service, if they are still as they were."""
+        """Set jobs aside that a query could not read, if they have not changed since."""
         changes = [set_aside(entry, entry.damage) for entry in entries if entry.damage is not None]
-        with suppress(StoreError):  # what was asked for has been read
+        with suppress(StoreError):  # the query itself was answered
             self._write(changes)
 
     # -- revisions ---------------------------------------------------------------------------------
@@ -263,7 +263,7 @@ class MongoSession(Burials, Places, Transactions, RevisionSession):
         return MongoStage(self, step)
 
     def prepare(self, changes: Sequence[Change], id_: str) -> set[str]:
-        """Let jobs carry what a revision will make of them; the keys of those that another has changed."""
+        """Store a revision's new version in each job. Returns the keys that another writer has changed."""
         mark = next(self.shared.marks)
         self.tell_definitions(changes)
         self.settle_outboxes(outboxes_of(changes))
@@ -295,20 +295,20 @@ def _opened(change: Change) -> int:
 
 
 def _size(change: Change) -> int:
-    """About how large a job will be. Only one with many open attempts is worth the reckoning."""
+    """About how large a job will be. Only a job with many open attempts is measured."""
     if _opened(change) < _MANY or change.after is None:
         return 0
     return len(write_body(change.after, change.orders, change.tally)) * _BYTES_OF_CHARACTER
 
 
 def outboxes_of(changes: Iterable[Change]) -> dict[str, tuple[str, Sequence[codec.Effect]]]:
-    """The outboxes that jobs had when they were read."""
+    """The outboxes of jobs, as they were read."""
     entries = (one.entry for one in changes)
     return {one.key: (one.mark, one.outbox) for one in entries if isinstance(one, MongoEntry) and one.outbox}
 
 
 def read_skip(document: Document) -> Skip:
-    """A skip, of its document."""
+    """The skip of a document."""
     name: str = document["_id"]
     job, first = name[DIGITS:].rsplit("\0", 1)
     return Skip(job, an_instant(time_number(first)), an_instant(time_number(name)), document["why"])

@@ -1,4 +1,4 @@
-"""Sources: where each stands, how it fares, its revisions; and the definitions that jobs have had."""
+"""Sources with their revisions and status, and the definitions that jobs have had."""
 
 from __future__ import annotations
 
@@ -51,14 +51,14 @@ def _view(session: MongoSession, found: Document) -> SourceView:
 
 
 def write_source_status(session: MongoSession, source: str, status: str) -> None:
-    """Keep how a source fares."""
+    """Write the status of a source."""
     session["sources"].update_one({"_id": source}, {"$set": {"status": status}}, upsert=True)
 
 
 def restore_source(
     session: MongoSession, source: str, reconciled_at: datetime | None, revisions: Sequence[Revision]
 ) -> None:
-    """Put what a copied source had in the place of what its copy has."""
+    """Restore the time and the revisions of a source that was copied from another store."""
     rows = [[one.ordinal, one.revision, whole(one.at), *one[4:]] for one in revisions]
     news: Document = {"$set": {"revs": rows}}
     if reconciled_at is None:
@@ -69,7 +69,7 @@ def restore_source(
 
 
 def forget_source(session: MongoSession, source: str, revision: str | None) -> bool:
-    """Forget a source, but none of its jobs, if it is at that revision still; whether it was."""
+    """Forget a source, but not its jobs, if it is still at that revision. Returns whether it was."""
     session.help_apply()
     wanted = {"_id": source, "revision": revision, "tx": {"$exists": False}, **_KNOWN}
     return session["sources"].delete_one(wanted).deleted_count > 0

@@ -18,11 +18,11 @@ if TYPE_CHECKING:
     from foliot.stores.mongodb.session import MongoSession
 
 _COUNTED = (Difference.ADDED, Difference.CHANGED, Difference.REMOVED)
-_A_MOMENT = 0.01  # seconds, until a source that another revision has is asked about again
+_A_MOMENT = 0.01  # seconds between two looks at a source that another revision holds
 
 
 class MongoStage(Stage):
-    """One revision under way. Jobs carry it from `put` on; nobody sees it before `count`."""
+    """One revision under way. `put` stores it in the jobs; no query shows it before `count`."""
 
     def __init__(self, session: MongoSession, step: Step) -> None:
         self._session = session
@@ -32,7 +32,7 @@ class MongoStage(Stage):
         self._begin()
 
     def _begin(self) -> None:
-        """Have the source: wait while another revision does, and end one whose writer has died."""
+        """Take the source: wait for another revision, and end one whose writer has died."""
         session, source = self._session, self._step.source
         self._id = session.staging = uuid4().hex
         while True:
@@ -54,7 +54,7 @@ class MongoStage(Stage):
             return
         refused = self._session.prepare(changes, self._id) if changes else set()
         keys = {change.key for change in changes}
-        # What was decided otherwise before is not to count.
+        # An earlier decision about these jobs must not count.
         stale = self._keys.get(number, set()) - keys
         if stale:
             wanted = {"_id": {"$in": sorted(stale)}, "next.r": self._id}
@@ -99,7 +99,7 @@ class MongoStage(Stage):
             session.hint()
 
     def _understand(self) -> None:
-        """Why the revision cannot count yet."""
+        """Raise the reason why the revision cannot count."""
         found = self._session["sources"].find_one({"_id": self._step.source}) or {}
         tx = found.get("tx")
         if found.get("revision") != self._step.base:
@@ -116,11 +116,11 @@ class MongoStage(Stage):
         self.end()
 
     def end(self) -> None:
-        """This session has no revision under way any more."""
+        """Note that this session's revision has ended."""
         self._session.staging = None
 
     def give_up(self) -> None:
-        """Nothing of it is to count."""
+        """End the revision without effect."""
         self._session.abort(self._step.source, self._id)
         self.end()
 
@@ -128,7 +128,7 @@ class MongoStage(Stage):
 def write_at_once(
     session: MongoSession, step: Step, changes: Sequence[Change], effect: Effect
 ) -> Collection[str]:
-    """A small revision: written whole, or nothing of it; the keys of jobs that have moved."""
+    """Write a small revision, all or nothing. Returns the keys of jobs that have changed."""
     stage = MongoStage(session, step)
     try:
         stage.put(0, changes)

@@ -52,13 +52,13 @@ Answer = TypeVar("Answer")
 Facts = ParamSpec("Facts")
 _LONGEST_WAIT = timedelta(seconds=5)
 _TIME_TO_OPEN = timedelta(seconds=30)
-_AT_ONCE = 1000  # changes of a source for which a usual deadline is enough
+_AT_ONCE = 1000  # a reconcile with more changes gets a longer deadline
 
 
 class Lane(Enum):
-    """What a call is part of: calls of one lane go one after the other, over one connection.
+    """The kind of a call. Calls of one lane go one after the other, over one connection.
 
-    HEARTBEAT: heartbeats, and what an engine asks before it waits. READER: long lists and other questions.
+    HEARTBEAT: heartbeats, and the queries that an engine makes before it waits. READER: all other queries.
     """
 
     CLAIMS = auto()
@@ -72,7 +72,7 @@ class Lane(Enum):
 def verb(
     lane: Lane, work: Callable[Concatenate[Any, Facts], Answer]
 ) -> Callable[Concatenate[Any, Facts], Coroutine[Any, Any, Answer]]:
-    """A verb that is one function, of the same name, over one session."""
+    """Make a verb of a function: the method has the same name, and calls it with a session."""
 
     async def asked(store: MongoStore, /, *facts: Facts.args, **more: Facts.kwargs) -> Answer:
         return await store._call(lane, work.__name__, lambda session: work(session, *facts, **more))  # noqa: SLF001 - it is a method
@@ -83,12 +83,12 @@ def verb(
 class MongoStore:
     """Keeps jobs in one database of a server, or of a replica set, for any number of nodes.
 
-    `url` is the driver's, with an option of ours: `?prefix=TEXT`, with which all collections begin. Time is
-    the server's; `clock` tells how long something takes. `time` puts another clock in the server's place, for
-    tests. `failpoint` is called before and after each write of jobs; tests end the process there.
+    `url` is the driver's, with an option of ours: `?prefix=TEXT`, with which all collections begin. The
+    server's time counts; `clock` only measures durations. `time` replaces the server's clock in tests.
+    `failpoint` is called before and after each write of jobs; tests end the process there.
     """
 
-    traits = Traits(tells_changes=True)  # a lost connection proves nothing; only a lease tells
+    traits = Traits(tells_changes=True)  # a lost connection does not prove that a node is dead
 
     def __init__(
         self,
@@ -112,7 +112,7 @@ class MongoStore:
         self._is_open = False
 
     def _told(self) -> int | None:
-        """The time, if it is not the server's."""
+        """The time that a test has set; None: the server's time counts."""
         return None if self._time is None else micros(self._time.now())
 
     def _connect(self) -> Client:
@@ -124,7 +124,7 @@ class MongoStore:
     async def _call(
         self, lane: Lane, verb: str, work: Callable[[MongoSession], Answer], changes: int = 0
     ) -> Answer:
-        """Have something done. Many changes may take longer."""
+        """Carry out a call on its lane. A call with many changes gets a longer deadline."""
         if lane not in self._workers:
             raise StoreError(f"{verb}: the store is not open", hint="use `async with`, or open it first")
         deadline = self._deadline * (1 + changes / _AT_ONCE)
@@ -133,7 +133,7 @@ class MongoStore:
     # -- opening and closing -----------------------------------------------------------------------
 
     async def open(self) -> None:
-        """Make the store, if there is none; StoreError if it is too new, or the server cannot be used."""
+        """Create the store if there is none. StoreError if it is too new, or the server cannot be used."""
         if self._is_open:
             raise StoreError("a store is opened once", hint="make a new MongoStore of the same URL")
         self._is_open = True
@@ -144,7 +144,7 @@ class MongoStore:
         )  # fmt: skip
         self._workers = {lane: Worker(lane.name.lower(), MongoSession(shared)) for lane in Lane}
         try:
-            # Is it there at all? However short the lease is: to connect and to log in takes some time.
+            # First check that the server answers. Connecting takes some time, however short the lease is.
             await self._workers[Lane.HEARTBEAT].call("open", refuse_old, _LONGEST_WAIT)
             await self._workers[Lane.HEARTBEAT].call("open", begin, _TIME_TO_OPEN)
         except BaseException:
@@ -152,7 +152,7 @@ class MongoStore:
             raise
 
     async def close(self) -> None:
-        """Do what was asked for, and let go of the server. Nodes that have not left die with their leases."""
+        """Finish all calls, and disconnect. A node that has not left dies when its lease is over."""
         for worker in self._workers.values():
             worker.close()
         ends = (asyncio.to_thread(worker.end, self._deadline) for worker in self._workers.values())
@@ -200,7 +200,7 @@ class MongoStore:
         return await self._call(Lane.UPKEEP, "reconcile", work, count)
 
     async def changed(self) -> None:
-        """Return when a hint has come: a job wakes earlier, or an attempt is to be cancelled."""
+        """Wait for a hint: a job wakes earlier, or an attempt must be cancelled."""
         await self._listener.heard()
 
     # -- verbs that are one function ---------------------------------------------------------------
@@ -269,7 +269,7 @@ class MongoStore:
 def _reconcile(
     session: MongoSession, step: Step, changes: Changes, declared: DecideDeclared, removed: DecideRemoved
 ) -> Sequence[Event]:
-    """A revision that fails is ended at once: nobody need wait for it."""
+    """Reconcile. A revision that fails is ended at once, so that no other call waits for it."""
     try:
         return revision.reconcile(session, step, changes, declared, removed)
     except BaseException:

@@ -1,7 +1,7 @@
-"""Revisions under way: a source's document is the coordinator, and jobs carry what will become of them.
+"""Revisions under way: the source's document is the coordinator, and each job stores its own new version.
 
     begin    tx {id, preparing}         in the source's document, if it is at the base
-    prepare  next {r: id, set: …}       in each job that changes, guarded by its mark. Questions do not see it
+    prepare  next {r: id, set: …}       in each job that changes, guarded by its mark. Queries do not show it
     count    tx {id, committed}         with the new revision, in one write of the source's document
     apply    set becomes the job        by the server, page by page; any number of nodes may help
     end      no tx
@@ -27,16 +27,16 @@ from foliot.stores.mongodb.connection import Document
 from foliot.stores.mongodb.effects import Effects
 
 PREPARING, COMMITTED = "preparing", "committed"
-SILENCE = 5000  # milliseconds without a sign of life, after which a revision under way is nobody's
+SILENCE = 5000  # milliseconds; if the writer is silent for longer, its revision may be ended
 _AT_ONCE = 500
-_TURNS, _TURN = 50, 0.01  # how often, and for how many seconds, a writer waits before it takes a job back
+_TURNS, _TURN = 50, 0.01  # a writer waits so often, for so many seconds, before it takes a job back
 _NEVER = 2**62
 
 
 class Transactions(Effects):
-    """Looks at revisions under way, and helps those that count."""
+    """Reads revisions under way, and helps to apply those that count."""
 
-    staging: str | None = None  # the id of this session's own
+    staging: str | None = None  # the id of this session's own revision
     _waits: int = 0
 
     def tx_of(self, source: str) -> Document | None:
@@ -46,18 +46,21 @@ class Transactions(Effects):
         return tx
 
     def help_apply(self) -> bool:
-        """Apply what counts already: questions must not show half of it. Whether there was something."""
+        """Apply committed revisions to the end, because queries must not show half of one.
+
+        Returns whether there was one.
+        """
         found = list(self["sources"].find({"tx.state": COMMITTED}, {"tx": 1}))
         for one in found:
             self.apply(one["_id"], one["tx"]["id"])
         return bool(found)
 
     def apply(self, source: str, id_: str) -> None:
-        """Apply a revision that counts, to the end."""
+        """Apply a committed revision to the end."""
         while documents := list(
             self["jobs"].find({"next.r": id_}, {"next": 1, "e": 1, "m": 1}).limit(_AT_ONCE)
         ):
-            # What the write before has left to be done is done before it is overwritten.
+            # The outbox of the last write is carried out before it is overwritten.
             self.settle_outboxes({one["_id"]: (one.get("m", ""), one.get("e") or ()) for one in documents})
             news = {one["_id"]: one["next"]["set"] for one in documents}
             self.carry_out({key: new.get("e") or () for key, new in news.items()})
@@ -74,7 +77,7 @@ class Transactions(Effects):
         self.shared.entries.clear()
 
     def abort(self, source: str, id_: str) -> bool:
-        """End a revision that does not count yet; whether it did not."""
+        """End a revision. Returns False if it counts already."""
         wanted = {"_id": source, "tx.id": id_, "tx.state": PREPARING}
         ended = self["sources"].update_one(wanted, {"$unset": {"tx": ""}}).matched_count > 0
         if ended:
@@ -82,14 +85,14 @@ class Transactions(Effects):
         return ended
 
     def drop_prepared(self, id_: str) -> None:
-        """Take away what a revision that will never count has prepared. It meant nothing any more."""
+        """Remove what an ended revision has prepared in jobs."""
         self["jobs"].delete_many({"next.r": id_, "z": layout.HIDDEN})
         self["jobs"].update_many({"next.r": id_}, {"$unset": {"next": ""}})
 
-    # -- who must write a job that is prepared -----------------------------------------------------
+    # -- writers of prepared jobs ------------------------------------------------------------------
 
     def settle_staged(self, entries: Iterable[MongoEntry]) -> bool:
-        """See to it that no revision under way is in the way of jobs; False: they must be read anew."""
+        """Clear revisions out of the way of jobs. False if the jobs must be read again."""
         staged = [one for one in entries if one.staged is not None and one.staged != self.staging]
         if not staged:
             self._waits = 0
@@ -100,7 +103,7 @@ class Transactions(Effects):
                 self.apply(source, tx["id"])
                 return False
         blocked = [one for one in staged if _is_of(txs[layout.source_of(one.key)], one.staged)]
-        if not blocked:  # what they carry means nothing any more
+        if not blocked:  # their revisions have ended
             self._waits = 0
             return True
         self._waits += 1
@@ -112,7 +115,7 @@ class Transactions(Effects):
         return False
 
     def take_back(self, entries: Iterable[MongoEntry]) -> None:
-        """Take jobs back from revisions under way: those cannot count before they have decided anew."""
+        """Take jobs back from revisions under way. These revisions must decide about them again."""
         staged: dict[tuple[str, str], list[MongoEntry]] = {}
         for entry in entries:
             if entry.staged is not None:
@@ -132,7 +135,7 @@ class Transactions(Effects):
         return UpdateOne(still, {"$set": {"m": next(self.shared.marks)}, "$unset": {"next": ""}})
 
     def end_silent(self, source: str) -> bool:
-        """End the revision of a source whose writer has died; whether there was one."""
+        """End a source's revision whose writer has died. Returns whether there was one."""
         wanted: Document = {"_id": source, "tx.state": PREPARING, "$expr": {"$lt": ["$tx.until", "$$NOW"]}}
         found = self["sources"].find_one(wanted)
         return found is not None and self.abort(source, found["tx"]["id"])
@@ -140,7 +143,7 @@ class Transactions(Effects):
     # -- the writer --------------------------------------------------------------------------------
 
     def begin_tx(self, source: str, base: str | None, id_: str) -> Document:
-        """Begin a revision, if the source is at its base and no other is under way; the source, as it is."""
+        """Begin a revision, if the source is at its base and no other is under way. Returns the source."""
         is_base = {"$eq": [{"$ifNull": ["$revision", None]}, {"$literal": base}]}
         is_free = {"$eq": [{"$type": "$tx"}, "missing"]}
         tx = {"id": id_, "state": PREPARING, "until": {"$add": ["$$NOW", SILENCE]}}
@@ -153,7 +156,7 @@ class Transactions(Effects):
         return found
 
     def is_alive(self, source: str, id_: str) -> bool:
-        """Give a sign of life; whether the revision is still under way."""
+        """Give a sign of life. Returns whether the revision is still under way."""
         wanted = {"_id": source, "tx.id": id_, "tx.state": PREPARING}
         until = {"$add": ["$$NOW", SILENCE]}
         return self["sources"].update_one(wanted, [{"$set": {"tx.until": until}}]).matched_count > 0
@@ -163,7 +166,7 @@ def _is_of(tx: Mapping[str, Any] | None, id_: str | None) -> bool:
     return tx is not None and tx["id"] == id_
 
 
-# A field that is null in `set` is taken away; outboxes are carried out before.
+# A field that is null in `set` is removed. Outboxes are carried out before.
 _ROLL_FORWARD: list[Document] = [
     {"$replaceWith": {"$mergeObjects": ["$$ROOT", "$next.set"]}},
     {"$unset": ["next", "e"]},

@@ -1,4 +1,4 @@
-"""A thread with a session: it does what event loops ask for, each call within its deadline."""
+"""A thread with a session: it carries out calls of event loops, each within its deadline."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Answer = TypeVar("Answer")
 
 
 class Call(call_thread.Call):
-    """Something to be done with a session, in so many seconds from its beginning."""
+    """A call to carry out with a session, within a number of seconds from its start."""
 
     __slots__ = ("is_given_up", "seconds")
 
@@ -30,7 +30,7 @@ class Call(call_thread.Call):
 
 
 class Worker(CallThread[Call]):
-    """Does the calls that are put to it, in their order. The driver ends what takes too long."""
+    """Carries out calls in order. The driver ends a call that takes too long."""
 
     def __init__(self, name: str, session: MongoSession) -> None:
         super().__init__(f"foliot-mongodb-{name}")
@@ -39,7 +39,7 @@ class Worker(CallThread[Call]):
     # -- on the event loop -------------------------------------------------------------------------
 
     async def call(self, verb: str, work: Callable[[MongoSession], Answer], deadline: timedelta) -> Answer:
-        """Have something done in time. A caller that stops waiting undoes nothing that is under way."""
+        """Carry out a call within its deadline. If the caller stops waiting, the call still goes on."""
         self.check(verb)
         if self.ident is None:
             self.start()
@@ -56,7 +56,7 @@ class Worker(CallThread[Call]):
         return answer
 
     def end(self, deadline: timedelta) -> None:
-        """Wait for the thread, and not for ever."""
+        """Wait for the thread to end, at most until the deadline."""
         if self.ident is not None:
             self.join(deadline.total_seconds())
 
@@ -71,7 +71,7 @@ class Worker(CallThread[Call]):
                 call.settle(*outcome)
 
     def _let_go(self) -> None:
-        """The client is the store's."""
+        """Close nothing: the client belongs to the store."""
 
     def _do(self, call: Call) -> tuple[Any, BaseException | None]:
         try:
@@ -82,5 +82,5 @@ class Worker(CallThread[Call]):
             return None, translated(call.verb, error)
         except UnicodeEncodeError as error:
             return None, unwritable(call.verb, error)
-        except BaseException as error:  # noqa: BLE001 - it belongs to the caller
+        except BaseException as error:  # noqa: BLE001 - the caller gets the error
             return None, error

@@ -1,4 +1,4 @@
-"""What stores share that compare before they write: look, decide, compare and set, losers again.
+"""The code that Redis and MongoDB share: look, decide, compare and set; if another writer was quicker, again.
 
     look ──▶ entries ──▶ decide, in this process ──▶ changes ──▶ write ──▶ refused: look again
              (a mark each)                            (with the marks that were read)
@@ -13,7 +13,7 @@ the mark of its entry; otherwise another writer was quicker, and the job is read
 - `claim`, `verbs`: claims, finishes, recovery and commands on it.
 - `revision`: a revision of a source, all or nothing. A large one is *staged* in parts that no node sees, its
   source is held still while the marks are compared once more, and then it counts, in one small step. From
-  there on everybody who meets it helps to apply it: the decisions are stored, so no planner is asked again.
+  there on every process that meets it helps to apply it: the decisions are stored, so no planner is asked.
 
 Invariants: a change guards the whole record (ADR 0007, rule 1); history is written with the record, never
 before; a node is checked in the same step as the write.

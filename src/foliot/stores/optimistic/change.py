@@ -1,4 +1,4 @@
-"""What one decision writes, worked out without the database: a pure function of entry and decision."""
+"""Computes the writes of one decision: a pure function of entry and decision, without the database."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from foliot.stores.sql.codes import micros, whole
 
 @dataclass(slots=True, kw_only=True)
 class Change:
-    """What is to be written for one job, if it is still as its entry says.
+    """The write of one job. It counts only if the job has not changed since its entry was read.
 
-    `before` is the record as it was read. `after` is None if the job is forgotten; then `past` is all that is
-    to be forgotten with it. `moved` are attempts before and after, where nodes or people must know; `ended`
-    have their order of opening. `aside`: nothing of the job changes, but it is taken out of service.
+    `before` is the record as it was read. `after` is None if the job is deleted; then `past` is its history,
+    which is deleted, too. `moved`: attempts before and after the change, for indices. `ended`: attempts that
+    end, each with its order of opening. `aside`: the job is only set aside, and nothing else changes.
     """
 
     entry: Entry
@@ -54,7 +54,7 @@ class Change:
 
 @dataclass(slots=True, frozen=True)
 class Past:
-    """What is kept of a job's history: ended attempts, each with its order of opening, and skips."""
+    """The history of a job: ended attempts, each with its order of opening, and skips."""
 
     attempts: tuple[tuple[Attempt, int], ...] = ()
     skips: tuple[Skip, ...] = ()
@@ -68,9 +68,11 @@ def set_aside(entry: Entry, damage: Damage) -> Change:
 def change_of(
     entry: Entry, decision: Decision, known: Mapping[Name, int], *, job: Job | None = None
 ) -> Change | None:
-    """What a decision writes; None: nothing. `known` are ended attempts with their orders of opening.
+    """The change of a decision; None if it writes nothing.
 
-    `job` is the definition that is declared now, if one is.
+    `known`: ended attempts, each with its order of opening.
+
+    `job`: the new definition, if one is declared now.
     """
     record = entry.record
     kept = decision.job or job
@@ -104,14 +106,14 @@ def change_of(
 
 
 def is_other(job: Job, before: Job) -> bool:
-    """Whether a definition is not the one that is stored, word for word."""
+    """Whether a definition differs from the stored one."""
     if job is before:
         return False
     return not job.says_the_same(before) or job.revision != before.revision or job.extra != before.extra
 
 
 class _Opening:
-    """The open attempts of a job while a decision is taken over, attempt by attempt."""
+    """The open attempts of a job, while the attempts of a decision are added one by one."""
 
     def __init__(self, entry: Entry, job: Job, known: Mapping[Name, int]) -> None:
         attempts = entry.record.attempts if entry.record else ()
@@ -124,7 +126,7 @@ class _Opening:
         self._keep = job.policy.keep
 
     def take(self, attempt: Attempt) -> None:
-        """An attempt is new, or has changed."""
+        """Add an attempt that is new, or has changed."""
         name = name_of(attempt)
         before = self.attempts.get(name)
         order = self.orders.get(name) or self._known.get(name) or self._open(attempt)
@@ -139,7 +141,7 @@ class _Opening:
         self._end(attempt)
 
     def _open(self, attempt: Attempt) -> int:
-        # By places: a call with names would cost as much as all else that is done here.
+        # By position: a call with names would cost as much as all the rest.
         opened, entries, trim_at, look_at, newest, last_success = self.tally.grown(self._keep, 1)
         at = whole(attempt.scheduled_for)
         newest = at if newest is None else max(at, newest)

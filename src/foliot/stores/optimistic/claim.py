@@ -1,4 +1,4 @@
-"""What a store that compares before it writes brings to the claim loop."""
+"""The claim loop's view of a store that compares before it writes."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from foliot.stores.sql.codes import whole
 
 
 class DueEntries(DueJobs[Entry]):
-    """Entries that are due. Decisions gather as changes; `write` tells which of them came too late."""
+    """Due entries. It collects the changes of decisions; `write` returns the keys of refused ones."""
 
     def __init__(self, session: OptimisticSession, node: str, guard: Guard, groups: GroupPlaces) -> None:
         self._session = session
@@ -34,7 +34,7 @@ class DueEntries(DueJobs[Entry]):
         return self._node, queue
 
     def may_have_run(self, job: Entry) -> bool:
-        """Whether its next occurrence is no later than the newest attempt."""
+        """Whether its next occurrence may have an attempt already: it is not later than the newest one."""
         next_at = job.record.state.next_at if job.record else None
         newest = job.tally.newest
         return next_at is not None and newest is not None and whole(next_at) <= newest

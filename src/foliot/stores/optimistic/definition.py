@@ -1,4 +1,4 @@
-"""Definitions as the store keeps them: `DIGEST DATA`, where the digest names what many jobs share."""
+"""Definitions as stored texts: `DIGEST DATA`. The digest names the frame, which many jobs share."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ FindFrames = Callable[[Sequence[str]], Sequence[str | bytes | None]]  # as JSON 
 
 
 class Definitions:
-    """Reads and writes definitions, for one thread. What it has read or written once it knows."""
+    """Reads and writes definitions, for one thread. It caches the frames that it has read or written."""
 
     def __init__(self) -> None:
         self._reader = Reader()
@@ -28,7 +28,7 @@ class Definitions:
         self._told: set[str] = set()  # what the server knows
 
     def forget(self) -> None:
-        """The server may know nothing any more."""
+        """Forget which frames the server has: it may have lost them."""
         self._told.clear()
         self._texts.clear()
         self._digests.clear()
@@ -40,7 +40,7 @@ class Definitions:
         return f"{self._digest(job)} {data_text(job)}"
 
     def version_text(self, job: Job, span: tuple[Any, ...]) -> str:
-        """A definition that a job had, and from when to when."""
+        """The text of a former definition, with its period."""
         return json.dumps((self.text(job), *span), ensure_ascii=False)
 
     def _digest(self, job: Job) -> str:
@@ -56,7 +56,7 @@ class Definitions:
         return known[1]
 
     def unknown_frames(self, jobs: Iterable[Job]) -> dict[str, tuple[str, str]]:
-        """The frames of jobs that the server has not been told of, by their digests."""
+        """The frames of jobs that the server does not have yet, by their digests."""
         digests = {self._digest(job) for job in jobs} - self._told
         return {digest: self._texts[digest] for digest in sorted(digests)}
 
@@ -67,7 +67,7 @@ class Definitions:
     # -- reading -----------------------------------------------------------------------------------
 
     def learn(self, texts: Iterable[str], find: FindFrames) -> None:
-        """Ask for the frames of definitions that are not known yet."""
+        """Read the frames of definitions that are not cached."""
         digests = {text.partition(" ")[0] for text in texts} - self._texts.keys()
         wanted = sorted(digest for digest in digests if digest)
         for digest, found in zip(wanted, find(wanted) if wanted else (), strict=True):

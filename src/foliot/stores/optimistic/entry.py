@@ -17,16 +17,16 @@ Name = tuple[object, int]
 
 
 def name_of(attempt: Attempt) -> Name:
-    """What no two attempts of a job share, without the text of its key: each run asks several times."""
+    """The name of an attempt within its job. It makes no text, because each run needs it several times."""
     return attempt.request or attempt.scheduled_for, attempt.number
 
 
 class Tally(NamedTuple):
-    """What is known of a job's history without reading it. Instants are in microseconds.
+    """Counters of a job's history, known without reading it. Instants are in microseconds.
 
     `opened` counts attempts, and numbers them in the order of their opening. `entries` counts attempts and
-    skips. When it reaches `trim_at`, or at `look_at`, the history is worth a look. `newest` is the latest
-    occurrence that was opened.
+    skips. The history is worth a look when `entries` reaches `trim_at`, or at the time `look_at`. `newest` is
+    the latest occurrence that was opened.
     """
 
     opened: int = 0
@@ -37,7 +37,7 @@ class Tally(NamedTuple):
     last_success: int | None = None
 
     def grown(self, keep: Keep, entries: int) -> Tally:
-        """So many attempts and skips are new."""
+        """Count new attempts and skips."""
         if not entries:
             return self
         opened, known, trim_at, look_at, newest, last_success = self
@@ -45,7 +45,7 @@ class Tally(NamedTuple):
         return Tally(opened, known + entries, trim_at, look_at, newest, last_success)
 
     def aged(self, keep: Keep, end: int) -> Tally:
-        """Something has ended, and will be too old to be kept."""
+        """Note when an attempt that ended at `end` will be too old to be kept."""
         if keep.days is None:
             return self
         too_old, known = end + keep.days * DAY, self.look_at
@@ -53,12 +53,12 @@ class Tally(NamedTuple):
 
     @property
     def ripe_at(self) -> int | None:
-        """When the history is worth a look; 0: now; None: not as far as it is known."""
+        """When the history is worth a look; 0 means now, None means not in the near future."""
         is_full = self.trim_at is not None and self.entries >= self.trim_at
         return 0 if is_full else self.look_at
 
     def skipped(self, keep: Keep, skips: tuple[Skip, ...]) -> Tally:
-        """Some occurrences did not run."""
+        """Count new skips."""
         tally = self.grown(keep, len(skips))
         for skip in skips:
             tally = tally.aged(keep, whole(skip.last))
@@ -66,11 +66,10 @@ class Tally(NamedTuple):
 
 
 class Entry:
-    """A job that was read. `record` is None if it is not there, or cannot be read: then `damage` says why.
+    """A job that was read. `record` is None if there is no such job, or if it cannot be read (`damage`).
 
-    `remains` is what can be read of a job whose definition cannot: its state, and its open attempts.
-    `orders` are the places of its open attempts in the order of opening. `place` is where it stood in the
-    order of what is due, if it was found there.
+    `remains`: the state and the open attempts of a job whose definition cannot be read. `orders`: the order
+    of opening of each open attempt. `place`: the position among due jobs, if it was found there.
     """
 
     __slots__ = ("damage", "key", "mark", "orders", "place", "record", "remains", "tally")
@@ -94,7 +93,7 @@ class Entry:
 
     @property
     def is_there(self) -> bool:
-        """Whether something is stored of it, readable or not."""
+        """Whether the store has this job, readable or not."""
         return self.mark != ABSENT
 
     @property
@@ -104,10 +103,10 @@ class Entry:
 
     @property
     def is_damaged(self) -> bool:
-        """Whether it is to be out of service."""
+        """Whether the job must be set aside."""
         return self.damage is not None and not self.is_unknown_here
 
     def opens_anew(self, decision: Decision) -> list[Attempt]:
-        """The attempts that a decision opens, or notes as ended, of which the record knows nothing."""
+        """The attempts of a decision, open or ended, that are not in the record."""
         known = {name_of(attempt) for attempt in self.record.attempts} if self.record else set()
         return [attempt for attempt in decision.attempts if name_of(attempt) not in known]

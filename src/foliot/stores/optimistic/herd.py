@@ -1,8 +1,9 @@
-"""Herds in a store that keeps a job as one text: a plain body becomes that of a job that runs, and has run.
+"""Herds in a store that keeps a job as one text: the new text when the job starts, and when it succeeds.
 
-A *plain* body has nothing to it but its next occurrence (see `Page.start_alike`). One pattern tells, and
-gives the parts that stay as they are; nothing is decoded. The bodies here are those that `rows.write_body`
-makes of what the planner decides at length. All other jobs are read, decided about and written one by one.
+A *plain* body has only a next occurrence (see `Page.start_alike`). One regular expression recognises it, and
+returns the parts that do not change; nothing is decoded. The new bodies are equal to those that
+`rows.write_body` makes of the planner's decision. All other jobs are read, decided about and written one by
+one.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ from foliot.stores.sql.codes import (
     whole,
 )
 
-# Shorter than the numbers that count as damage, and within the calendar: what is longer is read with care.
+# Numbers of this length are valid: within the calendar, and no damage. A longer one is read in full.
 _COUNT, _AT = r"(\d{1,15})", r"(-?\d{1,16})"
 _MAYBE_AT = r"(null|-?\d{1,16})"
 _STATE = (
@@ -41,11 +42,11 @@ _SUCCEEDED = OUTCOME_CODES[Outcome.SUCCEEDED]
 _RUNNING, _ENDED = STATE_CODES[AttemptState.RUNNING], STATE_CODES[AttemptState.ENDED]
 
 Parts = Sequence[str]
-_NEXT_AT = 2  # where the parts have the next occurrence
+_NEXT_AT = 2  # the position of the next occurrence in the parts
 
 
 def plain_parts(body: str) -> Parts | None:
-    """The parts of a plain body that is due for its next occurrence; None: it must be looked at."""
+    """The parts of a plain body that is due for its next occurrence; None if the body is not plain."""
     found = _PLAIN.fullmatch(body)
     if found is None:
         return None
@@ -55,7 +56,7 @@ def plain_parts(body: str) -> Parts | None:
     if (served != _NOTHING and int(served) >= at) or (newest != _NOTHING and int(newest) >= at):
         return None
     if parts[7] == "0" or (trim_at != _NOTHING and int(entries) + 1 == int(trim_at)):
-        return None  # a version that cannot be, or the history is worth a look from now on
+        return None  # an invalid version, or the history is worth a look now
     return parts
 
 
@@ -86,9 +87,9 @@ _BEGIN = f"1,{TRIGGER_CODES[Trigger.SCHEDULE]}"
 
 
 class TextHerdRun(HerdRun):
-    """A run of a herd. `body` is that of its job while it runs; `mark` is the job's since it was written.
+    """A run of a herd. `body`: the body of its job while it runs. `mark`: the job's mark since its start.
 
-    `is_quiet`: its success changes nothing but its attempt and the counts of the history.
+    `is_quiet`: its success changes only its attempt and the counters of the history.
     """
 
     __slots__ = ("_head", "_is_full", "_look_at", "_order", "_succeeded_at", "_tally", "body",
@@ -120,7 +121,7 @@ class TextHerdRun(HerdRun):
         self.mark = ""
 
     def ended(self, ending: Ending) -> tuple[str, str, int | None]:
-        """When it has succeeded: the body, the attempt, and when to look at the history, if that is new."""
+        """After a success: the body, the attempt, and when to look at the history, if that has changed."""
         start: Any = self.start
         end, ripe_at = whole(ending.finished_at), None
         look_at = self._look_at
@@ -142,7 +143,7 @@ class TextHerdRun(HerdRun):
 
 
 def quiet_run(ending: Ending) -> TextHerdRun | None:
-    """The run of an ending, if its success changes nothing but its attempt and the counts of its history."""
+    """The run of an ending, if its success changes only its attempt and the counters of its history."""
     run = ending.run
     is_success = ending.outcome is Outcome.SUCCEEDED and ending.error is None
     return run if is_success and isinstance(run, TextHerdRun) and run.is_quiet and run.mark else None

@@ -1,7 +1,7 @@
-"""Herds within one claim, and their ends within one finish: the same for every store of texts.
+"""Herds within one claim, and their ends within one finish, for stores that keep a job as one text.
 
-A run that was started so knows the mark that its job has got. If the job still has it when the run succeeds,
-nothing was decided about it since.
+A run of a herd knows the mark that its start gave to the job. If the job still has this mark when the run
+succeeds, there was no decision about the job since.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from foliot.stores.sql.codes import whole
 
 
 class Taken(NamedTuple):
-    """A run that is to be started, or to end; `mark` is the one that its job must have."""
+    """A run to start, or to end. `mark`: the mark that its job must have."""
 
     run: TextHerdRun
     mark: str
@@ -36,7 +36,7 @@ WriteTaken = Callable[[Sequence[Taken]], Collection[str]]  # the keys of the run
 
 
 class HerdStarts:
-    """What one claim starts of herds. `write` starts what was taken."""
+    """The herd runs that one claim starts. `write` writes the taken runs."""
 
     def __init__(self, herds: Herds, node: str, now: datetime, decide: DecideDue, write: WriteTaken) -> None:
         self._node = node
@@ -51,11 +51,11 @@ class HerdStarts:
 
     @property
     def keys(self) -> list[str]:
-        """The jobs that are to be written."""
+        """The jobs of the taken runs."""
         return [run.job_key for run, _, _ in self._taken]
 
     def start_of(self, digest: str, at: int) -> TextHerdStart | None:
-        """The herd of a definition and an occurrence; None if each of its jobs must be looked at."""
+        """The herd of a definition and an occurrence; None if each of its jobs needs its own decision."""
         herd = None if self._herds is None else self._herds.of(digest, at)
         if herd is None or self._now > herd.until or at > self._now:
             return None
@@ -65,7 +65,7 @@ class HerdStarts:
         return found
 
     def take(self, rows: Sequence[tuple[str, TextHerdStart, Parts, str, str]]) -> list[Run]:
-        """Start jobs, up to one with damaged data: key, herd, parts of the body, data and mark of each."""
+        """Take jobs, up to the first with damaged data. A row: key, herd, parts of the body, data, mark."""
         data = read_objects([row[3] for row in rows])
         runs: list[Run] = []
         for (key, start, parts, _, mark), own in zip(rows, data, strict=False):
@@ -76,7 +76,7 @@ class HerdStarts:
         return runs
 
     def flush(self) -> Collection[str]:
-        """Write what was taken; the keys of jobs that another has changed meanwhile."""
+        """Write the taken runs. Returns the keys of jobs that another writer has changed meanwhile."""
         taken, self._taken = self._taken, []
         refused = self._write(taken)
         if refused:
@@ -97,7 +97,7 @@ def finish(  # noqa: PLR0913, PLR0917 - what a node says, and how it is written
     decide: DecideEnded,
     write: WriteTaken,
 ) -> Finished:
-    """Record how attempts ended: those of herds that have succeeded at once, all others one by one."""
+    """Record how attempts ended: successes of herds together, all others one by one."""
     quiet = {run.key[0]: Taken(run, run.mark, e) for e in endings if (run := quiet_run(e)) is not None}
     refused = write(list(quiet.values())) if quiet else ()
     done = {id(taken.ending) for key, taken in quiet.items() if key not in refused}

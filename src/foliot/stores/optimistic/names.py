@@ -1,4 +1,4 @@
-"""Names that sort as what they name: times, attempts and skips as texts.
+"""Texts that sort in the order of time: names of times, attempts and skips.
 
 A time is 16 hexadecimal digits, so that bytes sort as times do. An attempt or a skip begins with its time.
 """
@@ -11,7 +11,7 @@ from foliot.model.attempt import Attempt, format_instant
 from foliot.model.state import Skip
 from foliot.stores.sql.codes import whole
 
-_SHIFT = 1 << 60  # no instant of the calendar is below zero then
+_SHIFT = 1 << 60  # so that no instant of the calendar is negative
 DIGITS = 16
 
 
@@ -27,7 +27,7 @@ def time_number(text: str) -> int:
 
 
 def attempt_id(attempt: Attempt) -> str:
-    """What no two attempts of a job share: the end of the run's key, and the number."""
+    """The name of an attempt within its job: the end of the run's key, and the number."""
     request = attempt.request
     run = f"@{format_instant(attempt.scheduled_for)}" if request is None else f"!{request}"
     return f"{run}#{attempt.number}"
@@ -39,13 +39,13 @@ def id_of(job: str, run_key: str, number: int) -> str:
 
 
 def key_of(job: str, identity: str) -> tuple[str, int]:
-    """The run's key and the number of an attempt, of what `id_of` gave."""
+    """The run's key and the number of an attempt; the reverse of `id_of`."""
     run, _, number = identity.rpartition("#")
     return f"{job}{run}", int(number)
 
 
 def run_member(attempt: Attempt) -> str:
-    """The entry of an attempt in the index of all: time, job, request and number."""
+    """The entry of an attempt in the index of all attempts: time, job, request and number."""
     at = time_text(whole(attempt.scheduled_for))
     return f"{at}{attempt.job}\0{attempt.request or ''}\0{attempt.number:010}"
 
@@ -56,19 +56,19 @@ def job_of(member: str) -> str:
 
 
 def skip_id(skip: Skip) -> str:
-    """What no two skips of a job share."""
+    """The name of a skip within its job."""
     return time_text(whole(skip.first)) + time_text(whole(skip.last))
 
 
 def skip_member(skip: Skip) -> str:
-    """The entry of a skip in the index of all: its end, the job, its beginning."""
+    """The entry of a skip in the index of all skips: its end, the job, its beginning."""
     return f"{time_text(whole(skip.last))}{skip.job}\0{time_text(whole(skip.first))}"
 
 
 def beyond(job: str, source: str) -> str:
-    """Where to go on after a job of another source, without its name: a client may see one source only.
+    """The position at which to continue after a job of another source.
 
-    Within an instant, jobs are looked at from the last key to the first. Those of the source are either
-    still to come, all of them, or all have been.
+    It does not contain that job's name, because the client may see one source only. Within an instant, jobs
+    are read from the last key to the first. So the jobs of the source either all follow, or are all done.
     """
     return f"{source}0" if job > f"{source}/" else ""  # "0" follows "/"

@@ -1,12 +1,18 @@
 """A revision of a source, all or nothing, for stores that compare before they write.
 
-A small one is one step: all marks hold and all is written, or nothing is, and what has moved is decided anew.
+A small revision is one step. If all marks still hold, all of it is written. Otherwise nothing is written, and
+the changed jobs are decided about again.
 
-A large one would keep the database busy for too long. So it is *staged*, in portions that no other node sees.
-Then its source is held still: no node claims, finishes or changes its jobs. The marks are compared once more,
-portion by portion; one in which a job has moved is decided anew. Then the revision counts, in one small step.
-From there on its portions are applied, by everybody who meets them, and the source goes on. Before that step
-nothing has changed: a stage whose writer has died is forgotten, and its source goes on after half a second.
+A large revision would keep the database busy for too long. So it takes these steps:
+
+    stage    write the decisions in portions that no other node sees
+    freeze   hold the source still: no node claims, finishes or changes its jobs
+    compare  check the marks of each portion; decide again about a portion in which a job has changed
+    count    one small step: from now on the revision counts
+    apply    write the portions into the jobs; every process that meets one helps; then the source goes on
+
+Before `count` nothing has changed. If the writer dies, its stage is forgotten, and its source goes on after
+half a second.
 """
 
 from __future__ import annotations
@@ -33,7 +39,7 @@ AT_ONCE = 125  # jobs of one portion, and the most that are written in one step
 
 
 class Step(NamedTuple):
-    """From which revision of a source to which."""
+    """A step of a source, from one revision to the next."""
 
     source: str
     base: str | None
@@ -41,7 +47,7 @@ class Step(NamedTuple):
 
 
 class Effect(NamedTuple):
-    """What a revision does: how many jobs it adds, changes and removes; whether nodes should look sooner."""
+    """How many jobs a revision adds, changes and removes; and whether other nodes should look now."""
 
     differences: Counter[Difference]
     has_news: bool
@@ -52,7 +58,7 @@ class StaleBaseError(Exception):
 
 
 class FreezeLostError(Exception):
-    """The writer was silent for too long, and its source goes on: compare once more."""
+    """The writer was silent for too long, so its source is no longer frozen: compare once more."""
 
 
 class Stage(ABC):
@@ -60,23 +66,23 @@ class Stage(ABC):
 
     @abstractmethod
     def put(self, number: int, changes: Sequence[Change]) -> None:
-        """Keep a portion, in the place of what that number had before."""
+        """Write a portion. It replaces an earlier portion of that number."""
 
     @abstractmethod
     def freeze(self) -> None:
-        """Hold the source still; wait while another revision does. StaleBaseError if it has moved on."""
+        """Hold the source still; wait if another revision does so. StaleBaseError if the base has changed."""
 
     @abstractmethod
     def is_moved(self, number: int) -> bool:
-        """Whether a job of a portion is no longer as it was decided about. FreezeLostError."""
+        """Whether a job of a portion has changed since the decision about it. Raises FreezeLostError."""
 
     @abstractmethod
     def count(self, portions: int, effect: Effect) -> None:
-        """From now on the revision counts. FreezeLostError, StaleBaseError."""
+        """Make the revision count from now on. Raises FreezeLostError or StaleBaseError."""
 
     @abstractmethod
     def apply(self) -> None:
-        """Write all portions that are not written yet."""
+        """Write all portions into their jobs."""
 
 
 class RevisionSession(OptimisticSession):
@@ -88,7 +94,7 @@ class RevisionSession(OptimisticSession):
 
     @abstractmethod
     def write_revision(self, step: Step, changes: Sequence[Change], effect: Effect) -> Collection[str]:
-        """Write all, or nothing and tell which jobs have moved. StaleBaseError."""
+        """Write all or nothing. Returns the keys of jobs that have changed. Raises StaleBaseError."""
 
     @abstractmethod
     def stage(self, step: Step) -> Stage:
@@ -112,11 +118,11 @@ def reconcile(
         try:
             return _Revision(session, step, _portions(session, step, changes, declared, removed)).write()
         except StaleBaseError:
-            pass  # somebody was quicker, perhaps with the same revision
+            pass  # another process was quicker, perhaps with the same revision
 
 
 class _Portion:
-    """Some jobs of a revision, and what was decided about them."""
+    """Some jobs of a revision, and the decisions about them."""
 
     def __init__(self, decide: Callable[[_Portion], None]) -> None:
         self._decide = decide
@@ -131,7 +137,7 @@ class _Portion:
         self._decide(self)
 
     def note(self, before: Record | None, decision: Decision, change: Change | None) -> None:
-        """Take over a decision."""
+        """Add a decision to the portion."""
         self.differences[difference_of(before.state if before else None, decision)] += 1
         self.has_news = self.has_news or is_news(before.state if before else None, decision)
         self.events += decision.events
@@ -146,7 +152,7 @@ def _portions(
     declared: DecideDeclared,
     removed: DecideRemoved,
 ) -> Iterator[_Portion]:
-    """The jobs of a revision, some at a time. Of several of one name the last counts."""
+    """The jobs of a revision in portions. If a name comes several times, the last one counts."""
     jobs = list({job.key: job for job in changes.declared}.values())
     gone = [f"{step.source}/{name}" for name in dict.fromkeys(changes.removed)]
     for start in range(0, len(jobs), AT_ONCE):
@@ -179,7 +185,7 @@ def _remove(
 ) -> Callable[[_Portion], None]:
     def remove(portion: _Portion) -> None:
         for entry in session.entries(keys).values():
-            if entry.record is None:  # what it was is unknown
+            if entry.record is None:  # its former state cannot be read
                 gone = Change(entry=entry, before=None, after=None, past=session.past(entry.key))
                 portion.changes.append(gone)
                 continue
@@ -193,7 +199,7 @@ def _remove(
 def _with_past(
     session: RevisionSession, step: Step, entry: Entry, decision: Decision, change: Change | None
 ) -> Change | None:
-    """The change, with the definition that it ends, or with all that it forgets."""
+    """The change, with the definition that it ends, or with the history that it deletes."""
     if change is None:
         return None
     if decision.remove:
@@ -213,7 +219,7 @@ class _Revision:
         self._all: list[_Portion] = []
 
     def write(self) -> tuple[Event, ...]:
-        """Write all of it; what has happened to jobs."""
+        """Write the revision. Returns the events of its jobs."""
         changes = 0
         for portion in self._portions:
             self._all.append(portion)
@@ -252,7 +258,7 @@ class _Revision:
 
     def _put(self, stage: Stage, number: int, portion: _Portion) -> None:
         stage.put(number, portion.changes)
-        portion.changes = []  # they are kept in the stage; a large source has many
+        portion.changes = []  # the stage has them; to keep them would take much memory
 
     def _is_counted(self, stage: Stage) -> bool:
         stage.freeze()

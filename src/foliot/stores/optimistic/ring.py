@@ -1,9 +1,9 @@
-"""What this process has written lately: if the database loses it, it is written again.
+"""The last writes of this process. If the database loses them, they are written again.
 
-A server that answers before its disk or its replicas have a write may come back without it. The database
-counts its writes. When it comes back, it tells the count that it has come back with: a write of a higher
-number is lost. Each write is guarded by the mark that the job had before it, so a write that is sent again
-takes effect only where it is missing.
+A server may answer before its disk or its replicas have the write. After a crash it may come back without it.
+The database counts its writes. The count after the crash shows the loss: every write with a higher number is
+lost. Each write is guarded by the mark that the job had before it, so a write that is sent again takes effect
+only where it is missing.
 
     this process       writes 98, 101, 103
     another process    writes 99, 100, 102     the database comes back with 100 writes
@@ -37,7 +37,7 @@ class _Kept(Generic[Write]):
 
 
 class Ring(Generic[Write]):
-    """Writes of the last minute, of so many jobs at most. Threads may add to it while another reads."""
+    """The writes of the last minute, with a bound on their jobs. Threads may add while another reads."""
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
@@ -46,7 +46,7 @@ class Ring(Generic[Write]):
         self._lost: list[_Kept[Write]] = []  # in the order of their numbers
 
     def add(self, write: Write, jobs: int, number: int) -> None:
-        """The database has answered this write, about so many jobs, as the one of that number."""
+        """Keep a write that the database has confirmed under that number; `jobs`: how many jobs it writes."""
         now = self._clock.monotonic()
         self._kept.append(_Kept(number, now, jobs, write))
         self._jobs += jobs
@@ -60,21 +60,21 @@ class Ring(Generic[Write]):
         self._jobs, self._lost = 0, []
 
     def note_loss(self, number: int) -> int:
-        """The database has come back with so many writes; how many of those kept here it has lost."""
+        """The database has come back with `number` writes. Returns how many kept writes it has lost."""
         lost = [one for one in tuple(self._kept) if one.number > number]
         self._lost = sorted(lost, key=lambda one: one.number)
         return len(lost)
 
     @property
     def has_lost(self) -> bool:
-        """Whether something that was lost is not there again."""
+        """Whether some lost writes are not written again yet."""
         return bool(self._lost)
 
     def write_again(self, write: Callable[[Write], tuple[int, Write | None]]) -> int:
-        """Send what is lost once more; how many writes took effect, at least in part.
+        """Send lost writes again. Returns how many of them took effect, at least in part.
 
-        `write` answers with the new number of the write, and with what was refused of it; all of it: nothing
-        was written.
+        `write` returns the new number of the write, and the refused part of it. If that part is the whole
+        write, nothing was written.
         """
         left: list[_Kept[Write]] = []
         written = 0

@@ -1,7 +1,7 @@
 """Attempts, counts and nodes as lists of plain values, and back, for stores that keep a job as one value.
 
 A job's *body* is a JSON list: the format, the state, the open attempts, each with its order of opening, and
-the counts of the history. What is not as it must be raises one of `UNREADABLE`, or a DamagedRecordError.
+the counters of the history. Invalid values raise one of `UNREADABLE`, or a DamagedRecordError.
 """
 
 from __future__ import annotations
@@ -36,13 +36,13 @@ Body = tuple[State, tuple[Attempt, ...], tuple[int, ...], Tally]
 dumps = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), check_circular=False).encode
 _DECODER = json.JSONDecoder()
 _MICROSECOND = timedelta(microseconds=1)
-_NOTHING = (0, *[None] * 15, 0, 0, None, 0, None)  # of an attempt's values, where they are left out
+_NOTHING = (0, *[None] * 15, 0, 0, None, 0, None)  # the defaults of an attempt's values
 _MOST_KEPT = 20_000
-_SHORT_STATE = len(State._fields) - 1  # most states end before `paused_until`, as older programs know them
+_SHORT_STATE = len(State._fields) - 1  # most states have no `paused_until`; older programs do not know it
 
 
 class _Texts(dict[datetime | None, str]):
-    """The texts of instants: a herd shares them, so most are made once."""
+    """A cache of instants as texts: a herd shares its instants."""
 
     def __missing__(self, at: datetime | None) -> str:
         if len(self) >= _MOST_KEPT:
@@ -54,11 +54,11 @@ class _Texts(dict[datetime | None, str]):
 _AT = _Texts()
 
 
-# Plain texts, put together by hand: the encoder of the library takes five times as long, three times a run.
+# The JSON is put together by hand, because the encoder of the library takes five times as long.
 
 
 def write_body(record: Record, orders: tuple[int, ...], tally: Tally) -> str:
-    """What is stored of a job beside its definition."""
+    """The stored text of a job, without its definition."""
     rows = [f"[{order},{_attempt_text(a)}]" for order, a in zip(orders, record.attempts, strict=True)]
     counts = [_number(count) for count in tally]
     return f"[{FORMAT},{_state_text(record.state)},[{','.join(rows)}],[{','.join(counts)}]]"
@@ -109,7 +109,7 @@ def _decode(text: str) -> Any:
 
 
 def read_tally(counts: list[Any]) -> Tally:
-    """The counts of a history, of their values."""
+    """The counters of a history."""
     tally = Tally(*counts)
     read_count(tally.opened)
     read_count(tally.entries)
@@ -120,14 +120,14 @@ def read_tally(counts: list[Any]) -> Tally:
 
 
 def read_count(number: Any) -> int:
-    """A number that counts something; ValueError if it cannot."""
+    """The number, if it is a valid count; otherwise ValueError."""
     if type(number) is not int or not 0 <= number < ABSURD:
         raise ValueError(f"{number!r} is no count")
     return number
 
 
 def _attempt_text(attempt: Attempt, *, is_short: bool = False) -> str:
-    """An attempt without its job: plain values, with commas between. Short: without nothings at the end."""
+    """An attempt without its job, as JSON values with commas. `is_short`: without defaults at the end."""
     (
         _, number, trigger, state, scheduled_for, request, covers_from, wake_at, node, token,
         claimed_at, deadline_at, started_at, finished_at, outcome, error, reason, retries, losses,
@@ -147,7 +147,7 @@ def _attempt_text(attempt: Attempt, *, is_short: bool = False) -> str:
 
 
 def read_attempt(key: str, row: list[Any]) -> Attempt:
-    """An attempt of a job, of its values."""
+    """The attempt of a list of values."""
     if len(row) < len(_NOTHING):
         row = [*row, *_NOTHING[len(row) :]]
     (
@@ -169,25 +169,25 @@ def read_attempt(key: str, row: list[Any]) -> Attempt:
 
 
 def write_ended(attempt: Attempt, order: int) -> str:
-    """An attempt of the past, after its order of opening."""
+    """The text of an ended attempt, with its order of opening."""
     return f"[{order},{_attempt_text(attempt, is_short=True)}]"
 
 
 def read_ended(key: str, text: str | bytes) -> tuple[Attempt, int]:
-    """An attempt of the past, and its order of opening."""
+    """An ended attempt, and its order of opening."""
     order, *row = json.loads(text)
     return read_attempt(key, row), order
 
 
 def write_node(node: Node) -> str:
-    """What a node says of itself."""
+    """The text of a node."""
     skew = node.skew // _MICROSECOND
     facts = node._replace(skew=skew)._asdict()  # type: ignore[arg-type]  # as a number
     return dumps(facts)
 
 
 def read_node(text: str | bytes) -> Node:
-    """The node of such a text; what a newer version says beyond that is left aside."""
+    """The node of a text. Fields of newer versions are ignored."""
     facts = {name: value for name, value in json.loads(text).items() if name in Node._fields}
     facts["skew"] = facts["skew"] * _MICROSECOND
     facts["queues"] = tuple(facts["queues"])

@@ -1,4 +1,4 @@
-"""What a database brings to the verbs that compare before they write."""
+"""The interface to a database, for verbs that compare before they write."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from foliot.stores.optimistic.entry import Entry, Name
 
 
 class Guard(NamedTuple):
-    """What must hold, beside the marks, for anything to be written.
+    """Conditions for a write, beside the marks.
 
-    `node` lives, and with `needs_lease` its lease has not run out. `claim_id` is asked for the first time,
-    or by `asker` still. `limits`: how many attempts of each group may run; a change that starts more is
-    refused. `has_news`: somebody should look sooner than they meant to.
+    `node` must be alive; with `needs_lease` its lease must not be over. `claim_id` must be new, or belong to
+    `asker`. `limits`: how many attempts of each group may run; a change that starts more is refused.
+    `has_news`: send a hint, because other nodes should look at the store now.
     """
 
     node: str | None = None
@@ -32,7 +32,7 @@ class Guard(NamedTuple):
 
 
 class Losses(NamedTuple):
-    """Who was buried, and attempts that no living node holds: by job, with the node that held each."""
+    """The buried nodes, and the attempts without a living node: by job, each with its dead node."""
 
     buried: tuple[NodeView, ...]
     lost: Mapping[str, Sequence[tuple[str, Key]]]
@@ -40,7 +40,7 @@ class Losses(NamedTuple):
 
 
 class ClaimedElsewhereError(Exception):
-    """Another call has claimed under the same id: its answer is the answer."""
+    """Another call has claimed under the same id. Its answer counts."""
 
 
 class OptimisticSession(ABC):
@@ -48,28 +48,28 @@ class OptimisticSession(ABC):
 
     @abstractmethod
     def entries(self, keys: Collection[str], *, remembered: bool = False) -> Mapping[str, Entry]:
-        """The jobs that are there. `remembered`: as this process has last written them, where it knows."""
+        """The existing jobs of these keys. `remembered`: this process's own last writes are enough."""
 
     @abstractmethod
     def write(self, changes: Sequence[Change], guard: Guard) -> Collection[str]:
-        """Write changes; the keys of jobs that another has changed meanwhile, about which nothing is written.
+        """Write changes. Returns the keys of refused jobs: another writer has changed them meanwhile.
 
-        Of a node whose lease has run out all are refused, where a lease is needed. NodeBuriedError or
-        ClaimedElsewhereError if the guard does not hold otherwise.
+        If the guard needs a lease and the lease is over, all are refused. NodeBuriedError or
+        ClaimedElsewhereError if another condition of the guard does not hold.
         """
 
     @abstractmethod
     def orders(self, key: str, attempts: Sequence[Attempt]) -> Mapping[Name, int]:
-        """Which of these attempts have ended before, each with its order of opening."""
+        """The attempts among these that are in the history, each with its order of opening."""
 
     @abstractmethod
     def past(self, key: str) -> Past:
-        """All that is kept of a job's history."""
+        """The whole history of a job."""
 
     @abstractmethod
     def bury(self, limit: int, now: datetime) -> Losses:
-        """Bury nodes whose lease is over, and name what the dead have held, at most so many attempts."""
+        """Bury nodes whose lease is over. Returns at most `limit` attempts of dead nodes."""
 
     @abstractmethod
     def drop_holds(self, holds: Sequence[tuple[str, str, Key]]) -> None:
-        """Nodes no longer hold these attempts: node, job and attempt. Their jobs know nothing of them."""
+        """Delete index entries (node, job, attempt) of attempts that are not in the job's record."""

@@ -1,4 +1,4 @@
-"""What is superfluous of a job's history, and when it is worth the next look: without the database."""
+"""Computes what to delete of a job's history, and when to look again: without the database."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from foliot.stores.optimistic.entry import Entry, Tally
 from foliot.stores.retention import SLACK, next_look, superfluous, superfluous_skips
 from foliot.stores.sql.codes import DAY, micros, whole
 
-# What is open may be superfluous when it has ended.
+# An open attempt may be superfluous when it has ended.
 _SOON = timedelta(minutes=10) // timedelta(microseconds=1)
 
 
 class Trim(NamedTuple):
-    """What is to be forgotten of a history, the change that counts it, and whether that is all there is."""
+    """The part of a history to delete, the change of the counters, and whether this is all."""
 
     gone: Past
     change: Change
@@ -26,18 +26,18 @@ class Trim(NamedTuple):
 
     @property
     def forgotten(self) -> int:
-        """How many attempts and skips are forgotten."""
+        """How many attempts and skips are deleted."""
         return len(self.gone.attempts) + len(self.gone.skips)
 
 
 def trim_of(entry: Entry, past: Past, now: int, room: int, most: int | None = None) -> Trim:
-    """What a job that can be read need not keep, as far as there is room.
+    """The history of a readable job that its policy does not keep, at most `room` rows.
 
-    `most`: it keeps no more attempts than that, whatever its policy says.
+    `most`: the job keeps no more attempts than this, whatever its policy says.
     """
     record = entry.record
     if record is None:
-        raise ValueError(f"{entry.key}: it cannot be judged what need not be kept")
+        raise ValueError(f"{entry.key}: its history cannot be judged, because its record cannot be read")
     keep = record.job.policy.keep
     if most is not None:
         keep = replace(keep, last=most if keep.last is None else min(most, keep.last))
@@ -51,7 +51,7 @@ def trim_of(entry: Entry, past: Past, now: int, room: int, most: int | None = No
 
 
 def _surplus(past: Past, entry: Entry, keep: Keep, since: int | None) -> Past:
-    """What is not kept, the oldest first."""
+    """The part that is not kept, the oldest first."""
     by_order = {order: attempt for attempt, order in past.attempts}
     ended = [(n, micros(a.finished_at), a.outcome is Outcome.SUCCEEDED) for n, a in by_order.items()]
     orders = sorted(superfluous(ended, entry.tally.opened, keep, since))

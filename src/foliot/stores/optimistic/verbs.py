@@ -20,7 +20,7 @@ from foliot.stores.optimistic.session import Guard, OptimisticSession
 
 
 def change_by(session: OptimisticSession, entry: Entry, decision: Decision) -> Change | None:
-    """What a decision about a job that can be read writes; None: nothing."""
+    """The change of a decision about a readable job; None if it writes nothing."""
     change = change_of(entry, decision, known_orders(session, entry, decision))
     if change is not None and decision.remove:
         change.past = session.past(entry.key)
@@ -28,7 +28,7 @@ def change_by(session: OptimisticSession, entry: Entry, decision: Decision) -> C
 
 
 def known_orders(session: OptimisticSession, entry: Entry, decision: Decision) -> Mapping[Name, int]:
-    """Of attempts that a decision notes as ended: those that had ended before."""
+    """The attempts of a decision that are in the history already, each with its order of opening."""
     if all(attempt.is_open for attempt in decision.attempts):
         return {}
     ended = [attempt for attempt in entry.opens_anew(decision) if not attempt.is_open]
@@ -38,7 +38,10 @@ def known_orders(session: OptimisticSession, entry: Entry, decision: Decision) -
 def ask(
     session: OptimisticSession, entry: Entry, decide: DecideCommand
 ) -> tuple[Decision | None, Change | None]:
-    """A decision about a job, and what it writes. A job that cannot be decided about is set aside."""
+    """Ask for a decision about a job. Returns it with its change.
+
+    A job that cannot be decided about is set aside.
+    """
     if entry.record is None:
         entry.damage = entry.damage or Damage("it cannot be read")
         return None, None if entry.is_unknown_here else set_aside(entry, entry.damage)
@@ -73,7 +76,7 @@ def finish(
 
 
 def recover(session: OptimisticSession, limit: int, now: datetime, decide: DecideLost) -> Recovered:
-    """Bury the dead; what they held is lost, at most so much of it."""
+    """Bury nodes whose lease is over, and lose at most `limit` of their attempts."""
     buried, lost, more = session.bury(limit, now)
     turns = _Turns(session, now, Guard())
     gone: list[tuple[str, str, Key]] = []
@@ -94,7 +97,7 @@ def recover(session: OptimisticSession, limit: int, now: datetime, decide: Decid
 
 
 class _Turns:
-    """Decisions about many jobs: those that another writer has changed meanwhile have another turn."""
+    """Decides about many jobs. Jobs that another writer has changed meanwhile get another turn."""
 
     def __init__(self, session: OptimisticSession, now: datetime, guard: Guard) -> None:
         self._session = session
@@ -105,11 +108,11 @@ class _Turns:
         self.events: list[Event] = []
 
     def on_written(self, key: str, do: Callable[[], None]) -> None:
-        """What to do when it is settled what became of a job."""
+        """Call `do` when the decision about a job is written."""
         self._written[key] = do
 
     def on_aside(self, key: str, do: Callable[[], None]) -> None:
-        """What to do when a job was set aside."""
+        """Call `do` when a job was set aside."""
         self._aside[key] = do
 
     def go(
@@ -120,7 +123,7 @@ class _Turns:
     ) -> None:
         """Decide about each job and its facts, until all is written.
 
-        `is_sure`: whether what this process remembers of a job is enough to decide about it.
+        `is_sure`: whether this process may decide with its own last write of a job, without reading it.
         """
         left, remembered = dict(facts), is_sure is not None
         while True:
@@ -172,7 +175,7 @@ class _Turns:
 
 
 def update(session: OptimisticSession, job: str, decide: DecideCommand) -> Decision:
-    """Do to one job what a person asked for."""
+    """Carry out a person's command on one job."""
     while True:
         entry = session.entries((job,)).get(job)
         if entry is None or entry.record is None or entry.damage is not None:
@@ -186,7 +189,7 @@ def update(session: OptimisticSession, job: str, decide: DecideCommand) -> Decis
 
 
 def _refuse_what_has_run(session: OptimisticSession, entry: Entry, decision: Decision) -> None:
-    """A request that has been served is not served again, and neither is an attempt."""
+    """Refuse a request or an attempt that the history already has."""
     opened = [attempt for attempt in entry.opens_anew(decision) if attempt.is_open]
     ran = session.orders(entry.key, opened) if opened else {}
     for attempt in opened:
@@ -195,7 +198,7 @@ def _refuse_what_has_run(session: OptimisticSession, entry: Entry, decision: Dec
 
 
 def is_news(before: State | None, decision: Decision) -> bool:
-    """Whether somebody should look sooner than they meant to."""
+    """Whether other nodes should look at the store now."""
     was, wake_at = before.wake_at if before else None, decision.state.wake_at
     if wake_at is not None and (was is None or wake_at < was):
         return True

@@ -2,16 +2,16 @@
 
 - **The database decides.** Each verb is one short transaction. It locks the states of the jobs that it is
   about, reads their records afresh, decides in this process, and writes all rows of a kind with one
-  statement. Claims skip what others have locked (`batch`); everybody else waits in the order of job numbers.
-- **Time is the server's** (`clock_timestamp()`), for leases and burials. A claim holds its node's row, and
-  whoever buries a node must have that row alone: a burial misses nothing that a node claims (`session`).
-- **Rows are those of the store on SQLite**, and what notes them is the same (`stores.sql`): what is due
-  is found by one small index, and nothing that a run writes grows with history.
+  statement. Claims skip locked rows (`batch`); all other calls wait, in the order of job numbers.
+- **Time is the server's** (`clock_timestamp()`), for leases and burials. A claim locks its node's row, and
+  a burial needs that row alone: so a burial sees every attempt that the node has claimed (`session`).
+- **Rows and code are shared with SQLite** (`stores.sql`): one small index finds the due jobs, and the cost of
+  a run does not grow with history.
 - **Nothing is kept in a session**: settings, the schema's name and the time limits hold for one
   transaction, and no statement is prepared by name. A pooler such as pgbouncer may give each transaction
   to another connection. Only hints (`notice`) need a connection of their own, and are only hints.
 - **Every call has a deadline**, on the server and here (`worker`): a quarter of the lease, at most 5 s.
-  What is not answered by then raises StoreUnavailableError; the next call connects anew.
+  A call without an answer by then raises StoreUnavailableError; the next call connects anew.
 
 The driver is psycopg 3, in threads: see docs/adr/0012.
 """

@@ -58,7 +58,7 @@ class PostgresBatch(WriteBatch):
         return dict(self._connection.execute(statement.SPREAD, values, binary=True).fetchall())
 
     def _locked(self, spread: dict[int, int], now: int, after: Place) -> list[Row]:
-        """The states of so many due jobs of each lane, locked, in the order of their times."""
+        """Lock and read due states, in the order of their times. `spread`: how many of each lane."""
         if not spread:
             return []
         values = (arrays.numbers(spread.keys()), arrays.numbers(spread.values()), now, *after)

@@ -165,7 +165,7 @@ class Worker(CallThread[Call]):
             except UnicodeEncodeError as error:
                 self._undo()
                 return None, unwritable(call.verb, error)
-            except BaseException as error:  # noqa: BLE001 - it belongs to whoever made the call
+            except BaseException as error:  # noqa: BLE001 - the caller gets the error
                 self._undo()
                 return None, error
         raise AssertionError  # the last try returns

@@ -1,7 +1,7 @@
 """The store on Redis, and on Valkey, for any number of nodes on any number of hosts.
 
-- **A script decides who was first.** Each job is a text that begins with a mark; each write gives a new one.
-  This process reads texts, decides, and sends what is to be written with the marks that it has read. A Lua
+- **A script decides which writer was first.** Each job is a text that begins with a mark; each write gives a
+  new mark. This process reads texts, decides, and sends its writes with the marks that it has read. A Lua
   script (`scripts/commit.lua`) compares and writes, in one step with the check of the node.
 - **Few big keys, written by few commands**: texts, definitions and indices of all jobs are a hash or a sorted
   set each (`layout`). A script writes 125 jobs at most, so none holds the server for long.
@@ -9,12 +9,12 @@
   bounds are exact for every instant of the calendar.
 - **Time is the server's** (`TIME`), for leases and burials.
 - **All keys begin with the namespace in braces**, so they are in one slot of a cluster.
-- **Every call has a deadline**: a quarter of the lease, at most 5 s. What is not answered by then raises
-  StoreUnavailableError; the next call connects anew.
+- **Every call has a deadline**: a quarter of the lease, at most 5 s. A call without an answer by then
+  raises StoreUnavailableError; the next call connects anew.
 
-How far an answer outlives a crash is a matter of the server's settings: `durability` reads and tells them.
-Read `layout` first, then `scripts/common.lua`, `session`, `encode`. What is shared with other stores that
-compare before they write is `stores.optimistic`. The driver is redis-py, in threads: see docs/adr/0034.
+The server's settings decide whether a confirmed write survives a crash: `durability` reads and logs them.
+Read `layout` first, then `scripts/common.lua`, `session`, `encode`. `stores.optimistic` has the code
+that it shares with MongoDB. The driver is redis-py, in threads: see docs/adr/0034.
 """
 
 from datetime import timedelta

@@ -1,4 +1,4 @@
-"""Tokens, sessions and login codes. A token that cannot be read is not there: it opens nothing."""
+"""Tokens, sessions and login codes. A token that cannot be read counts as missing, so it opens nothing."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from foliot.stores.sql.codes import UNREADABLE, an_instant, instant, whole
 
 
 def add_token(session: RedisSession, token: Token) -> bool:
-    """Keep a new token; False: another one has its id."""
+    """Keep a new token. False if another token has its id."""
     text = to_text(TOKEN, token._replace(last_used_at=None))
     member = time_text(whole(token.created_at)) + token.id
     news: list[Operation] = [("HSET", "tokens", token.id, text), ("ZADD", "tokens_x", 0, member)]
@@ -79,7 +79,7 @@ def note_token_used(session: RedisSession, token_id: str, at: datetime) -> None:
 
 
 def revoke_token(session: RedisSession, token_id: str) -> bool:
-    """Forget a token with its sessions and codes; whether it was there."""
+    """Forget a token with its sessions and codes. Returns whether it was there."""
     found = token(session, token_id)
     text = session.field("tokens", token_id)
     forgotten: list[Operation] = [("HDEL", name, token_id, "") for name in ("tokens", "tokens_used")]
@@ -87,13 +87,13 @@ def revoke_token(session: RedisSession, token_id: str) -> bool:
         forgotten.append(("ZREM", "tokens_x", time_text(whole(found.created_at)) + token_id, ""))
     for name in session.ask("SMEMBERS", f"opened:{token_id}"):
         kind, _, hash_ = text_of(name).partition(" ")
-        forgotten.append(("HDEL", kind, hash_, ""))  # its place among those that end goes when it is old
+        forgotten.append(("HDEL", kind, hash_, ""))  # `forget_old` deletes its index entry later
     forgotten.append(("DEL", f"opened:{token_id}", "", ""))
     return session.put([_check("tokens", token_id, text)], forgotten) and text is not None
 
 
 def _check(name: str, key: str, value: str | None) -> tuple[str, ...]:
-    """That a field is as it was read."""
+    """A condition: the field still has the value that was read."""
     return (name, key) if value is None else (name, key, value)
 
 
@@ -142,7 +142,7 @@ def note_session_seen(session: RedisSession, session_hash: str, at: datetime) ->
 
 
 def end_session(session: RedisSession, session_hash: str) -> bool:
-    """Forget a session; whether it was there."""
+    """Forget a session. Returns whether it was there."""
     text = session.field("sessions", session_hash)
     found = _session(session_hash, text)
     if found is None:
@@ -170,7 +170,7 @@ def add_code(session: RedisSession, code: LoginCode) -> None:
 
 
 def take_code(session: RedisSession, code_hash: str) -> LoginCode | None:
-    """Use a login code up: of several callers the one whose check holds gets it."""
+    """Use up a login code. Of several callers, the one whose check holds gets it."""
     text = session.field("codes", code_hash)
     if text is None:
         return None
@@ -185,7 +185,7 @@ def take_code(session: RedisSession, code_hash: str) -> LoginCode | None:
 
 
 def forget_old(session: RedisSession, now: datetime, limit: int) -> int:
-    """Forget sessions and codes that are not valid any more, at most so many of each; how many."""
+    """Forget sessions and codes that are not valid any more, at most `limit` of each. Returns how many."""
     ends = {"sessions": whole(now), "codes": whole(now - CODE_LIFE)}
     for name, at in ends.items():
         keys = [member[DIGITS:] for member in session.old_members(f"{name}_x", at, limit)]

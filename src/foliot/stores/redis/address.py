@@ -2,7 +2,7 @@
 
 redis://user:password@host:6379/0?namespace=shop     one server; also rediss, valkey, valkeys, unix
 redis+sentinel://:password@one:26379,two/service/0   Sentinels, which know the master of a service
-redis+cluster://:password@one:7000,two:7001          some nodes of a cluster; the others they tell
+redis+cluster://:password@one:7000,two:7001          some nodes of a cluster, which name the others
 """
 
 from __future__ import annotations
@@ -39,9 +39,9 @@ _parse: Callable[[str], dict[str, Any]] = parse_url  # the driver does not say s
 class Address(NamedTuple):
     """Where the server is, as the driver understands it, and the namespace that all keys are in.
 
-    `way`: how the server is found, empty if `server` names it; then `hosts` are asked, and `sentinel` is what
-    a Sentinel wants to know. `durable`: what must have a write before it counts, the server's append-only
-    file (`aof`) or `replicas` of it. `history`: how many ended attempts of all jobs the store keeps.
+    `way`: how the server is found; empty if `server` names it. Otherwise `hosts` are asked, and `sentinel`
+    has the login of the Sentinels. `durable`: where a write must be before it counts: in the server's
+    append-only file (`aof`), or on `replicas`. `history`: how many ended attempts the store keeps.
     """
 
     server: dict[str, Any]
@@ -61,12 +61,12 @@ class Address(NamedTuple):
         return f"{{{self.namespace}}}"
 
     def at(self, host: str, port: int) -> Address:
-        """The same, of one server that was found."""
+        """The address of one server that was found."""
         return self._replace(server={**self.server, "host": host, "port": port})
 
 
 def read_address(url: str) -> Address:
-    """The parts of a URL; InvalidStoreError if it has not the right ones."""
+    """The parts of a URL; InvalidStoreError if the URL is invalid."""
     parts = _parts(url)
     if parts is None or parts.fragment or "@" in parts.netloc.rpartition("@")[0]:
         raise InvalidStoreError(url, _SPECIAL, hint=_HINT)
@@ -90,7 +90,7 @@ def read_address(url: str) -> Address:
 
 
 def _check(url: str, parts: SplitResult, options: dict[str, str]) -> None:
-    """Refuse options that are not known, or have a value that cannot be."""
+    """Refuse unknown options, and invalid values."""
     reason = None
     _, _, way = parts.scheme.partition("+")
     known = _ALLOWED | (_OURS if way == SENTINEL else _OURS - _SENTINEL_OPTIONS)
@@ -99,7 +99,7 @@ def _check(url: str, parts: SplitResult, options: dict[str, str]) -> None:
     elif not _NAME.fullmatch(options.get("namespace", DEFAULT_NAMESPACE)):
         reason = "a namespace is named by letters, digits, and any of _ . : -"
     elif options.get("unsafe", "eviction") != "eviction":
-        reason = "unsafe= knows nothing but eviction"
+        reason = "the only value of unsafe= is eviction"
     elif not _DURABLE.fullmatch(options.get("durable", "aof")):
         reason = "durable= is aof, or replicas:1, or more replicas"
     elif not _HISTORY.fullmatch(options.get("history", "1")):
@@ -113,8 +113,8 @@ def _durable(text: str | None) -> tuple[bool, int]:
     return (bool(found[1]), int(found[2] or 0)) if found else (False, 0)
 
 
-# Errors are raised outside of `except`: what the parser or the driver says may hold the password, and a
-# program that shows an error may also show what it came from.
+# Errors are raised outside of `except`: the parser's or the driver's error may have the password, and a
+# program that shows an error may also show its cause.
 
 
 def _parts(url: str) -> SplitResult | None:
@@ -163,7 +163,7 @@ def _server(scheme: str, netloc: str, path: str, options: dict[str, str]) -> dic
         return None
     if scheme != "unix":
         if path.strip("/") and "db" not in server:
-            return None  # the driver takes what is no number for none
+            return None  # the driver reads an invalid number as no database
         server.setdefault("host", "localhost")
     elif not server.get("path"):
         return None

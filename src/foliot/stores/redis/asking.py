@@ -1,4 +1,4 @@
-"""How a connection asks: commands, scripts, and what each answer tells of the store as a whole."""
+"""A connection: it sends commands and scripts, and checks in each answer whether the server has lost data."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from foliot.stores.redis.shared import Shared
 from foliot.stores.redis.wire import Answer, Command, Wire
 
 _DECISIVE = frozenset(("claim", "finish", "recover", "update", "reconcile"))
-_A_MOMENT = 0.01  # seconds, until a source that is held still is asked about again
+_A_MOMENT = 0.01  # seconds between two looks at a frozen source
 
 
 class Answered(NamedTuple):
-    """What a script has answered: status, facts, and how many writes there were then."""
+    """The answer of a script: status, facts, and the count of writes."""
 
     status: str
     facts: list[Any]
@@ -36,12 +36,12 @@ class Asking:
         self._losses = shared.losses
 
     def catch_up(self, verb: str) -> None:
-        """Before a call: what the server was told once, it may have forgotten since."""
+        """Before a call: the server may have forgotten what this process has sent to it earlier."""
         self.verb = verb
         regression.catch_up(self.wire, self.shared)
         if self.shared.is_unconfirmed and verb in _DECISIVE:
-            # What is asked a second time may be answered by what the first time wrote. A server confirms what
-            # this very connection has written: so that writes something.
+            # A repeated call may read a write of the first call that is not confirmed yet. The server only
+            # confirms writes of the same connection, so this one writes something and asks.
             self.wire.ask_surely((("HSET", f"{self.shared.prefix}:meta", "confirmed", verb),))
             self.shared.is_unconfirmed = False
         if self._losses != self.shared.losses:
@@ -55,7 +55,7 @@ class Asking:
         return self.wire.ask(command, f"{self.shared.prefix}:{key}", *words)
 
     def ask_all(self, commands: Sequence[Command]) -> list[Answer]:
-        """Some commands at once, each about one key; what is refused raises."""
+        """Send several commands at once, each about one key. A refusal raises."""
         prefix = self.shared.prefix
         answers = (
             self.wire.ask_all([(c[0], f"{prefix}:{c[1]}", *c[2:]) for c in commands]) if commands else []
@@ -66,13 +66,13 @@ class Asking:
         return answers
 
     def run(self, name: str, *calls: Call) -> list[Answered]:
-        """The answers of a script. What every call tells is seen to here."""
+        """The answers of a script. It handles the statuses that every script may return."""
         shared, before = self.shared, self.shared.seq
         known = shared.known()
         self._pass("before", name, calls)
         told = [
             Call({**call.facts, **known}, call.words) for call in calls
-        ]  # a slow log shows the first facts
+        ]  # the server's slow log shows the first facts
         try:
             answers = script.run(self.wire, shared.prefix, name, told, shared.counts)
         except BaseException:
@@ -89,7 +89,7 @@ class Asking:
         return found
 
     def _pass(self, side: str, name: str, calls: Sequence[Call]) -> None:
-        """Tests end the process here: at each write of a verb, and at each script by its name."""
+        """A failpoint: tests end the process here, at each write of a verb and at each script by its name."""
         if name != "look":
             self.shared.failpoint(f"{self.verb}:{side}_commit")
         step = calls[0].facts.get("step", name) if calls else name
@@ -101,16 +101,16 @@ class Asking:
         return status, found
 
     def begin(self, run_id: str) -> None:
-        """Make the store if there is none, and learn its birth."""
+        """Create the store if there is none, and read its birth."""
         shared = self.shared
         shared.birth, shared.seq, _ = regression.begin(self.wire, shared, run_id)
         shared.run_id = run_id
 
     def _begin_anew(self, verb: str, known: str) -> None:
-        """The data is another's than this process knew."""
+        """The server has other data than this process knew: begin with the new data."""
         shared = self.shared
         with shared.lock:
-            if shared.birth == known:  # else another connection was quicker
+            if shared.birth == known:  # otherwise another connection has noticed it already
                 birth, seq, _ = regression.begin(self.wire, shared, shared.run_id)
                 regression.begin_anew(shared, birth, seq)
         raise regression.went_back(verb, shared.counts.last_regression)
@@ -118,7 +118,7 @@ class Asking:
     # -- revisions under way -----------------------------------------------------------------------
 
     def wait_for(self, frozen: Sequence[Any]) -> None:
-        """A source is held still: help the revision that counts already, or wait a moment for the other."""
+        """A source is frozen: apply its revision if that counts already; otherwise wait for a short time."""
         stage, is_applying = frozen
         if is_applying:
             self.apply(str(stage, "ascii"))
@@ -128,13 +128,16 @@ class Asking:
                 raise StoreUnavailableError("write", "a revision of the source took too long")
 
     def apply(self, stage: str) -> None:
-        """Apply a revision that counts, to the end."""
+        """Apply a committed revision to the end."""
         while self.run_one("stage", step="apply", stage=stage)[1][0] > 0:
             pass
         self.shared.entries.clear()
 
     def help_apply(self) -> bool:
-        """Apply what counts already: questions must not show half of it. Whether there was something."""
+        """Apply committed revisions to the end, because queries must not show half of one.
+
+        Returns whether there was one.
+        """
         stages = self.ask("HKEYS", "applying")
         for stage in stages:
             self.apply(str(stage, "ascii"))
@@ -147,5 +150,5 @@ def pairs(flat: Sequence[bytes]) -> Iterator[tuple[bytes, bytes]]:
 
 
 def text_of(word: bytes) -> str:
-    """A text of the store; what is none is shown as well as it can be."""
+    """Decode a text. Invalid bytes are replaced."""
     return word.decode(errors="replace")

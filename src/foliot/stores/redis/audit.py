@@ -1,4 +1,4 @@
-"""The audit. An entry that cannot be read is left out; it goes when it is old."""
+"""The audit. An entry that cannot be read is left out, and deleted when it is old."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def settle_audit(
     detail: str | None = None,
     after: str | None = None,
 ) -> bool:
-    """Tell how a change ended; whether the entry was still `asked`."""
+    """Record how a change ended. Returns whether the entry was still `asked`."""
     while True:
         text = session.field("audit", entry_id)
         entry = _read(text)
@@ -81,5 +81,5 @@ def audit(session: RedisSession, query: AuditQuery) -> AuditPage:
 
 
 def forget_old(session: RedisSession, now: datetime, limit: int) -> int:
-    """Forget entries that are older than what is kept, at most so many; how many."""
+    """Forget entries that are older than what is kept, at most `limit`. Returns how many."""
     return session.forget_before("audit", "audit_x", whole(now - timedelta(days=AUDIT_KEPT_DAYS)), limit)

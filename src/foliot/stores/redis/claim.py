@@ -1,4 +1,4 @@
-"""Claims: what is due is looked for lane by lane, in one script, with all that decisions need."""
+"""Claims: one script finds the due jobs of all lanes, and returns all that the decisions need."""
 
 from __future__ import annotations
 
@@ -34,19 +34,19 @@ from foliot.stores.redis.session import RedisSession
 from foliot.stores.sql.codes import whole
 
 _MOST_AT_ONCE = 250  # jobs that one script looks at
-_TURNS, _TURN = 60, 0.01  # how often, and for how many seconds, a claim waits for a source that is held still
-_ALONE, _HIDDEN = 0, 2  # what a look tells of other nodes: none lives; some have due jobs at hand
-_AT_HAND = 200_000  # microseconds, for which what one node looks at is hidden from the others
+_TURNS, _TURN = 60, 0.01  # a claim waits so often, for so many seconds, for a frozen source
+_ALONE, _HIDDEN = 0, 2  # answers of a look: no other node lives; other nodes work on due jobs
+_AT_HAND = 200_000  # microseconds: for that long the jobs that a node looks at are hidden from others
 
 
 class Claims:
-    """What the claims of one store remember from one to the next."""
+    """Facts that one claim of a store leaves for the next claim."""
 
     def __init__(self, cursor: ClaimCursor) -> None:
         self.cursor = cursor
         self.turn = 0
         self.told: set[str] = set()
-        self.kinds: dict[str, tuple[str, ...] | None] = {}  # of nodes, as they have last said
+        self.kinds: dict[str, tuple[str, ...] | None] = {}  # the kinds of each node, as last read
 
 
 def claim(  # noqa: PLR0913, PLR0917 - what a node asks for, and what is remembered
@@ -59,14 +59,14 @@ def claim(  # noqa: PLR0913, PLR0917 - what a node asks for, and what is remembe
     claim_id: str,
     limits: Mapping[str, int],
 ) -> Claimed:
-    """Start what is due."""
+    """Start due jobs."""
     guard = Guard(node, needs_lease=True, claim_id=claim_id, asker=uuid4().hex, limits=limits)
     groups = GroupPlaces(limits, partial(running, session))
     jobs = _Due(session, claims, guard, groups, herd_starts(session, guard, now, decide), whole(now))
     claims.turn += 1
     try:
         if not any(free > 0 for free in room.values()):
-            jobs.look("", 0, None)  # who is not alive is told, whatever there is room for
+            jobs.look("", 0, None)  # a dead node must get its error, even without free room
         loop = ClaimLoop(
             jobs,
             claims.cursor,
@@ -85,7 +85,7 @@ def claim(  # noqa: PLR0913, PLR0917 - what a node asks for, and what is remembe
 
 
 def _answer_again(session: RedisSession, node: str, claim_id: str) -> Claimed:
-    """What a claim started, as far as it has not ended, in the order in which it was started."""
+    """The attempts that a claim started and that are still open, in the order of their start."""
     places: dict[Key, int] = {}
     jobs: set[str] = set()
     for name, told in pairs(session.ask("HGETALL", f"o:{node}")):
@@ -106,7 +106,7 @@ def _answer_again(session: RedisSession, node: str, claim_id: str) -> Claimed:
 
 
 class _Due(DueEntries):
-    """What is due on Redis."""
+    """The due jobs of a claim on Redis."""
 
     def __init__(  # noqa: PLR0913, PLR0917 - what it works with
         self,
@@ -124,7 +124,7 @@ class _Due(DueEntries):
         self._herd = herd
         self._has_frozen = self._has_hidden = False
         self._at_hand: set[str] = set()
-        # Where a claim goes on depends on them: when one has a place again, it begins at the front.
+        # Part of the cursor's name: when a group has a free place again, the next claim begins at the front.
         self._full_groups = [
             group for group, limit in guard.limits.items() if running(session, group) >= limit
         ]
@@ -141,7 +141,7 @@ class _Due(DueEntries):
         return DuePage(self._redis, found, self._herd)
 
     def look(self, queue: str, count: int, after: str | None) -> list[FoundRow]:
-        """A page of what is due; with no count, only whether the node may claim."""
+        """A page of due jobs. With a count of 0 it only checks whether the node may claim."""
         while True:
             status, facts = self._redis.run_one(
                 "look",
@@ -175,7 +175,7 @@ class _Due(DueEntries):
                 return self._rows(facts[3:], is_alone=facts[2] == _ALONE)
 
     def _is_news(self, facts: bytes) -> bool:
-        """Whether the node serves other kinds than it was looked for."""
+        """Whether the node serves other kinds now than this look has used."""
         kinds = rows.read_node(facts).kinds
         is_news = self._claims.kinds.get(self._node, ()) != kinds
         self._claims.kinds[self._node] = kinds
@@ -205,9 +205,9 @@ class _Due(DueEntries):
         return self._herd.events()
 
     def let_go(self) -> None:
-        """What was looked at and not written is for other nodes at once."""
+        """Show other nodes the jobs that this claim has looked at and not written."""
         keys, self._at_hand = list(self._at_hand), set()
-        with suppress(RedisError, OSError):  # it is let go of after a moment anyway
+        with suppress(RedisError, OSError):  # the server shows them after a short time anyway
             for start in range(0, len(keys), _MOST_AT_ONCE):
                 self._redis.ask("HDEL", "hold", *keys[start : start + _MOST_AT_ONCE])
 
@@ -215,7 +215,7 @@ class _Due(DueEntries):
         return self._node, *self._lanes(queue), *self._full_groups
 
     def wait_for_others(self) -> bool:
-        """Others have something at hand that is due, or its source is held still: wait, but not for long."""
+        """Wait for a short time if other nodes work on due jobs, or if a source is frozen."""
         if self._has_hidden and not self._has_frozen:
             self._has_hidden = False
             threading.Event().wait(_AT_HAND / 1_000_000)

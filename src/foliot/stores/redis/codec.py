@@ -25,7 +25,7 @@ def write_text(mark: str, record: Record, orders: tuple[int, ...], tally: Tally)
 
 
 def read_body(key: str, text: str) -> Body:
-    """What the text of a job says of it."""
+    """The body of a job's text."""
     try:
         _, _, _, body = text.split(" ", 3)
     except ValueError as error:

@@ -1,4 +1,4 @@
-"""Definitions on Redis: what the server has to be told before jobs name it."""
+"""Definitions on Redis: frames and lanes are sent to the server before jobs name them."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ _News = tuple[str, str, str | int, str]
 
 
 class Definitions(definition.Definitions):
-    """Reads and writes definitions, and tells the server of frames and lanes."""
+    """Reads and writes definitions, and knows which frames and lanes the server has."""
 
     def news(self, jobs: Iterable[Job]) -> list[_News]:
-        """Frames and lanes of jobs that the server has not been told of."""
+        """Frames and lanes of jobs that the server does not have yet."""
         told = list(jobs)
         found: dict[str, _News] = {
             digest: ("HSET", "frames", digest, json.dumps(texts, ensure_ascii=False))
@@ -30,5 +30,5 @@ class Definitions(definition.Definitions):
         return list(found.values())
 
     def told(self, news: Iterable[_News]) -> None:
-        """The server knows them now."""
+        """The server has these frames and lanes now."""
         self.server_knows(str(name) for _, _, name, _ in news)

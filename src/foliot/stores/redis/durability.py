@@ -1,4 +1,4 @@
-"""What a server promises: its version and its settings, read when a connection is made, told once."""
+"""The durability of a server: its version and settings, read at each connection, and logged once."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _HOW_TO = "docs/how-to/redis.md tells what each setting promises"
 
 
 class Server(NamedTuple):
-    """A server as it describes itself; a setting that it does not tell is `unknown`."""
+    """A server as it describes itself. A setting that it does not show is `unknown`."""
 
     name: str
     version: tuple[int, ...]
@@ -33,7 +33,7 @@ class Server(NamedTuple):
     eviction: str
     run_id: str = ""  # of its process
     memory: int | None = None
-    guards: int = 0  # it takes no writes with fewer replicas
+    guards: int = 0  # min-replicas-to-write: with fewer replicas it takes no writes
 
     @property
     def version_text(self) -> str:
@@ -42,7 +42,7 @@ class Server(NamedTuple):
 
 
 def look_at(wire: Wire) -> Server:
-    """What the server says of itself. A managed server may not tell its settings."""
+    """Read the server's version and settings. A managed server may not show its settings."""
     info = _info(wire)
     name = info.get("server_name", "redis")
     version = info.get("valkey_version") if name == "valkey" else info.get("redis_version")
@@ -117,7 +117,7 @@ def _refuse_durable(server: Server, address: Address) -> None:
 
 
 def tell(server: Server, address: Address) -> None:
-    """Say once, at the start, what a crash would cost."""
+    """Log once, at the start, which writes a crash would lose."""
     facts = f"server={server.name} version={server.version_text} fsync={server.fsync}"
     if server.guards < address.replicas:
         _log.warning(
@@ -128,10 +128,10 @@ def tell(server: Server, address: Address) -> None:
             address.replicas,
         )
     if address.aof:
-        pass  # each write waits for the file, whatever the setting
+        pass  # each write waits for the file (durable=aof), whatever the setting
     elif server.fsync == "everysec":
         _log.warning(
-            "store_loses_seconds %s: a host that fails takes the last 2 s along; appendfsync always does not",
+            "store_loses_seconds %s: if the host fails, the last 2 s are lost; set appendfsync always",
             facts,
         )
     elif server.fsync in ("off", "no"):
@@ -139,7 +139,7 @@ def tell(server: Server, address: Address) -> None:
             "store_not_durable %s: a restart forgets jobs and runs; set appendonly yes. %s", facts, _HOW_TO
         )
     elif server.fsync == "unknown":
-        _log.warning("store_durability_unknown %s: the server does not tell its settings. %s", facts, _HOW_TO)
+        _log.warning("store_durability_unknown %s: the server does not show its settings. %s", facts, _HOW_TO)
     if server.eviction.startswith("allkeys-"):
         _log.warning("store_evicts %s eviction=%s: jobs may be forgotten at any time", facts, server.eviction)
     elif server.eviction.startswith("volatile-"):

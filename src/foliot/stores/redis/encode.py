@@ -1,4 +1,4 @@
-"""Changes as words for the scripts: which keys and indices each of them touches."""
+"""Encodes changes as words for the scripts: the keys and indices that each change writes."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ from foliot.stores.redis.shared import PLACES
 from foliot.stores.sql.codes import micros, whole
 
 Operation = tuple[str, str, str | int, str]
-OUT_OF_SERVICE = "="  # the text of a job that stays as it is, and is not due
+OUT_OF_SERVICE = "="  # instead of a text: the job stays as it is, but leaves the index of due jobs
 
 
 class Encoder:
-    """Makes the words of changes."""
+    """Encodes changes."""
 
     def __init__(self, definitions: Definitions, new_mark: Iterator[str], starts: Iterator[int]) -> None:
         self._definitions = definitions
@@ -37,7 +37,7 @@ class Encoder:
         self._starts = starts
 
     def words(self, change: Change, claim_id: str | None = None) -> tuple[str, list[str | int]]:
-        """The mark that the job will have, and the words."""
+        """The new mark of the job, and the words."""
         entry, mark = change.entry, next(self._new_mark)
         if change.aside is not None:
             mark, text = entry.mark, OUT_OF_SERVICE
@@ -57,7 +57,7 @@ class Encoder:
         return mark, words
 
     def shared(self, changes: Iterable[Change]) -> list[Operation]:
-        """What definitions share that the server may not know yet, and who holds attempts from now on."""
+        """Frames and lanes that the server may not have yet, and nodes that hold attempts from now on."""
         operations = self._definitions.news(c.after.job for c in changes if c.after and c.is_defined)
         nodes = {str(a.node) for change in changes for _, a in change.moved if a.is_running}
         return operations + [("SADD", "holders", node, "") for node in nodes]
@@ -86,12 +86,12 @@ class Encoder:
         yield "HSET", "d", key, self._definitions.text(job)
         if change.entry.damage is not None:
             yield "HDEL", "damaged", key, ""
-            if state.wake_at is not None:  # it was taken out of the index
+            if state.wake_at is not None:  # setting it aside has removed it from the index
                 member = time_text(whole(state.wake_at)) + key
                 yield "ZADD", f"w:{lane_id(job.queue, job.action.kind)}", 0, member
 
     def _kept(self, key: str, version: Version) -> Iterator[Operation]:
-        """The definition drives out the one that is too old to be kept."""
+        """Add a former definition, and delete the oldest one if there are too many."""
         if version.job is not None:
             span = (micros(version.since), micros(version.until), version.replaced_by)
             yield "KEEP", f"v:{key}", version.number, self._definitions.version_text(version.job, span)
@@ -99,7 +99,7 @@ class Encoder:
 
 
 def _sets_of(state: State) -> set[str]:
-    """The sorted sets that a job is in, by its state."""
+    """The sorted sets that list a job, by its state."""
     if state.removed_at is not None:
         return {"gone"}
     found = {"keys"}
@@ -111,7 +111,7 @@ def _sets_of(state: State) -> set[str]:
 
 
 def _signs(state: State) -> tuple[bool, bool, bool]:
-    """What decides about the sets."""
+    """The facts of a state that decide about these sets."""
     return state.removed_at is None, state.paused_at is None, state.failures_in_row > 0
 
 
@@ -119,12 +119,12 @@ _SETS = ("keys", "gone", "paused", "failing")
 
 
 def _indexed(change: Change, after: Record) -> Iterator[Operation]:
-    """The sets that jobs are found in by what they are."""
+    """Move a job between the sets that list jobs by their state."""
     state, before_ = after.state, change.before
     if before_ is not None and _signs(state) == _signs(before_.state):
-        return  # it is where it was
+        return  # it stays in the same sets
     after_ = _sets_of(state)
-    if change.before is None and change.entry.is_there:  # where it was is unknown
+    if change.before is None and change.entry.is_there:  # its former sets are unknown
         yield from (("ZREM", name, change.key, "") for name in _SETS if name not in after_)
     before = _sets_of(change.before.state) if change.before else set()
     yield from (("ZREM", name, change.key, "") for name in before - after_)
@@ -132,7 +132,7 @@ def _indexed(change: Change, after: Record) -> Iterator[Operation]:
 
 
 def _moved(key: str, before: Attempt | None, attempt: Attempt, told: str) -> Iterator[Operation]:
-    """Where an attempt is found: by time, and by the node that holds it, with the claim that started it."""
+    """Index an attempt: by time, and by its node, with the claim that started it."""
     if before is None:
         yield "ZADD", "e", 0, run_member(attempt)
     name = held_name(key, attempt_id(attempt))
@@ -150,7 +150,7 @@ def _moved(key: str, before: Attempt | None, attempt: Attempt, told: str) -> Ite
 
 
 def _past(change: Change) -> Iterator[Operation]:
-    """What became history, and when it is worth a look."""
+    """Write ended attempts and skips, and when to look at the history."""
     key, ripe_at = change.key, change.tally.ripe_at
     for attempt, order in change.ended:
         yield "HSET", f"h:{key}", attempt_id(attempt), rows.write_ended(attempt, order)
@@ -168,7 +168,7 @@ def _told(change: Change) -> Iterator[Operation]:
 
 
 def _forgotten(change: Change) -> Iterator[Operation]:
-    """All that is known of a job."""
+    """Delete a job and its history."""
     key = change.key
     for name in (*_SETS, "ripe"):
         yield "ZREM", name, key, ""
@@ -186,7 +186,7 @@ def _forgotten(change: Change) -> Iterator[Operation]:
 
 
 def forget_past(key: str, past: Past) -> Iterator[Operation]:
-    """Attempts and skips of a job that are not kept."""
+    """Delete attempts and skips of a job."""
     for attempt, _ in past.attempts:
         yield from forget_attempt(attempt)
         yield "HDEL", f"h:{key}", attempt_id(attempt), ""
@@ -196,7 +196,7 @@ def forget_past(key: str, past: Past) -> Iterator[Operation]:
 
 
 def forget_attempt(attempt: Attempt) -> Iterator[Operation]:
-    """Its place among all attempts, and what it wrote."""
+    """Delete an attempt's index entry and its output."""
     name = output_name(*attempt.key)
     yield "ZREM", "e", run_member(attempt), ""
     yield "HDEL", "out", name, ""
@@ -204,7 +204,7 @@ def forget_attempt(attempt: Attempt) -> Iterator[Operation]:
 
 
 def operation_words(operations: Sequence[Operation]) -> list[str | int]:
-    """Operations that belong to no job, as words."""
+    """Encode operations that belong to no job."""
     words: list[str | int] = ["", "", "", len(operations)]
     for command, key, first, second in operations:
         words += (f"{command} {key}", first, second)

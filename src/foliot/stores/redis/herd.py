@@ -1,7 +1,7 @@
 """Herds on Redis: one script starts, or ends, the runs of many jobs that are alike (`scripts/herd.lua`).
 
-The words of a call are columns, and what a herd shares is said once. A run that was started so knows the mark
-that its job has got. If the job still has it when the run succeeds, nothing was decided about it since.
+The words of a call are columns; values that a herd shares are sent once. A run of a herd knows the mark that
+its start gave to the job. If the job still has this mark when the run succeeds, it has not changed since.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _START, _END = "start", "end"
 
 
 def herd_starts(session: RedisSession, guard: Guard, now: datetime, decide: DecideDue) -> HerdStarts:
-    """What one claim starts of herds."""
+    """The herd runs that one claim starts."""
 
     def start(taken: Sequence[Taken]) -> Collection[str]:
         return write(session, _START, taken, guard)
@@ -42,7 +42,7 @@ def herd_starts(session: RedisSession, guard: Guard, now: datetime, decide: Deci
 
 
 class DuePage(Page[Entry]):
-    """Jobs that are due, as they were found. Those that do not start with a herd are read."""
+    """Due jobs, as they were found. A job that does not start with a herd is read."""
 
     def __init__(
         self,
@@ -92,7 +92,7 @@ class DuePage(Page[Entry]):
 def finish(
     session: RedisSession, node: str, endings: Sequence[Ending], now: datetime, decide: DecideEnded
 ) -> Finished:
-    """Record how attempts ended: those of herds that have succeeded at once, all others one by one."""
+    """Record how attempts ended: successes of herds together, all others one by one."""
     guard = Guard(node=node)
     return end_herds(session, node, endings, now, decide, lambda taken: write(session, _END, taken, guard))
 
@@ -101,7 +101,7 @@ def finish(
 
 
 def write(session: RedisSession, step: str, taken: Sequence[Taken], guard: Guard) -> set[str]:
-    """Start or end runs; the keys of those whose jobs another has changed meanwhile."""
+    """Start or end runs. Returns the keys of jobs that another writer has changed meanwhile."""
     parts = [taken[n : n + AT_ONCE] for n in range(0, len(taken), AT_ONCE)]
     refused: set[str] = set()
     while parts:
@@ -126,7 +126,7 @@ def write(session: RedisSession, step: str, taken: Sequence[Taken], guard: Guard
 
 
 def _written(session: RedisSession, step: str, part: Sequence[Taken], guard: Guard) -> tuple[Written, str]:
-    """A call, without what must hold beside the marks, and the mark that its jobs will have."""
+    """The call, without the conditions of the guard; and the new mark of its jobs."""
     mark = next(session.shared.marks)
     herds: list[dict[str, Any]] = []
     wakes: list[str] = []
@@ -149,7 +149,7 @@ def _written(session: RedisSession, step: str, part: Sequence[Taken], guard: Gua
 
 
 def _herd_facts(start: TextHerdStart, count_: int) -> tuple[dict[str, Any], str]:
-    """What the script is told of a herd, and lane and wake as its texts have them."""
+    """The facts of a herd for the script, and the lane and the wake of its texts."""
     herd = start.herd
     template = herd.mould.template
     lane, id_ = layout.lane_id(template.queue, template.action.kind), f"{herd.suffix}#1"
@@ -161,7 +161,7 @@ def _herd_facts(start: TextHerdStart, count_: int) -> tuple[dict[str, Any], str]
 
 
 def rows_of(words: Sequence[bytes]) -> list[FoundRow]:
-    """The jobs that a look has found."""
+    """The rows of a look's answer."""
     begin = layout.LANE_DIGITS + layout.DIGITS
     return [
         (place, place[begin:], text_of(text), text_of(definition))

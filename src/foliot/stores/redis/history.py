@@ -1,4 +1,4 @@
-"""Questions about the past: attempts and skips, of one job or of all."""
+"""Queries about history: attempts and skips, of one job or of all."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def _open(session: RedisSession) -> Iterator[Attempt]:
 
 
 def _of_all(session: RedisSession, query: RunQuery) -> RunPage:
-    """By the index of all attempts; where few are meant, a page ends after so many looks."""
+    """Read the index of all attempts. If few of them match, the page ends after a number of looks."""
     first, last = _bounds(query)
     if query.after:
         at, job, request, number = read_place(query.after, (int, str, str, int))
@@ -63,7 +63,7 @@ def _of_all(session: RedisSession, query: RunQuery) -> RunPage:
 
 
 def _bounds(query: RunQuery | SkipQuery) -> tuple[str | bytes, str]:
-    """From where, and to where, the index is walked backwards."""
+    """The bounds between which the index is read backwards."""
     first = "+" if query.until is None else f"({layout.time_text(whole(query.until))}"
     last = "-" if query.since is None else f"[{layout.time_text(whole(query.since))}"
     return first, last
@@ -77,7 +77,7 @@ def _parts_of(member: str) -> tuple[int, str, str, int]:
 
 
 def _attempts(session: RedisSession, members: list[str]) -> Iterator[Attempt]:
-    """The attempts of entries of the index; one that was forgotten meanwhile is passed by."""
+    """The attempts of index entries. An attempt that was deleted meanwhile is left out."""
     names = []
     for member in members:
         at, job, request, number = _parts_of(member)
@@ -94,7 +94,7 @@ def _attempts(session: RedisSession, members: list[str]) -> Iterator[Attempt]:
             yield from (one for one in entry.record.attempts if layout.attempt_id(one) == identity)
 
 
-_ANY = (Trigger.SCHEDULE, AttemptState.ENDED)  # they are no part of its name
+_ANY = (Trigger.SCHEDULE, AttemptState.ENDED)  # placeholders: they are not part of an attempt's name
 
 
 def skips(session: RedisSession, query: SkipQuery) -> SkipPage:

@@ -1,4 +1,4 @@
-"""A look at a store from outside: how far its schema is, and whether it is sound. Nothing is written."""
+"""Inspects a store without changing it: its schema version, and whether its parts agree."""
 
 from __future__ import annotations
 
@@ -55,26 +55,26 @@ def _looking(url: str, verb: str, look: Callable[[RedisSession], Found]) -> Foun
 
 
 def look_at_schema(url: str) -> Schema:
-    """How far a store is. StoreUnavailableError if there is no answer, or no store yet."""
+    """The schema version of a store. StoreUnavailableError if there is no answer, or no store yet."""
     return _looking(url, "open", _schema)
 
 
 def _schema(session: RedisSession) -> Schema:
     found = session.ask("HGET", "meta", "schema")
     if found is None:
-        hint = "the first node that runs jobs makes it, and so does foliot store migrate"
+        hint = "`foliot serve` creates it on its first start, and so does `foliot store migrate`"
         raise StoreUnavailableError("open", f"there is no store {session.shared.prefix} yet", hint=hint)
     check_schema(found)
     return Schema(number_of(found_step(session)), number_of(len(STEPS)))
 
 
 def find_sizes(url: str) -> Mapping[str, int]:
-    """Bytes of a store, by what they are for."""
+    """The memory of a store in bytes, by purpose."""
     return _looking(url, "check", sizes)
 
 
 def find_flaws(url: str) -> tuple[str, ...]:
-    """What does not agree between jobs and indices, after reading all of it."""
+    """Contradictions between jobs and indices. This reads the whole store."""
     return _looking(url, "check", lambda session: tuple(_flaws(session)))
 
 

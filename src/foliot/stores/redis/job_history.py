@@ -1,7 +1,7 @@
-"""The past of one job: its names are read, and of the attempts only those that a page shows.
+"""The history of one job: all names are read, but only the attempts that a page shows.
 
-The name of an attempt tells its occurrence, or its request (`names.attempt_id`). So a question about the last
-runs of a job decodes as many as it asks for, however long the history is.
+The name of an attempt has its occurrence, or its request (`names.attempt_id`). So a query for the last runs
+of a job decodes only as many attempts as it asks for, however long the history is.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _WHERE_TIME_IS = 4  # among the values of an attempt's text
 
 
 class _Named(NamedTuple):
-    """An attempt, in the order of pages; `attempt` is None if it has ended, and is still to be read."""
+    """The name of an attempt, in the order of pages. `attempt` is None if it is not read yet."""
 
     at: int
     request: str
@@ -37,7 +37,7 @@ class _Named(NamedTuple):
 
 
 def runs_of_job(session: RedisSession, job: str, query: RunQuery) -> RunPage:
-    """The attempts of one job that are meant, the newest first."""
+    """The attempts of one job that match a query, the newest first."""
     found: list[Attempt] = []
     for attempt in _read(session, job, _meant(_all(session, job), job, query), query.limit + 1):
         if not is_run_meant(attempt, query):
@@ -59,7 +59,7 @@ def runs_of_key(session: RedisSession, query: RunQuery) -> RunPage:
 
 
 def place_of(attempt: Attempt) -> str:
-    """Where a page goes on that ends with an attempt."""
+    """The position after an attempt, at which the next page begins."""
     return json.dumps((whole(attempt.scheduled_for), attempt.job, attempt.request or "", attempt.number))
 
 
@@ -88,7 +88,7 @@ def _all(session: RedisSession, job: str) -> list[_Named]:
 
 
 def _meant(named: Sequence[_Named], job: str, query: RunQuery) -> list[_Named]:
-    """Those within the times that a query asks about, after its place, the newest first."""
+    """The names within the period of a query and after its position, the newest first."""
     first = None if query.since is None else whole(query.since)
     end = None if query.until is None else whole(query.until)
     after = read_place(query.after, (int, str, str, int)) if query.after else None
@@ -107,7 +107,7 @@ def _meant(named: Sequence[_Named], job: str, query: RunQuery) -> list[_Named]:
 
 
 def _read(session: RedisSession, job: str, named: Sequence[_Named], wanted: int) -> Iterator[Attempt]:
-    """The attempts themselves, some at a time. One that was forgotten meanwhile is passed by."""
+    """The attempts themselves, some at a time. An attempt that was deleted meanwhile is left out."""
     for part in parts(named, max(_AT_LEAST, wanted)):
         ended = [one.identity for one in part if one.attempt is None]
         texts = dict(zip(ended, session.ask("HMGET", f"h:{job}", *ended) if ended else (), strict=True))

@@ -2,21 +2,21 @@
 
 | key | type | holds |
 |---|---|---|
-| `meta` | hash | `birth`: a random text; `schema`; `seen`: the last sign of life; `hold_until`: nobody |
-|  |  | claims before; `run`: the server's process, and `resumed`: with how many writes it began |
+| `meta` | hash | `birth`: a random text; `schema`; `seen`: the last sign of life; `hold_until`: no |
+|  |  | node claims before; `run`: the server's process; `resumed`: its count of writes when it began |
 | `seq` | number | one more with each write: if it falls, the server has lost some |
 | `s`, `d` | hash | of each job: its text (state, open attempts, counts); its definition |
 | `frames` | hash | digest → what the definitions of many jobs share |
 | `keys`, `gone` | sorted | the keys of jobs that are there; of tombstones |
-| `paused`, `failing`, `busy`, `damaged` | sorted, sorted, hash, hash | jobs by what they are |
+| `paused`, `failing`, `busy`, `damaged` | sorted, sorted, hash, hash | jobs by their state |
 | `lanes`, `w:LANE` | hash, sorted | queue and kind of each lane; its jobs: wake and key |
-| `nodes`, `until`, `dead` | hash, hash, sorted | what nodes said; ends of leases; ids that have ended |
-| `o:NODE`, `x:NODE`, `holders` | hash, set, set | attempts that a node holds; is to cancel; who holds any |
+| `nodes`, `until`, `dead` | hash, hash, sorted | facts of nodes; ends of leases; dead ids |
+| `o:NODE`, `x:NODE`, `holders` | hash, set, set | attempts that a node holds; must cancel; nodes with any |
 | `g:GROUP`, `outages` | hash, list | attempts started in a group, with their nodes; times without a node |
 | `h:JOB`, `e` | hash, sorted | ended attempts of a job; all attempts by their time |
 | `k:JOB`, `kx` | hash, sorted | skips of a job; all skips by their ends |
 | `ripe` | sorted | histories by when they are worth a look |
-| `out`, `parts:RUN` | hash, hash | what attempts wrote, whole; in parts |
+| `out`, `parts:RUN` | hash, hash | outputs of attempts: whole; in parts |
 | `v:JOB` | hash | definitions that a job has had |
 | `rev`, `rev_at`, `status`, `revs:SOURCE` | hash, hash, hash, list | of sources |
 | `alerts`, `ax`, `aw:CHANNEL`, `channels` | hash, sorted, sorted, set | the outbox |
@@ -24,14 +24,14 @@
 | `sessions`, `codes`, `audit`, `pipes`, each with `…_x` | hash, sorted | by their ends, or their times |
 | `pipe_names`, `pipe_runs` | hash, hash | of pipelines: active names; last runs |
 | `frozen`, `applying`, `stage:ID:N` | hash, hash, list | large revisions under way |
-| `hold` | hash | which node has a due job at hand, and until when |
-| `c:CLAIM` | text | who asks under a claim id; expires with the lease |
+| `hold` | hash | which node works on a due job, and until when |
+| `c:CLAIM` | text | the caller of a claim id; expires with the lease |
 
 Sorted sets with names for members have the score 0: Redis then sorts them by bytes, which is the order of
 code points. A time in a member is 16 hexadecimal digits, so that bytes sort as times do.
 """
 
-# ruff: noqa: PLC0414 - what sorts in every store is named from here
+# ruff: noqa: PLC0414 - re-exported
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ _BOTH = "\n"  # between two names in one: neither has it
 
 @lru_cache(maxsize=4096)
 def lane_id(queue: str, kind: str) -> str:
-    """The name of a lane in keys: the same on every node, whatever is in the names."""
+    """The name of a lane in keys: a digest, which is the same on every node."""
     return sha1(f"{queue}\n{kind}".encode(), usedforsecurity=False).hexdigest()[:LANE_DIGITS]
 
 

@@ -1,6 +1,6 @@
-"""Plain commands to a server, beside the store: for what a door keeps in keys of its own.
+"""Plain commands to a server, for doors that keep data in keys of their own, beside the store.
 
-A thread has one connection. What several callers ask at the same time is sent as one pipeline.
+One thread has one connection. Commands of several callers at the same time are sent as one pipeline.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _REST = 60.0  # seconds without work, after which the connection is closed
 
 
 class LinkScript:
-    """A Lua script; a connection tells it to the server before it first runs it."""
+    """A Lua script. A connection sends it to the server before its first run."""
 
     def __init__(self, text: str) -> None:
         self.text = text
@@ -46,7 +46,7 @@ class ScriptCommand(NamedTuple):
 
 
 class _Ask(call_thread.Call):
-    """Commands that belong together, and who waits for their answers."""
+    """Commands that belong together, and the caller that waits for their answers."""
 
     __slots__ = ("commands",)
 
@@ -56,7 +56,7 @@ class _Ask(call_thread.Call):
 
 
 class Link:
-    """A way to a server. It is closed when nobody has it any more."""
+    """A shared connection to a server. It is closed when its last user lets it go."""
 
     def __init__(self, address: Address, deadline: timedelta) -> None:
         self._deadline = deadline
@@ -66,7 +66,7 @@ class Link:
     async def ask(self, verb: str, commands: Sequence[Command | ScriptCommand]) -> list[Answer]:
         """The answers to commands; a refusal is an answer, a StoreError.
 
-        StoreUnavailableError if the server does not answer in time: it may have done what it was asked.
+        StoreUnavailableError if the server does not answer in time; it may have carried out the commands.
         """
         thread = self._thread
         thread.check(verb)
@@ -74,7 +74,7 @@ class Link:
             thread.start()
         ask = _Ask(verb, commands)
         thread.put(ask)
-        seconds = 2 * self._deadline.total_seconds()  # it may wait for others, and for a connection
+        seconds = 2 * self._deadline.total_seconds()  # time for the calls before it, and for connecting
         try:
             async with asyncio.timeout(seconds):
                 answers: list[Answer] = await ask.future
@@ -85,7 +85,7 @@ class Link:
 
 
 class _LinkThread(CallThread[_Ask]):
-    """Sends what it is asked to, and hands out the answers."""
+    """Sends commands, and returns the answers to their callers."""
 
     def __init__(self, address: Address, deadline: timedelta) -> None:
         super().__init__("foliot-redis-link")
@@ -110,7 +110,7 @@ class _LinkThread(CallThread[_Ask]):
             self._under_way = ()
 
     def _gather(self) -> list[_Ask]:
-        """What waits now, up to a number of commands; empty: it is asked to end."""
+        """The waiting commands, up to a number; empty if the thread must end."""
         if self._is_asked_to_end or (first := self._first()) is None:
             return []
         asks, count = [first], len(first.commands)
@@ -154,12 +154,12 @@ class _LinkThread(CallThread[_Ask]):
         wire = self._connected()
         words = [one.words if isinstance(one, ScriptCommand) else one for one in commands]
         scripts = {one.script.text for one in commands if isinstance(one, ScriptCommand)}
-        # In front: what follows a script in the same pipeline may rest on what the script has done.
+        # Scripts are sent first: later commands of the same pipeline may depend on them.
         news = [("SCRIPT", "LOAD", text) for text in scripts - self._told]
         answers = wire.ask_all([*news, *words])[len(news) :]
         self._told |= scripts
         missed = [place for place, answer in enumerate(answers) if isinstance(answer, NoScriptError)]
-        if missed:  # somebody has made the server forget; such a command has done nothing
+        if missed:  # the server has lost its scripts; these commands have done nothing
             wire.ask_all([("SCRIPT", "LOAD", text) for text in scripts])
             for place, answer in zip(missed, wire.ask_all([words[n] for n in missed]), strict=True):
                 answers[place] = answer

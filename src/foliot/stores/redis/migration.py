@@ -1,14 +1,14 @@
 """Steps of the schema: walks over all jobs, part by part, while nodes go on working.
 
 The number of a step is a thousand times the major version of the schema, plus a count. A step within a major
-version only adds what older programs can leave alone, so they go on working beside newer ones.
+version only adds data that older programs can ignore, so they go on working beside newer ones.
 
     meta.step    how many steps were taken to their end
     meta.walk    how far the step under way has come: its number, a set of keys, the last key
 
-A part is written job by job, each if it still has the mark that was read; then the walk goes on, if it is
-still where it was. So a process may die at any moment, another goes on where it stood, and several at a time
-do no harm. Nodes walk when they have nothing to forget; `foliot store migrate` walks to the end.
+A part is written job by job, each only if it still has the mark that was read. Then the walk moves on, if no
+other process has moved it. So a process may die at any time: another continues, and several at once do no
+harm. Nodes walk when they have no history to delete; `foliot store migrate` walks to the end.
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ _SETS = ("keys", "gone")  # together they have every job
 
 
 class Step(NamedTuple):
-    """One step: what it does to some jobs."""
+    """One step: its name, and the function that migrates some jobs."""
 
     name: str
     migrate: Callable[[RedisSession, Sequence[str]], None]
 
 
 def write_texts_anew(session: RedisSession, keys: Sequence[str]) -> None:
-    """Jobs whose texts look otherwise than this version writes them are written anew; they say the same."""
+    """Rewrite the texts of jobs in the form of this version. Their meaning does not change."""
     left = list(keys)
     while left:
         texts, definitions = session.ask_all([("HMGET", "s", *left), ("HMGET", "d", *left)])
@@ -49,7 +49,7 @@ def write_texts_anew(session: RedisSession, keys: Sequence[str]) -> None:
         for entry, (_, text, _) in zip(session.read(rows), rows, strict=True):
             record = entry.record
             if record is None:
-                continue  # `store check` tells of it
+                continue  # `store check` reports it
             written = codec.write_text(entry.mark, record, entry.orders, entry.tally)
             if written != text_of(text):
                 changes.append(
@@ -62,7 +62,7 @@ STEPS: tuple[Step, ...] = (Step("texts as herds read them", write_texts_anew),)
 
 
 def number_of(step: int) -> int:
-    """The number of the schema that has come so far."""
+    """The number of the schema after that step."""
     return SCHEMA * _MAJOR_STEP + step
 
 
@@ -73,7 +73,7 @@ def found_step(session: RedisSession) -> int:
 
 
 def go_on(session: RedisSession) -> bool:
-    """Take one part of a step that is still to be taken; whether all were taken already."""
+    """Take one part of the next step. Returns whether all steps are done."""
     if session.shared.is_migrated:
         return True
     step = found_step(session)
@@ -101,12 +101,12 @@ def _take_part(session: RedisSession, step: int) -> None:
 
 
 def _unchanged(step: int) -> list[tuple[str, ...]]:
-    """The step is not taken twice, by one who has slept meanwhile."""
+    """A condition: no other process has taken the step meanwhile."""
     return [("meta", "step", str(step)) if step else ("meta", "step")]
 
 
 def _where(walk: str | None, step: int) -> tuple[str, str]:
-    """The set that is walked over, and the last key that was seen to."""
+    """The set that is read, and the last key that is done."""
     number, _, rest = (walk or "").partition(" ")
     if number != str(step):
         return _SETS[0], ""

@@ -1,4 +1,4 @@
-"""Nodes: their leases, what they hold, and what is shown of them."""
+"""Nodes: their leases, the attempts that they hold, and their views."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _MICROSECOND = timedelta(microseconds=1)
 
 
 def join(session: RedisSession, node: Node) -> Lease:
-    """A node begins its life, or says anew what it serves."""
+    """A node joins, or changes what it serves."""
     facts = rows.write_node(node)
     lease = _health(session, "join", node.id, facts=facts)
     session.shared.nodes[node.id] = facts
@@ -48,7 +48,7 @@ def _health(session: RedisSession, verb: str, node: str, **facts: Any) -> Lease:
 
 
 def leave(session: RedisSession, node: str) -> None:
-    """A node ends its life in order."""
+    """A node leaves."""
     session.shared.nodes.pop(node, None)
     status, _ = session.run_one("heartbeat", verb="leave", node=node)
     if status == "BURIED":
@@ -56,7 +56,7 @@ def leave(session: RedisSession, node: str) -> None:
 
 
 def held(session: RedisSession, node: str) -> tuple[Attempt, ...]:
-    """The open attempts of a node. What its hash names and no record knows is dropped."""
+    """The open attempts of a node. An index entry without an attempt in a record is deleted."""
     names, lives = session.ask_all([("HKEYS", f"o:{node}"), ("HEXISTS", "until", node)])
     if not lives:
         raise NodeBuriedError(node)
@@ -70,7 +70,7 @@ def held(session: RedisSession, node: str) -> tuple[Attempt, ...]:
     for job, keys in jobs.items():
         entry = entries.get(job)
         if entry is not None and entry.record is None and entry.remains is None:
-            continue  # it cannot be read: what the node holds of it is unknown
+            continue  # a damaged job: its attempts are unknown
         attempts = _attempts(entry)
         ours = [one for one in attempts if one.node == node and one.is_running and one.key in keys]
         found += ours
@@ -111,7 +111,7 @@ def running(session: RedisSession, group: str) -> int:
 
 
 def outages(session: RedisSession) -> tuple[Outage, ...]:
-    """The times in which no node lived, the newest first."""
+    """The periods without a living node, the newest first."""
     found = (text_of(one).split() for one in session.ask("LRANGE", "outages", 0, -1))
     return tuple(Outage(an_instant(int(first)), an_instant(int(last))) for first, last in found)
 

@@ -9,10 +9,10 @@ from foliot.stores.redis.wire import Wire
 
 
 class Listener(HintListener):
-    """Has a connection of its own that hears hints.
+    """Receives hints over a connection of its own.
 
-    It is the first to see that the server has ended. It connects again soon: what the server has lost can be
-    written again only before others claim it.
+    It is the first to notice that the server has ended, and connects again soon: lost writes can be written
+    again only before other nodes claim the same jobs.
     """
 
     pause = 0.5

@@ -20,7 +20,7 @@ from foliot.stores.redis.session import RedisSession
 from foliot.stores.redis.walk import falling, parts
 from foliot.stores.sql.codes import ALERT_CODES, ALERT_STATES, DAY, UNREADABLE, an_instant, instant, whole
 
-_MARK = "\n"  # behind the text of an alert that was settled: how, when, and what the channel said
+_MARK = "\n"  # separates an alert's text from its end: how, when, and the channel's answer
 
 
 def _read(name: str, found: bytes | None) -> ChannelAlert | None:
@@ -68,7 +68,7 @@ def settle(  # noqa: PLR0913, PLR0917 - see the protocol
     at: datetime,
     answer: str | None = None,
 ) -> int:
-    """Alerts wait no more; how many did. Of several callers, one settles an alert."""
+    """Record the end of waiting alerts. Returns how many waited. Of several callers, one settles an alert."""
     names = [f"{id_}\n{channel}" for id_ in ids]
     found = session.ask("HMGET", "alerts", *names) if names else ()
     said = json.dumps((ALERT_CODES[state], whole(at), None if answer is None else clean_text(answer)))
@@ -116,7 +116,7 @@ def _place(told: ChannelAlert) -> str:
 
 
 def forget_old(session: RedisSession, now: int, limit: int) -> int:
-    """Forget alerts that are older than what is kept, at most so many; how many."""
+    """Forget alerts that are older than what is kept, at most `limit`. Returns how many."""
     bound = f"({layout.time_text(now - KEPT_DAYS * DAY)}"
     members = [text_of(one) for one in session.ask("ZRANGEBYLEX", "ax", "-", bound, "LIMIT", 0, limit)]
     commands: list[Sequence[object]] = []

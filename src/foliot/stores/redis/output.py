@@ -1,6 +1,6 @@
-"""What attempts wrote. While one runs, its output is in parts; when it has ended, it is one text.
+"""Outputs of attempts: several parts while an attempt runs, and one text when it has ended.
 
-Texts are compressed if that is worth it: the first byte tells.
+Long texts are compressed; the first byte says whether.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from foliot.stores.redis.asking import pairs
 from foliot.stores.redis.session import RedisSession
 
 _PLAIN, _PACKED = b"t", b"z"
-_SHORT = 500  # bytes that are not worth the trouble
+_SHORT = 500  # bytes; a shorter text is not compressed
 
 
 def _pack(text: str) -> bytes:
@@ -29,7 +29,7 @@ def _unpack(packed: bytes) -> str:
 
 
 def write_outputs(session: RedisSession, outputs: Sequence[Output]) -> None:
-    """Keep outputs whole; what is there already is replaced."""
+    """Keep whole outputs. An output that exists is replaced."""
     commands: list[Sequence[object]] = []
     for output in outputs:
         name = layout.output_name(output.run_key, output.number)
@@ -43,7 +43,7 @@ def _whole(output: Output) -> bytes:
 
 
 def append_outputs(session: RedisSession, parts: Sequence[OutputPart]) -> None:
-    """Keep what attempts that run have written since. Parts that come after the whole do not count."""
+    """Keep new parts of the output of running attempts. A part that comes after the whole is ignored."""
     names = [layout.output_name(part.run_key, part.number) for part in parts]
     empty = [_whole(Output(part.job, part.run_key, part.number, "")) for part in parts]
     session.ask_all([("HSETNX", "out", name, text) for name, text in zip(names, empty, strict=True)])
@@ -58,7 +58,7 @@ def append_outputs(session: RedisSession, parts: Sequence[OutputPart]) -> None:
 
 
 def output(session: RedisSession, run_key: str, number: int, after: int = 0) -> Output | None:
-    """What an attempt wrote from a place on; nothing, if its job was removed."""
+    """The output of an attempt from a position on; None if its job was removed."""
     name = layout.output_name(run_key, number)
     found, parts = session.ask_all([("HGET", "out", name), ("HGETALL", f"parts:{name}")])
     if found is None:

@@ -33,7 +33,7 @@ def _written(pipeline: Pipeline) -> Operation:
 
 
 def change_pipeline(session: RedisSession, pipeline: Pipeline, expected: int | None = None) -> Pipeline:
-    """Replace an active pipeline; what is stored."""
+    """Replace an active pipeline. Returns what is stored."""
     while True:
         text, found = _found(session, pipeline.id)
         changed = found.checked(expected).changed_to(pipeline)
@@ -53,7 +53,7 @@ def change_pipeline(session: RedisSession, pipeline: Pipeline, expected: int | N
 def remove_pipeline(
     session: RedisSession, pipeline_id: str, at: datetime, expected: int | None = None
 ) -> Pipeline:
-    """Mark a pipeline as removed; what is stored. Its name is free."""
+    """Mark a pipeline as removed, which frees its name. Returns what is stored."""
     while True:
         text, found = _found(session, pipeline_id)
         removed = found.checked(expected).removed(at)
@@ -101,7 +101,7 @@ def pipeline_named(session: RedisSession, name: PipelineName) -> Pipeline | None
 
 
 def pipelines(session: RedisSession, query: PipelineQuery) -> PipelinePage:
-    """Pipelines by their names. All are read: there are as many as people have named."""
+    """Pipelines by their names. All are read, because there are few: a person named each of them."""
     texts, runs = session.ask_all([("HGETALL", "pipes"), ("HGETALL", "pipe_runs")])
     last = {id_: text_of(run) for id_, run in pairs(runs)}
     found = (_read(text_of(text), last.get(id_)) for id_, text in pairs(texts))
@@ -109,6 +109,6 @@ def pipelines(session: RedisSession, query: PipelineQuery) -> PipelinePage:
 
 
 def forget_old(session: RedisSession, now: datetime, limit: int) -> int:
-    """Forget pipelines that were removed long ago, at most so many; how many."""
+    """Forget pipelines that were removed long ago, at most `limit`. Returns how many."""
     since = whole(now - timedelta(days=REMOVED_KEPT_DAYS))
     return session.forget_before("pipes", "pipes_x", since, limit, ("pipe_runs",))

@@ -1,4 +1,4 @@
-"""Forgetting what policies do not keep: only histories that are worth a look are read."""
+"""Deletes history that no policy keeps. Only a history with enough to delete is read."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _AT_ONCE = 100  # histories that are read in one go
 
 
 def prune(session: RedisSession, now: datetime, limit: int) -> Pruned:
-    """Forget so much of what is worth a look, and of what the store as a whole has no room for."""
+    """Delete history that policies do not keep, and history beyond the bound of the whole store."""
     session.help_apply()
     at, forgotten, has_more = whole(now), 0, False
     old = 0
@@ -40,10 +40,10 @@ def prune(session: RedisSession, now: datetime, limit: int) -> Pruned:
 
 
 def _bound(session: RedisSession) -> tuple[int | None, list[str]]:
-    """If the store keeps more attempts than the URL allows: how many each job may keep, and some of the jobs.
+    """If the store has more attempts than its URL allows: how many each job may keep, and some of the jobs.
 
-    They are those of the oldest attempts. A job keeps its newest attempt however old that is, so each look
-    goes on where the last one ended.
+    These are the jobs of the oldest attempts. A job keeps its newest attempt, however old that is; so each
+    look continues where the last one ended.
     """
     kept, jobs, gone = session.ask_all([("ZCARD", "e"), ("ZCARD", "keys"), ("ZCARD", "gone")])
     shared = session.shared
@@ -57,12 +57,12 @@ def _bound(session: RedisSession) -> tuple[int | None, list[str]]:
 
 
 def _forget(session: RedisSession, entry: Entry, now: int, room: int, most: int | None) -> tuple[int, bool]:
-    """Forget what one job need not keep, as far as there is room; how much, and whether that was all."""
-    if entry.record is None:  # a history that cannot be judged stays, and hinders no other
+    """Delete old history of one job, at most `room` rows. Returns how many, and whether that was all."""
+    if entry.record is None:  # a history that cannot be read stays, and does not block others
         session.ask("ZREM", "ripe", entry.key)
         return 0, True
     trim = trim_of(entry, session.past(entry.key), now, room, most)
     operations: list[Operation] = list(forget_past(entry.key, trim.gone))
     if session.write_with(trim.change, operations):
         return trim.forgotten, trim.is_all
-    return 0, False  # another has written meanwhile: the next time
+    return 0, False  # another call has written to it: try again next time

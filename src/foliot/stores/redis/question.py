@@ -1,4 +1,4 @@
-"""Questions about jobs: lists, when somebody must look, the store at a glance."""
+"""Queries about jobs: lists, the next wake, and the overview."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def wakes(
     *,
     after: datetime | None = None,
 ) -> Wakes:
-    """When the next job of these queues and kinds must be looked at; how many are due."""
+    """When the next job of these queues and kinds wakes, and how many jobs are due."""
     session.help_apply()
     asked = set(queues)
     ours = [id_ for id_, (queue, kind) in lanes(session).items() if queue in asked and serves(kinds, kind)]
@@ -94,7 +94,7 @@ def overview(session: RedisSession) -> Overview:
 
 
 def jobs(session: RedisSession, query: JobQuery) -> JobPage:
-    """Jobs, with their records. Those that cannot be read are set aside."""
+    """Jobs, with their records. A job that cannot be read is set aside."""
     session.help_apply()
     if query.limit <= 0:
         return JobPage()
@@ -135,7 +135,7 @@ def _view(entry: Entry) -> JobView:
 def _is_meant(view: JobView, query: JobQuery) -> bool:
     if view.record is not None:
         return is_job_meant(view, query)
-    source, _, name = view.key.partition("/")  # of what cannot be read there is the key
+    source, _, name = view.key.partition("/")  # of a damaged job only the key is known
     return (
         query.source in (None, source)
         and query.name in (None, name)
@@ -146,7 +146,7 @@ def _is_meant(view: JobView, query: JobQuery) -> bool:
 
 
 def _keys(session: RedisSession, query: JobQuery) -> Iterator[str]:
-    """The keys that may be meant, in their order, after a key."""
+    """The keys that may match a query, in order, after a key."""
     after = query.after
     if query.keys is not None:
         return iter(sorted(key for key in query.keys if key > after))
@@ -168,7 +168,7 @@ def _with_gone(query: JobQuery) -> list[str]:
 
 
 def _sources(session: RedisSession, query: JobQuery) -> Iterator[str]:
-    """The sources that have jobs: each is found behind the one before."""
+    """The sources that have jobs: one search for each, behind the last one."""
     for name in _with_gone(query):
         first = "-"
         while found := session.ask("ZRANGEBYLEX", name, first, "+", "LIMIT", 0, 1):
@@ -178,7 +178,7 @@ def _sources(session: RedisSession, query: JobQuery) -> Iterator[str]:
 
 
 def _soonest(session: RedisSession, query: JobQuery) -> Iterator[str]:
-    """Keys by when they are to be looked at."""
+    """Keys in the order of their wakes."""
     first = "-"
     if query.after:
         at, key = read_place(query.after, (int, str))

@@ -1,4 +1,4 @@
-"""Small records that belong to no job: read one field, write some if others are still as they were."""
+"""Small records that belong to no job: read a field; write some if others have not changed."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from foliot.stores.redis.script import Call
 
 
 class Records(Asking):
-    """What tokens, the audit and pipelines are kept with."""
+    """The reads and writes of tokens, the audit and pipelines."""
 
     def field(self, name: str, key: str) -> str | None:
         """One field of a hash."""
@@ -19,7 +19,7 @@ class Records(Asking):
         return None if found is None else text_of(found)
 
     def put(self, checks: Sequence[tuple[str, ...]], operations: Sequence[Operation]) -> bool:
-        """Write, if each check holds: a hash, a field, and its value, without which it must not be there."""
+        """Write, if each check holds. A check: hash, field, and value; without a value: no such field."""
         return self.put_each([(checks, operations)])[0]
 
     def put_each(self, writes: Sequence[tuple[Sequence[tuple[str, ...]], Sequence[Operation]]]) -> list[bool]:
@@ -28,7 +28,7 @@ class Records(Asking):
         return [bool(one.facts[0]) for one in self.run("put", *calls)] if calls else []
 
     def forget_before(self, name: str, index: str, at: int, limit: int, more: Sequence[str] = ()) -> int:
-        """Forget records whose time in an index is no later, at most so many; how many."""
+        """Delete records up to a time, by an index, at most `limit`. Returns how many."""
         members = self.old_members(index, at, limit)
         keys = [member[layout.DIGITS :] for member in members]
         if members:
@@ -37,7 +37,7 @@ class Records(Asking):
         return len(members)
 
     def old_members(self, index: str, at: int, limit: int) -> list[str]:
-        """The entries of an index whose time is no later, at most so many."""
+        """The entries of an index up to a time, at most `limit`."""
         last = f"({layout.time_text(at + 1)}"
         found = self.ask("ZRANGEBYLEX", index, "-", last, "LIMIT", 0, limit) if limit > 0 else ()
         return [text_of(member) for member in found]

@@ -1,17 +1,17 @@
-"""A store that has gone back in time: it is noticed, told, and healed as far as living processes remember.
+"""A store that has gone back in time: nodes notice it, report it, and write lost data again.
 
-A server may lose the last writes that it has answered: a replica that was behind is promoted, a disk was not
-yet written, a backup is played back. Two signs tell of it. The count of writes is lower than one that this
-process has seen. Or the server is another process than before (`run_id`): then the store's `meta` has the
-count that it has come back with, as the first who connected found it.
+A server may lose the last writes that it has confirmed: a replica that was behind is promoted, the disk was
+not written yet, a backup is restored. A node sees this by two signs. The count of writes is lower than the
+count that this process has seen. Or the server is another process than before (`run_id`): then the store's
+`meta` has the count at its start, written by the first client that connected.
 
     noticed ──▶ while several nodes live, none claims for 2 s (`hold_until`)
             ──▶ each process writes again what it wrote and the server has lost (`optimistic.ring`)
 
 Then an occurrence runs twice only if the process that had claimed it died in the same event, or could not
-reach the server within these 2 s. A store that was emptied has another birth: nothing is written again
-there, since somebody may have meant it. A migration to a newer schema must give the data another birth, too:
-then every program meets it with its next write, reads the schema, and is refused if it does not know that.
+reach the server within these 2 s. A store that was emptied has another birth: nothing is written again there,
+because a person may have emptied it on purpose. A migration to a newer schema must also change the birth:
+then every older program notices it at its next write, reads the schema, and stops.
 """
 
 from __future__ import annotations
@@ -29,15 +29,15 @@ from foliot.stores.redis.written import Written
 
 SCHEMA = 1
 STEPS_OF_NEW = 1  # a new store has taken all steps of `migration`
-_HOLD = 2.0  # seconds for which nobody claims
+_HOLD = 2.0  # seconds in which no node claims
 _EMPTIED = "its data is gone, or is other data than before"
 
 
 def begin(wire: Wire, shared: Shared, run_id: str, *, has_lost: bool = False) -> tuple[str, int, int]:
-    """Make the store if there is none: its birth, and how many writes it has, and came back with. StoreError.
+    """Create the store if there is none. Returns its birth, its count of writes, and the count at its start.
 
-    A server that is another process than before may have lost something, and so has one of which the caller
-    knows that (`has_lost`): claims wait for a moment.
+    If the server is another process than before, it may have lost writes; `has_lost`: the caller knows that
+    it has. In both cases claims wait for a short time. StoreError if the schema is too new.
     """
     found = wire.ask("HGET", f"{shared.prefix}:meta", "schema")
     if found is not None:
@@ -61,7 +61,7 @@ def check_schema(found: bytes) -> None:
 
 
 def meet(wire: Wire, shared: Shared, run_id: str) -> None:
-    """A connection was made. If the server is not the process that it was, heal what it has lost."""
+    """Handle a new connection. If the server is another process than before, write lost data again."""
     with shared.lock:
         if not shared.birth or run_id == shared.run_id:
             return
@@ -78,7 +78,7 @@ def meet(wire: Wire, shared: Shared, run_id: str) -> None:
 
 
 def begin_anew(shared: Shared, birth: str, seq: int) -> None:
-    """The store is not the one that this process knew."""
+    """The store is another one than this process knew: forget everything about the old one."""
     shared.birth, shared.seq = birth, seq
     shared.ring.clear()
     shared.nodes.clear()
@@ -87,9 +87,9 @@ def begin_anew(shared: Shared, birth: str, seq: int) -> None:
 
 
 def count_back(wire: Wire, shared: Shared, before: int, began: int, seq: int) -> StoreUnavailableError:
-    """The count of writes has fallen, on a connection that held: heal, and what to tell the caller."""
+    """The count of writes has fallen on an open connection: heal. Returns the error for the caller."""
     with shared.lock:
-        if shared.seq > seq:  # else another connection was quicker
+        if shared.seq > seq:  # otherwise another connection has noticed it already
             begin(wire, shared, shared.run_id, has_lost=True)
             shared.seq = seq
             shared.forget()
@@ -105,7 +105,7 @@ def _note(shared: Shared, lost: int, healed: int) -> None:
 
 
 def heal(wire: Wire, shared: Shared) -> int:
-    """Write again what is lost; how many writes took effect. What another process must write first waits."""
+    """Write lost data again. Returns how many writes took effect; some wait for other processes."""
     shared.heals_until = shared.clock.monotonic() + _HOLD
     lease = shared.lease // timedelta(microseconds=1)
     for node, facts in list(shared.nodes.items()):
@@ -115,7 +115,7 @@ def heal(wire: Wire, shared: Shared) -> int:
 
 
 def heal_more(wire: Wire, shared: Shared) -> int:
-    """Try once more what could not be written again so far."""
+    """Try again the writes that had to wait for other processes."""
 
     def write(written: Written) -> tuple[int, Written | None]:
         facts, words, name = written
@@ -134,14 +134,14 @@ def heal_more(wire: Wire, shared: Shared) -> int:
 
 
 def catch_up(wire: Wire, shared: Shared) -> None:
-    """Before a call: what waits for another process to heal first may be written by now."""
+    """Before a call: try the writes again that had to wait for other processes."""
     if shared.ring.has_lost and shared.clock.monotonic() < shared.heals_until:
         with shared.lock:
             heal_more(wire, shared)
 
 
 def went_back(verb: str, how: str) -> StoreUnavailableError:
-    """The server has forgotten something."""
+    """The error for a server that has lost data."""
     return StoreUnavailableError(
         verb,
         f"the store has gone back in time: {how}",

@@ -1,7 +1,7 @@
-"""Which server has the namespace: the one of the URL, or the one that Sentinels or a cluster name now.
+"""Finds the server of a namespace: that of the URL, or the one that Sentinels or a cluster name now.
 
-It is asked anew for each connection. A server that is no longer the master refuses what it is asked
-(`READONLY`, `MOVED`), its connection is closed, and the next call finds the new master.
+Each connection asks again. A server that is no longer the master refuses commands (`READONLY`, `MOVED`); then
+its connection is closed, and the next call finds the new master.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ def open_wire(address: Address, deadline: timedelta) -> Wire:
 
 
 def find(address: Address, deadline: timedelta) -> Address:
-    """The address of that server. StoreUnavailableError if those who should know do not."""
+    """The address of that server. StoreUnavailableError if no Sentinel or node knows it."""
     if not address.way:
         return address
     ask = _ask_sentinel if address.way == SENTINEL else _ask_cluster
@@ -37,13 +37,13 @@ def find(address: Address, deadline: timedelta) -> Address:
         reason = f"the Sentinels know no service {address.service!r}"
         raise StoreUnavailableError("connect", reason, hint="redis+sentinel://host:26379/service")
     reason = f"no node of the cluster has the slot of {address.prefix}"
-    raise StoreUnavailableError("connect", reason, hint="CLUSTER INFO tells what the cluster lacks")
+    raise StoreUnavailableError("connect", reason, hint="CLUSTER INFO shows what the cluster lacks")
 
 
 def _first_answer(
     address: Address, deadline: timedelta, ask: Callable[[Address, Wire], Place | None]
 ) -> Place | None:
-    """What the first host says that knows; None: those who answered do not. If none answers, that raises."""
+    """The answer of the first host that knows; None if no host knows. Raises if no host answers."""
     trouble: Exception | None = None
     has_answer = False
     for host, port in address.hosts:
@@ -63,7 +63,7 @@ def _first_answer(
 
 
 def _asked(address: Address) -> Address:
-    """The address with what a host of it wants to know: a Sentinel has users and passwords of its own."""
+    """The address for asking a host: a Sentinel has its own users and passwords."""
     if address.way != SENTINEL:
         return address
     of_master = ("db", "username", "password")
@@ -85,6 +85,6 @@ def _ask_cluster(address: Address, wire: Wire) -> Place | None:
 
 
 def _place_of(master: list[Any], wire: Wire) -> Place:
-    """Host and port; a node that does not know its own host is where it was asked."""
+    """Host and port. If a node does not know its own host, it is the host that was asked."""
     host, port = master[0], int(master[1])
     return (host.decode() if host else wire.host), port

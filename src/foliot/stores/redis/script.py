@@ -14,12 +14,12 @@ from redis.exceptions import NoScriptError
 from foliot.stores.redis.wire import Answer, Wire
 
 _FLAGS = "-- flags="
-_ALSO = {"forget": ("commit", "allow-oom")}  # the same text, on a server that is full: it makes room
-_COMMITS = frozenset(("commit", "herd", "put", "stage"))  # what they have written is not to be lost
+_ALSO = {"forget": ("commit", "allow-oom")}  # the same script, but allowed on a full server: it frees memory
+_COMMITS = frozenset(("commit", "herd", "put", "stage"))  # scripts whose writes must be confirmed
 
 
 class Script(NamedTuple):
-    """A script as a server knows it. A newer program may have another text: both live side by side."""
+    """A script with its digest. A newer program may have another text: both work side by side."""
 
     text: str
     digest: str
@@ -27,7 +27,7 @@ class Script(NamedTuple):
 
 @cache
 def script(name: str) -> Script:
-    """A script of this package. It begins with what all of them share; its first line may name flags."""
+    """A script of this package, with the shared code in front. Its first line may name flags."""
     folder = files(__package__) / "scripts"
     file, flags = _ALSO.get(name, (name, ""))
     common, body = ((folder / f"{part}.lua").read_text("utf-8") for part in ("common", file))
@@ -38,14 +38,14 @@ def script(name: str) -> Script:
 
 
 class Call(NamedTuple):
-    """What a script is asked: some facts, and jobs to be written, in words."""
+    """A call of a script: its facts, and the jobs to write, encoded as words."""
 
     facts: Mapping[str, Any]
     words: Sequence[str | int] = ()
 
 
 class CountsLoads(Protocol):
-    """Is told how often a script had to be sent."""
+    """Counts how often a script had to be sent."""
 
     script_loads: int
 
@@ -53,7 +53,8 @@ class CountsLoads(Protocol):
 def run(wire: Wire, prefix: str, name: str, calls: Sequence[Call], counts: CountsLoads) -> list[Answer]:
     """The answers of a script to some calls, which are sent together.
 
-    A server that does not know the script, such as one that was started anew, has done nothing.
+    If the server does not have the script, as after a restart, it has done nothing; so it is sent, and called
+    again.
     """
     found = script(name)
     commands = [

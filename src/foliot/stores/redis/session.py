@@ -1,4 +1,4 @@
-"""A session: entries are read, changes are written, and what the scripts answer is understood."""
+"""A session: it reads entries, writes changes, and handles the answers of the scripts."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class RedisSession(Records, RevisionSession):
         self.herds = Herds(self.definitions.mould)
 
     def timed(self, work: Callable[[RedisSession], Answer]) -> Answer:
-        """Do something, and note how long it took."""
+        """Do some work, and measure its time."""
         clock = self.shared.clock
         began = clock.monotonic()
         try:
@@ -60,7 +60,7 @@ class RedisSession(Records, RevisionSession):
 
     def entries(self, keys: Collection[str], *, remembered: bool = False) -> dict[str, Entry]:
         known = self.shared.entries
-        # Other threads write there, too: what was there a moment ago may be gone.
+        # Other threads change this dictionary, too: a key that was there may be gone.
         found = {key: one for key in keys if (one := known.get(key)) is not None} if remembered else {}
         wanted = [key for key in keys if key not in found]
         found |= self._read_all(wanted)
@@ -90,11 +90,11 @@ class RedisSession(Records, RevisionSession):
         return [self.entry(*row) for row in texts]
 
     def learn(self, definitions: Iterable[str]) -> None:
-        """Ask for what definitions share and is not known yet."""
+        """Read the frames of definitions that are not cached."""
         self.definitions.learn(definitions, lambda digests: self.ask("HMGET", "frames", *digests))
 
     def entry(self, key: str, text: str, definition: str) -> Entry:
-        """A job of its texts."""
+        """The entry of a job's texts."""
         entry = Entry(key, text.partition(" ")[0] or text)
         try:
             state, attempts, entry.orders, entry.tally = codec.read_body(key, text)
@@ -145,9 +145,9 @@ class RedisSession(Records, RevisionSession):
                     continue
                 self.understand(status, guard)
                 places = set(range(1, len(part) + 1)) if status == "LATE" else set(facts)
-                refused |= {part[place - 1].key for place in places}  # the first are operations alone
+                refused |= {part[place - 1].key for place in places}  # place 0: operations without a job
                 self.shared.counts.conflicts[self.verb] += len(places)
-                # A job that is set aside gets no new mark: it could not be written again.
+                # A job that is set aside gets no new mark, so this write cannot be repeated after a loss.
                 asides = {place for place, change in enumerate(part, start=1) if change.aside is not None}
                 self.keep(Written({}, words), len(part), places | asides, seq)
                 self._remember(part, marks, places)
@@ -156,7 +156,10 @@ class RedisSession(Records, RevisionSession):
         return refused
 
     def write_with(self, change: Change, operations: Sequence[Operation]) -> bool:
-        """Forget something of one job, if it is still as it was; whether it was. A full server does it."""
+        """Delete history of one job, if the job has not changed. Returns whether it was written.
+
+        This works on a full server, too.
+        """
         _, _, words = self.encode((change,), more=operations)
         while True:
             ((status, refused, seq),) = self.run("forget", Call({"whole": True}, words))
@@ -168,13 +171,13 @@ class RedisSession(Records, RevisionSession):
             return not refused
 
     def keep(self, written: Written, size: int, refused: Collection[int], seq: int) -> None:
-        """Remember what was written of so many jobs, but for those at some places: the server may lose it."""
+        """Remember a write of `size` jobs, without the refused ones, because the server may lose it."""
         kept = [place for place in range(1, size + 1) if place not in refused]
         if kept:
             self.shared.ring.add(written.at(kept) if refused else written, len(kept), seq)
 
     def facts_of(self, guard: Guard) -> dict[str, Any]:
-        """What must hold, beside the marks, in the words of the scripts."""
+        """The conditions of a guard, as facts for the scripts."""
         facts: dict[str, Any] = {"needs_lease": guard.needs_lease, "has_news": guard.has_news}
         if guard.node is not None:
             facts["node"] = guard.node
@@ -195,7 +198,7 @@ class RedisSession(Records, RevisionSession):
         return facts
 
     def understand(self, status: str, guard: Guard) -> None:
-        """What a script says of the guard; it raises if that does not hold."""
+        """Handle a script's status. Raises if a condition of the guard does not hold."""
         if status == "BURIED":
             raise NodeBuriedError(str(guard.node))
         if status == "CLAIMED":
@@ -206,7 +209,7 @@ class RedisSession(Records, RevisionSession):
     def encode(
         self, changes: Sequence[Change], claim_id: str | None = None, more: Sequence[Operation] = ()
     ) -> tuple[list[str], list[Operation], list[Any]]:
-        """The marks that jobs will have, what the server learns, and all words."""
+        """The new marks of jobs, the frames and lanes to send, and all words."""
         news = self._encoder.shared(changes)
         words, marks = operation_words([*news, *more]), []
         for change in changes:
@@ -225,7 +228,7 @@ class RedisSession(Records, RevisionSession):
                 self.shared.entries.pop(change.key, None)
 
     def set_aside(self, entries: Sequence[Entry]) -> None:
-        """Jobs that a question could not read are taken out of service, if they are still as they were."""
+        """Set jobs aside that a query could not read, if they have not changed since."""
         changes = [set_aside(entry, entry.damage) for entry in entries if entry.damage is not None]
         with suppress(ResponseError):  # such as a server that is full: what was asked for has been read
             if changes:
@@ -300,7 +303,7 @@ def read_skip(job: str, name: bytes, reason: bytes) -> Skip:
 
 
 def node_view(id_: bytes, facts: bytes, until: bytes, held: bytes | int) -> NodeView:
-    """A node as it is shown; `id_` is all that is left of one whose facts cannot be read."""
+    """The view of a node. If its facts cannot be read, the view has only the id."""
     try:
         node = rows.read_node(facts)
     except UNREADABLE:

@@ -1,4 +1,4 @@
-"""What all connections of one store know together."""
+"""State that all connections of one store share."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _BOUNDS = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0,
 
 
 class Counts:
-    """What this process has counted since the store was opened."""
+    """Counters of this process since the store was opened."""
 
     def __init__(self) -> None:
         self.calls: dict[str, Histogram] = {}
@@ -31,26 +31,26 @@ class Counts:
         self.last_regression = ""
 
     def note_call(self, verb: str, seconds: float) -> None:
-        """A call has taken so long."""
+        """Count a call, and the time that it took."""
         found = self.calls.get(verb)
         if found is None:
             found = self.calls.setdefault(verb, Histogram(_BOUNDS))
         found.observe_seconds(seconds)
 
     def note_regression(self, how: str) -> None:
-        """The server has forgotten what it had answered."""
+        """Count a loss of confirmed writes."""
         self.regressions += 1
         self.last_regression = how
 
 
 class Shared:
-    """What all connections of one store know together.
+    """State that all connections of one store share.
 
-    `birth` names the data, `run_id` the process of the server; `seq` is the highest count of writes that was
-    seen. `entries` are jobs as this process has written them last: a finish need not read what its own claim
-    wrote. `ring` has what it has written lately, and `nodes` what its nodes have said of themselves: if the
-    server loses them, they are told again. `lock` is held by the connection that does so. `history`: how many
-    attempts of all jobs are kept.
+    `birth` names the data, `run_id` the process of the server. `seq` is the highest count of writes seen.
+    `entries`: jobs as this process has written them last, so that a finish need not read what its own claim
+    wrote. `ring` has the last writes, and `nodes` the facts of this process's nodes: if the server loses
+    them, they are sent again. The connection that does so holds `lock`. `history`: how many attempts the
+    store keeps.
     """
 
     def __init__(  # noqa: PLR0913 - what a store is opened with
@@ -65,16 +65,16 @@ class Shared:
     ) -> None:
         self.prefix = prefix
         self.history = history
-        self.pruned_to = "-"  # as far as the oldest attempts were looked at, if there are too many
+        self.pruned_to = "-"  # where the deletion of the oldest attempts continues, if there are too many
         self.failpoint = failpoint
         self.clock = clock
         self.lease = lease
         self.told = told
         self.birth = self.run_id = ""
         self.seq = 0
-        self.losses = 0  # how often the server was seen to have forgotten something
+        self.losses = 0  # how often the server has lost data
         self.entries: OrderedDict[str, Entry] = OrderedDict()
-        # No generator: two threads may ask at once, and a generator refuses the second.
+        # Not a generator: two threads may ask at once, and a generator refuses the second.
         self.marks: Iterator[str] = map(f"{uuid4().hex[:12]}.{{:x}}".format, count(1))
         self.starts = count(1)  # of calls and jobs that start runs, in their order
         self.lanes: dict[str, tuple[str, str]] = {}
@@ -82,24 +82,24 @@ class Shared:
         self.ring: Ring[Written] = Ring(clock)
         self.heals_until = 0.0
         self.is_migrated = False  # all steps of the schema were taken
-        self.is_unconfirmed = False  # something was written, and nobody has confirmed it
+        self.is_unconfirmed = False  # a write is not confirmed yet
         self.lock = RLock()
         self.counts = Counts()
 
     def known(self) -> dict[str, object]:
-        """What every script is told."""
+        """The facts for every script."""
         told = self.told()
         return {"birth": self.birth} if told is None else {"birth": self.birth, "told": told}
 
     def forget(self) -> None:
-        """The server has forgotten something: what this process knows of it may be wrong."""
+        """The server has lost data, so this process's cached entries may be wrong."""
         self.losses += 1
         self.is_migrated = False
         self.entries.clear()
         self.lanes = {}
 
     def remember(self, entry: Entry) -> None:
-        """This is how a job was written."""
+        """Remember a job as this process has written it."""
         self.entries[entry.key] = entry
         self.entries.move_to_end(entry.key)
         while len(self.entries) > _MOST_REMEMBERED:

@@ -1,4 +1,4 @@
-"""How much memory a store takes, by what it is for. The server reckons; what has many parts it samples."""
+"""How much memory a store takes, by purpose. The server estimates it; large keys are sampled."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ def sizes(session: RedisSession) -> Mapping[str, int]:
         names = [text_of(key).removeprefix(prefix) for key in keys]
         asked = [("MEMORY", "USAGE", key) for key in keys]
         for name, size in zip(names, session.wire.ask_all(asked), strict=True):
-            if isinstance(size, int):  # else it is gone, or the server does not tell
+            if isinstance(size, int):  # otherwise the key is gone, or the server does not answer this command
                 found[_FAMILY.get(name.partition(":")[0], _OTHER)] += size
     return dict(found.most_common())
 
 
 def _walk(session: RedisSession) -> Iterator[list[bytes]]:
-    """The keys of the namespace. A key that comes while they are walked may be missed, or come twice."""
+    """The keys of the namespace. A key that is added meanwhile may be missed, or come twice."""
     cursor = b"0"
     pattern = "".join(f"[{letter}]" if letter in "[]?*^" else letter for letter in session.shared.prefix)
     while True:

@@ -1,4 +1,4 @@
-"""Sources: where each stands, how it fares, its revisions; and the definitions that jobs have had."""
+"""Sources with their revisions and status, and the definitions that jobs have had."""
 
 from __future__ import annotations
 
@@ -47,14 +47,14 @@ def sources(session: RedisSession) -> tuple[SourceView, ...]:
 
 
 def write_source_status(session: RedisSession, source: str, status: str) -> None:
-    """Keep how a source fares."""
+    """Write the status of a source."""
     session.ask("HSET", "status", source, status)
 
 
 def restore_source(
     session: RedisSession, source: str, reconciled_at: datetime | None, revisions: Sequence[Revision]
 ) -> None:
-    """Put what a copied source had in the place of what its copy has."""
+    """Restore the time and the revisions of a source that was copied from another store."""
     rows = [
         json.dumps([one.ordinal, one.revision, whole(one.at), *one[4:]], ensure_ascii=False)
         for one in revisions
@@ -70,7 +70,7 @@ def restore_source(
 
 
 def forget_source(session: RedisSession, source: str, revision: str | None) -> bool:
-    """Forget a source, but none of its jobs, if it is at that revision still; whether it was."""
+    """Forget a source, but not its jobs, if it is still at that revision. Returns whether it was."""
     facts: dict[str, Any] = {} if revision is None else {"base": revision}
     if not any(session.ask_all([("HEXISTS", name, source) for name in ("rev", "status")])):
         return False

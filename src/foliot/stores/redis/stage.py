@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from foliot.stores.redis.session import RedisSession
 
 _COUNTED = (Difference.ADDED, Difference.CHANGED, Difference.REMOVED)
-_SILENCE = 500_000  # microseconds without a sign of life, after which a source goes on
-_ABANDONED = 600_000  # milliseconds, after which the lists of one who has died are gone
+_SILENCE = 500_000  # microseconds; if the writer is silent for longer, its source goes on
+_ABANDONED = 600_000  # milliseconds; then the lists of a dead writer expire
 
 
 class RedisStage(Stage):
@@ -32,7 +32,7 @@ class RedisStage(Stage):
 
     def put(self, number: int, changes: Sequence[Change]) -> None:
         _, news, words = self._session.encode(changes)
-        # What definitions share is written at once: other jobs may need it, and it does no harm.
+        # Frames are written at once: other jobs may need them, and they do no harm.
         shared, words = words[: 4 + 3 * int(words[3])], words[4 + 3 * int(words[3]) :]
         if shared[3]:
             self._session.run_one("commit", shared)
@@ -72,7 +72,7 @@ class RedisStage(Stage):
 
 
 def revision_operations(session: Asking, step: Step, effect: Effect) -> list[Operation]:
-    """What a source is at, and what its revision has changed. The base guards it against another revision."""
+    """Write the revision of a source and its counts. The base guards against another revision."""
     source, at = step.source, now_number(session)
     operations: list[Operation] = [
         ("HSET", "rev", source, step.revision),

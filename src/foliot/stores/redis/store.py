@@ -55,13 +55,13 @@ Answer = TypeVar("Answer")
 Facts = ParamSpec("Facts")
 _LONGEST_WAIT = timedelta(seconds=5)
 _TIME_TO_OPEN = timedelta(seconds=30)
-_AT_ONCE = 1000  # changes of a source for which a usual deadline is enough
+_AT_ONCE = 1000  # a reconcile with more changes gets a longer deadline
 
 
 class Lane(Enum):
-    """What a call is part of: calls of one lane go one after the other, over one connection.
+    """The kind of a call. Calls of one lane go one after the other, over one connection.
 
-    HEARTBEAT: heartbeats, and what an engine asks before it waits. READER: long lists and other questions.
+    HEARTBEAT: heartbeats, and the queries that an engine makes before it waits. READER: all other queries.
     """
 
     CLAIMS = auto()
@@ -75,7 +75,7 @@ class Lane(Enum):
 def verb(
     lane: Lane, work: Callable[Concatenate[Any, Facts], Answer]
 ) -> Callable[Concatenate[Any, Facts], Coroutine[Any, Any, Answer]]:
-    """A verb that is one function, of the same name, over one session."""
+    """Make a verb of a function: the method has the same name, and calls it with a session."""
 
     async def asked(store: RedisStore, /, *facts: Facts.args, **more: Facts.kwargs) -> Answer:
         return await store._call(lane, work.__name__, lambda session: work(session, *facts, **more))  # noqa: SLF001 - it is a method
@@ -86,12 +86,12 @@ def verb(
 class RedisStore:
     """Keeps jobs in one namespace of a server, for any number of nodes on any number of hosts.
 
-    `url` is the driver's, with ways and options of ours (see `address`). Time is the server's; `clock` tells
-    how long something takes. `time` puts another clock in the server's place, for tests. `failpoint` is
-    called before and after each script; tests end the process there.
+    `url` is the driver's, with ways and options of ours (see `address`). The server's time counts; `clock`
+    only measures durations. `time` replaces the server's clock in tests. `failpoint` is called before and
+    after each script; tests end the process there.
     """
 
-    traits = Traits(tells_changes=True)  # a lost connection proves nothing; only a lease tells
+    traits = Traits(tells_changes=True)  # a lost connection does not prove that a node is dead
 
     def __init__(
         self,
@@ -111,11 +111,11 @@ class RedisStore:
         self._claims = Claims(ClaimCursor(used, has_litter=False))
         self._workers = {lane: Worker(lane.name.lower(), self._equip) for lane in Lane}
         self._listener = Listener(f"{self._address.prefix}:hint", self._connect)
-        self._server: Server | None = None  # as the last connection found it
+        self._server: Server | None = None  # its settings, as the last connection read them
         self._is_open = False
 
     def _told(self) -> int | None:
-        """The time, if it is not the server's."""
+        """The time that a test has set; None: the server's time counts."""
         return None if self._time is None else micros(self._time.now())
 
     def _connect(self) -> Wire:
@@ -133,14 +133,14 @@ class RedisStore:
     async def _call(
         self, lane: Lane, verb: str, work: Callable[[RedisSession], Answer], changes: int = 0
     ) -> Answer:
-        """Have something done. Many changes may take longer."""
+        """Carry out a call on its lane. A call with many changes gets a longer deadline."""
         deadline = self._deadline * (1 + changes / _AT_ONCE)
         return await self._workers[lane].call(verb, work, deadline)
 
     # -- opening and closing -----------------------------------------------------------------------
 
     async def open(self) -> None:
-        """Make the store, if there is none; StoreError if it is too new, or the server cannot be used."""
+        """Create the store if there is none. StoreError if it is too new, or the server cannot be used."""
         if self._is_open:
             raise StoreError("a store is opened once", hint="make a new RedisStore of the same URL")
         self._is_open = True
@@ -151,18 +151,18 @@ class RedisStore:
             raise
 
     def _begin(self, session: RedisSession) -> None:
-        """Refuse a store of a newer program, make one if there is none, and tell what the server promises."""
+        """Refuse a store of a newer program, create one if there is none, and log the server's durability."""
         assert self._server is not None  # noqa: S101 - there is a connection
         session.begin(self._server.run_id)
         tell(self._server, self._address)
 
     async def migrate(self) -> None:
-        """Take all steps of the schema that are still to be taken."""
+        """Take all remaining steps of the schema."""
         while not await self._call(Lane.UPKEEP, "migrate", go_on):
             pass
 
     async def close(self) -> None:
-        """Do what was asked for, and let go of the server. Nodes that have not left die with their leases."""
+        """Finish all calls, and disconnect. A node that has not left dies when its lease is over."""
         for worker in self._workers.values():
             worker.close()
         ends = (asyncio.to_thread(worker.end, self._deadline) for worker in self._workers.values())
@@ -208,7 +208,7 @@ class RedisStore:
         return await self._call(Lane.UPKEEP, "reconcile", work, count)
 
     async def health(self) -> StoreHealth:
-        """What the server says of itself, and what this process has counted."""
+        """The server's own figures, and the counts of this process."""
         server = await self._call(Lane.READER, "health", lambda session: look_at(session.wire))
         counts = self._shared.counts
         return StoreHealth(
@@ -218,7 +218,7 @@ class RedisStore:
         )  # fmt: skip
 
     async def changed(self) -> None:
-        """Return when a hint has come: a job wakes earlier, or an attempt is to be cancelled."""
+        """Wait for a hint: a job wakes earlier, or an attempt must be cancelled."""
         await self._listener.heard()
 
     # -- verbs that are one function ---------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""Walks over sorted sets, part by part: only as much is read as somebody asks for."""
+"""Reads sorted sets part by part, and only as far as the caller asks."""
 
 from __future__ import annotations
 
@@ -48,5 +48,5 @@ def parts(walk: Iterable[T], size: int = PART) -> Iterator[list[T]]:
 
 
 def first_of(walk: Iterable[T], count: int) -> list[T]:
-    """The first so many."""
+    """The first `count` members."""
     return list(islice(walk, max(0, count)))

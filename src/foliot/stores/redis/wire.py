@@ -1,4 +1,4 @@
-"""One connection to the server: commands in, answers out, and what the driver's errors mean."""
+"""One connection to the server: it sends commands, returns answers, and translates the driver's errors."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Command = Sequence[Any]
 Answer = Any
 
 _NO_ANSWER = (exceptions.ConnectionError, exceptions.TimeoutError, OSError)
-# Troubles that may be over later: by the driver's class, or by how the answer begins.
+# Errors that may be over later: by the driver's class, or by how the answer begins.
 _LATER: dict[type[Exception] | str, str] = {
     exceptions.OutOfMemoryError: "the server is out of memory: raise maxmemory, or let it hold less",
     exceptions.ReadOnlyError: "that is a replica: name the master in the URL",
@@ -44,10 +44,10 @@ _SHORTEST_WAIT = 2.0  # seconds for an answer, on a machine that is busy
 
 
 class Wire:
-    """A connection, with a deadline for each answer. Whatever goes wrong, it is closed, and made anew."""
+    """A connection, with a deadline for each answer. After any error it is closed, and opened anew."""
 
     def __init__(self, address: Address, deadline: timedelta) -> None:
-        seconds = max(_SHORTEST_WAIT, deadline.total_seconds())  # the caller gives up sooner, and cuts it
+        seconds = max(_SHORTEST_WAIT, deadline.total_seconds())  # the caller gives up earlier
         facts = dict(address.server)
         make = facts.pop("connection_class", Connection)
         self._connection: Any = make(
@@ -80,7 +80,7 @@ class Wire:
         return [self._answer() for _ in commands]
 
     def ask_surely(self, commands: Sequence[Command]) -> list[Answer]:
-        """The same for writes; StoreUnavailableError if too few have them that the URL asks for."""
+        """The same for writes. StoreUnavailableError if fewer copies have them than the URL requires."""
         if not self._confirmation:
             return self.ask_all(commands)
         *answers, confirmed = self.ask_all([*commands, self._confirmation])
@@ -90,8 +90,8 @@ class Wire:
         if count < self._needed:
             raise StoreUnavailableError(
                 "write",
-                f"{self._confirmation[0]} tells that {count} of {self._needed} have the last write",
-                hint="it may count later: durable= of the URL asks for more than the server could do in time",
+                f"{self._confirmation[0]} reports that {count} of {self._needed} have the last write",
+                hint="it may count later; durable= in the URL requires more than the server could do in time",
             )
         return answers
 
@@ -107,22 +107,22 @@ class Wire:
             return refusal
 
     def hears(self, seconds: float) -> bool:
-        """Whether something has come, or comes within so long."""
+        """Whether a message has come, or comes within that time."""
         return bool(self._connection.can_read(timeout=seconds))
 
     def hear(self) -> Answer:
-        """What the server says by itself, to those who listen."""
+        """The next message that the server has published."""
         return self._answer()
 
     def is_stale(self) -> bool:
-        """Whether the server has said something without a question: it has gone away meanwhile."""
+        """Whether the connection has unexpected data: then the server has closed it meanwhile."""
         try:
             return self.hears(0)
         except (RedisError, OSError):
             return True
 
     def cut(self) -> None:
-        """End the connection from another thread: the caller that waits for its answer stops waiting."""
+        """End the connection from another thread, so that a waiting caller stops waiting."""
         self.is_given_up = True
         wire = self._connection._sock  # noqa: SLF001 - the driver has no other way to another thread's wait
         if wire is not None:
@@ -136,18 +136,18 @@ class Wire:
 
 
 def _confirmation(address: Address, deadline: timedelta) -> Command:
-    """What is asked after each write, if a write must be on the disk, or on replicas, to count."""
-    patience = int(deadline.total_seconds() * 700)  # milliseconds; then there is time left to say so
+    """The command after each write, if a write must be on disk or on replicas to count."""
+    patience = int(deadline.total_seconds() * 700)  # milliseconds: less than the deadline
     if address.aof:
         return "WAITAOF", 1, 0, patience
     return ("WAIT", address.replicas, patience) if address.replicas else ()
 
 
 def translated(verb: str, error: Exception) -> StoreError:
-    """What an error of the driver means: no answer now, or a trouble that stays. No password is in it."""
+    """Translate an error of the driver: no answer now, or a lasting error. It contains no password."""
     said = shorten(str(error).strip().partition("\n")[0]) or type(error).__name__
     if isinstance(error, NoScriptError):
-        return StoreUnavailableError(verb, "Redis has just forgotten a script")
+        return StoreUnavailableError(verb, "Redis has just lost a script")
     hint = next((hint for sign, hint in _LATER.items() if _is(error, sign)), None)
     if hint is not None or isinstance(error, _NO_ANSWER):
         return StoreUnavailableError(verb, f"Redis says: {said}", hint=hint)

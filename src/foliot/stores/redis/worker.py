@@ -1,4 +1,4 @@
-"""A thread with a connection: it does what event loops ask for, each call within its deadline."""
+"""A thread with a connection: it carries out calls of event loops, each within its deadline."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _REST = 60.0  # seconds without work, after which a connection is closed
 
 
 class Call(call_thread.Call):
-    """Something to be done with a session."""
+    """A call to carry out with a session."""
 
     __slots__ = ("is_given_up",)
 
@@ -33,7 +33,7 @@ class Call(call_thread.Call):
 
 
 class Worker(CallThread[Call]):
-    """Does the calls that are put to it, in their order. `equip` makes a session with a connection."""
+    """Carries out calls in order. `equip` makes a session with a connection."""
 
     def __init__(self, name: str, equip: Callable[[], RedisSession]) -> None:
         super().__init__(f"foliot-redis-{name}")
@@ -43,7 +43,7 @@ class Worker(CallThread[Call]):
     # -- on the event loop -------------------------------------------------------------------------
 
     async def call(self, verb: str, work: Callable[[RedisSession], Answer], deadline: timedelta) -> Answer:
-        """Have something done in time. A caller that stops waiting undoes nothing that is under way."""
+        """Carry out a call within its deadline. If the caller stops waiting, the call still goes on."""
         self.check(verb)
         if self.ident is None:
             self.start()
@@ -65,7 +65,7 @@ class Worker(CallThread[Call]):
             session.wire.cut()
 
     def end(self, deadline: timedelta) -> None:
-        """Wait for the thread, and not for ever."""
+        """Wait for the thread to end, at most until the deadline."""
         if self.ident is None:
             return
         self.join(deadline.total_seconds())
@@ -84,7 +84,7 @@ class Worker(CallThread[Call]):
                 call.settle(*outcome)
 
     def _next(self) -> Call | None:
-        """The next call. A thread that has had none for a while lets go of its connection."""
+        """The next call. If there is none for a while, the thread closes its connection."""
         with suppress(Empty):
             return self._calls.get(timeout=_REST)
         self._let_go()
@@ -105,7 +105,7 @@ class Worker(CallThread[Call]):
             return None, translated(call.verb, error)
         except UnicodeEncodeError as error:
             return None, unwritable(call.verb, error)
-        except BaseException as error:  # noqa: BLE001 - it belongs to the caller
+        except BaseException as error:  # noqa: BLE001 - the caller gets the error
             return None, error
         return answer, None
 

@@ -1,4 +1,4 @@
-"""A write as it was sent: the script, what had to hold, and the words. It may have to be sent again."""
+"""A write as it was sent: the script, its conditions, and its words. It may have to be sent again."""
 
 from __future__ import annotations
 
@@ -10,21 +10,21 @@ _COLUMNS = {"start": 3, "end": 5}  # how many words each job of a herd has
 
 
 class Written(NamedTuple):
-    """A call of a script that was carried out: what had to hold, and the words."""
+    """A call of a script that was carried out: its facts, and its words."""
 
     facts: Mapping[str, Any]
     words: Sequence[str | int]
     script: str = "commit"
 
     def at(self, places: Collection[int]) -> Written:
-        """The same call for the jobs at some places only, counted from 1."""
+        """The same call, only for the jobs at some positions, counted from 1."""
         if self.script == HERD:
             return _herd_at(self, sorted(places))
         return self._replace(words=_jobs_at(self.words, places))
 
 
 def _jobs_at(words: Sequence[str | int], places: Collection[int]) -> list[str | int]:
-    """The words of the jobs at some places, and the operations that belong to no job."""
+    """The words of the jobs at some positions, and the operations that belong to no job."""
     found: list[str | int] = []
     at = place = 0
     while at < len(words):
@@ -36,7 +36,7 @@ def _jobs_at(words: Sequence[str | int], places: Collection[int]) -> list[str | 
 
 
 def _herd_at(written: Written, places: Sequence[int]) -> Written:
-    """The words of a herd are columns."""
+    """The same for a herd, whose words are columns."""
     facts, words, name = written
     size, herds, before = facts["count"], [], 0
     for herd in facts["herds"]:

@@ -1,7 +1,7 @@
 """The store on a SQL database. SQLite and PostgreSQL are two dialects of it.
 
 - **`store`** has every verb once, and says which *lane* does it. `session` is what a connection works with.
-- **`dialect`** is what all of this needs of a database: how a statement is written and carried out, how many
+- **`dialect`** is the interface to a database: how a statement is written and carried out, how many
   rows are written at once, what time it is, where tables differ. No module here knows a driver.
 - **Rows** are the same in each database (`rows`, `codes`, `definition`, `upsert`): instants are whole
   microseconds, words of the model are small numbers, and jobs share their frames. Texts that many rows share
@@ -13,6 +13,6 @@
 - **History** is found by links (`history_links`, `history_queries`) and forgotten when that is worth a look
   (`prune`, `look`, `cut`, `erasure`).
 
-A dialect keeps to itself what is its own: connections and threads, how a transaction begins and ends, locks,
+Each dialect has its own code for: connections and threads, how a transaction begins and ends, locks,
 deadlines, proofs of death, hints, and the steps of its schema. See docs/adr/0019.
 """

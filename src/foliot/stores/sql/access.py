@@ -1,4 +1,4 @@
-"""Tokens, sessions and login codes in rows. A token that cannot be read is not there: it opens nothing."""
+"""Rows of tokens, sessions and login codes. A token that cannot be read counts as missing."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ OLD_CODES = OldRows("login_codes", "hash", "created_at", "login_codes_by_time")
 
 
 def add_token(session: StoreSession, token: Token) -> bool:
-    """Keep a new token; False: another one has its id."""
+    """Keep a new token. False if another token has its id."""
     facts = {"id": token.id, "hash": token.hash, "at": whole(token.created_at)}
     session.dialect.run(ADD, **facts, text=to_text(TOKEN, token))
     return session.dialect.run(HASH, id=token.id).fetchone() == (token.hash,)
@@ -90,7 +90,7 @@ def note_token_used(session: StoreSession, token_id: str, at: datetime) -> None:
 
 
 def revoke_token(session: StoreSession, token_id: str) -> bool:
-    """Forget a token with its sessions and codes; whether it was there."""
+    """Forget a token with its sessions and codes. Returns whether it was there."""
     was_there = session.dialect.run(HASH, id=token_id).fetchone() is not None
     for sql in REVOKE:
         session.dialect.run(sql, id=token_id)
@@ -127,7 +127,7 @@ def note_session_seen(session: StoreSession, session_hash: str, at: datetime) ->
 
 
 def end_session(session: StoreSession, session_hash: str) -> bool:
-    """Forget a session; whether it was there."""
+    """Forget a session. Returns whether it was there."""
     was_there = session.dialect.run(HELD_SESSION, hash=session_hash).fetchone() is not None
     session.dialect.run(END_SESSION, hash=session_hash)
     return was_there
@@ -152,6 +152,6 @@ def take_code(session: StoreSession, code_hash: str) -> LoginCode | None:
 
 
 def forget_old(dialect: Dialect, now: datetime, limit: int) -> int:
-    """Forget sessions and codes that are not valid any more, at most so many of each; how many."""
+    """Forget sessions and codes that are not valid any more, at most `limit` of each. Returns how many."""
     codes = forget_rows(dialect, OLD_CODES, now - CODE_LIFE, limit)
     return codes + forget_rows(dialect, OLD_SESSIONS, now, limit)

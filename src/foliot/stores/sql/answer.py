@@ -1,4 +1,4 @@
-"""Answers to questions, of rows that may be damaged: what can be read is shown."""
+"""Turns rows, some of them damaged, into the answers of queries. The readable part is shown."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _ENDED = 3  # see codes
 
 
 class Shown(NamedTuple):
-    """Jobs, and those among them that cannot be read, and are to be set aside."""
+    """Jobs, and the numbers of unreadable jobs among them, which the store then sets aside."""
 
     views: JobPage
     damaged: tuple[int, ...] = ()
@@ -37,7 +37,7 @@ def bounds(query: JobQuery) -> tuple[str, str | None]:
 
 
 def wanted(entries: Iterable[Entry], query: JobQuery) -> list[Entry]:
-    """Those entries that a query means, in the order of their keys."""
+    """The entries that match a query, in the order of their keys."""
     meant = [entry for entry in entries if entry.key > query.after and _is_meant(entry, query)]
     return sorted(meant, key=lambda entry: entry.key)
 
@@ -49,7 +49,7 @@ def _is_meant(entry: Entry, query: JobQuery) -> bool:
 
 
 def show(entries: Sequence[Entry], successes: Iterable[int | None]) -> Shown:
-    """Jobs, each with when it last succeeded; entries that were set aside before are known to be damaged."""
+    """Jobs, each with the time of its last success. Entries that are set aside are not reported again."""
     return Shown(
         JobPage(
             JobView(entry.key, entry.record, _shown(at), entry.damage)
@@ -72,7 +72,7 @@ def _is_to_be_set_aside(entry: Entry) -> bool:
 
 
 def is_of(row: Row, query: RunQuery, node_no: int | None) -> bool:
-    """Whether a query means an attempt, but for its time; the row ends with the key of its job."""
+    """Whether an attempt matches a query, apart from its time. The row ends with the job's key."""
     return (
         (query.node is None or row[8] == node_no)
         and query.is_open in (None, row[3] != _ENDED)

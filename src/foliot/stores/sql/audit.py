@@ -1,4 +1,4 @@
-"""The audit in rows. An entry that cannot be read is left out; it goes when it is old."""
+"""The audit in rows. An entry that cannot be read is left out, and deleted when it is old."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ OLD = OldRows("audit", "id", "at", "audit_by_time")
 
 
 def statement(query: AuditQuery) -> str:
-    """What finds the entries that are asked for: by their object, else their actor, else their time."""
+    """The statement of a query: it uses the index by object, by actor, or by time."""
     index = "time" if query.actor is None else "actor"
     index = index if query.object is None else "object"
     conditions = [f"e.{name} = :{name}" for name in ("object", "actor") if getattr(query, name) is not None]
@@ -56,7 +56,7 @@ def settle_audit(
     detail: str | None = None,
     after: str | None = None,
 ) -> bool:
-    """Tell how a change ended; whether the entry was still `asked`."""
+    """Record how a change ended. Returns whether the entry was still `asked`."""
     entry = next(_read(session.dialect.run(HELD, id=entry_id).fetchall()), None)
     settled = None if entry is None else entry.settled(outcome, detail, after)
     if settled is not None:
@@ -74,7 +74,7 @@ def audit(session: Session, query: AuditQuery) -> AuditPage:
         actor=query.actor,
         object=query.object,
         since=_EVER if query.since is None else whole(query.since),
-        until=min(until, at + 1, _NEVER),  # a database may seek by this bound, and not by the place
+        until=min(until, at + 1, _NEVER),  # the database can seek by this bound, but not by the position
         at=at,
         id=last,
         most=query.limit + 1,
@@ -92,5 +92,5 @@ def _read(rows: Iterable[Row]) -> Iterator[AuditEntry]:
 
 
 def forget_old(dialect: Dialect, now: datetime, limit: int) -> int:
-    """Forget entries that are older than what is kept, at most so many; how many."""
+    """Forget entries that are older than what is kept, at most `limit`. Returns how many."""
     return forget_rows(dialect, OLD, now - timedelta(days=AUDIT_KEPT_DAYS), limit)

@@ -1,4 +1,4 @@
-"""What a SQL store brings to a claim. The batch of the dialect finds and locks the rows."""
+"""Claims on a SQL database. The batch of the dialect finds and locks the rows of due jobs."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ PLACES = 4096  # more than a claim can start
 
 
 class Asked(NamedTuple):
-    """What a node asks for."""
+    """The arguments of a claim."""
 
     node: str
     now: datetime
@@ -38,7 +38,7 @@ class Asked(NamedTuple):
 
 
 def answer_again(batch: WriteBatch, held: Iterable[tuple[Attempt, int]], claim_no: int) -> Claimed:
-    """What a claim started, as far as it has not ended: of what a node holds, each with its place."""
+    """The open attempts that a claim started. `held`: the attempts of the node, each with its place."""
     ours = sorted((pair for pair in held if pair[1] // PLACES == claim_no), key=itemgetter(1))
     entries = batch.by_key({attempt.job for attempt, _ in ours})
     known = ((entries[attempt.job].record, attempt) for attempt, _ in ours if attempt.job in entries)
@@ -46,14 +46,14 @@ def answer_again(batch: WriteBatch, held: Iterable[tuple[Attempt, int]], claim_n
 
 
 class DuePage(Page[Entry]):
-    """Jobs that are due: so much of each as a herd needs. Those that do not start with one are read."""
+    """Due jobs, with the columns that a herd needs. A job that does not start with a herd is read."""
 
     def __init__(self, batch: WriteBatch, rows: Sequence[Row], herd: HerdStarts | None) -> None:
         self._batch = batch
         self._rows = rows
         self._herd = herd
         self._entries: dict[int, Entry] = {}
-        self._apart = batch.busy([row[0] for row in rows]) if rows else set()  # they start with no herd
+        self._apart = batch.busy([row[0] for row in rows]) if rows else set()  # busy jobs are read one by one
         if batch.is_careful and herd is not None:
             self._apart |= herd.find_started(rows)
 
@@ -66,7 +66,7 @@ class DuePage(Page[Entry]):
 
     def job(self, number: int) -> Entry:
         job_no: int = self._rows[number][0]
-        if job_no not in self._entries:  # read with all that are like it
+        if job_no not in self._entries:  # read all jobs of the page that need it, in one query
             others = [row[0] for row in self._rows[number:] if not self._is_alike(row)]
             self._entries = self._batch.by_number({job_no, *others})
         return self._entries[job_no]
@@ -88,7 +88,7 @@ class DuePage(Page[Entry]):
 
 
 class DueEntries(DueJobs[Entry]):
-    """What a SQL store brings to the claim loop: entries of a batch, and herds that start together."""
+    """The due jobs of a claim: entries of a batch, and herds that start together."""
 
     def __init__(  # noqa: PLR0913, PLR0917 - what it works with
         self,
@@ -115,7 +115,7 @@ class DueEntries(DueJobs[Entry]):
         return DuePage(self._batch, rows, self._herd)
 
     def sign(self, queue: str) -> Row:
-        """A group that has free places again is looked at from its longest due job on."""
+        """The name of the cursor. If a group has a free place again, a new name begins at the front."""
         return (self._node, *self._lanes[queue], *self._full_groups)
 
     def alike_events(self) -> Sequence[Sequence[Event]]:
@@ -125,7 +125,7 @@ class DueEntries(DueJobs[Entry]):
         return self._batch.has_run(job, attempt)
 
     def may_have_run(self, job: Entry) -> bool:
-        """Whether its next occurrence is no later than the newest attempt."""
+        """Whether its next occurrence may have an attempt already: it is not later than the newest one."""
         next_at = job.record.state.next_at if job.record else None
         return next_at is not None and isinstance(job.newest, int) and whole(next_at) <= job.newest
 

@@ -1,6 +1,6 @@
 """Words of the model as small numbers, and instants as whole microseconds: how values look in rows.
 
-What is not one of these numbers is damage: reading it raises, and whoever reads sets the job aside.
+Any other number is damage: reading it raises, and the reader sets the job aside.
 """
 
 from __future__ import annotations

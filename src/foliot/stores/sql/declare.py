@@ -34,7 +34,7 @@ REQUEST = """
 
 
 class Step(NamedTuple):
-    """From which revision of a source to which."""
+    """A step of a source, from one revision to the next."""
 
     source: str
     base: str | None
@@ -112,7 +112,7 @@ def reconcile(
 
 
 class _Reconciler:
-    """One revision under way. `new` takes the jobs that are not there, if those alike share a decision."""
+    """One revision under way. `new` takes new jobs, if one decision can serve all that are alike."""
 
     def __init__(self, session: Session, differences: Differences, new: NewJobs | None) -> None:
         self._batch = session.batch()

@@ -1,4 +1,4 @@
-"""Jobs as texts: the frame, that many jobs share, and the data of the action, that is each job's own.
+"""Jobs as texts: a frame, which many jobs share, and the data of the action, which each job has for itself.
 
 The frame is the job's canonical text with its name and its action's data left empty. A herd of a
 million jobs has few frames, so each is read once, and a job costs no more than its own data.
@@ -35,11 +35,11 @@ class Frame(NamedTuple):
 
     frame: str
     policy: str
-    alive: tuple[Schedule, Policy]  # so that their ids are not used again
+    alive: tuple[Schedule, Policy]  # kept alive, so that Python does not give their ids to other objects
 
 
 class Mould(NamedTuple):
-    """A frame that was read: what all jobs of it share. `template` has all of it, but a name and data."""
+    """A frame as objects. `template` is a job of this frame without a name and without data."""
 
     source: str
     action: Action
@@ -57,7 +57,7 @@ class Mould(NamedTuple):
 
 
 class Writer:
-    """Jobs to texts. Equal jobs have equal texts."""
+    """Turns jobs into texts. Equal jobs have equal texts."""
 
     def __init__(self) -> None:
         self._frames: dict[tuple[Any, ...], Frame] = {}
@@ -68,7 +68,7 @@ class Writer:
         return Texts(frame.frame, data_text(job), frame.policy)
 
     def frame(self, job: Job) -> Frame:
-        """The texts that it shares with jobs like it: the same object for all of them, while it is kept."""
+        """The texts that a job shares with jobs like it: one object for all of them, while it is cached."""
         if job.extra:
             return self._written(job)
         # By identity: not every schedule can be compared, and a herd shares both anyway.
@@ -89,7 +89,7 @@ class Writer:
 
 
 class Reader:
-    """Texts to jobs. What is read a second time is kept: of a herd that runs once, nothing is."""
+    """Turns texts into jobs. A frame is cached when it is read for the second time."""
 
     def __init__(self) -> None:
         self._frames: dict[tuple[str, str], Mould] = {}

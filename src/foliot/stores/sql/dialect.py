@@ -1,4 +1,4 @@
-"""Carries shared SQL statements out on one database: all that differs between SQLite and PostgreSQL.
+"""The interface to one database: it carries out SQL that SQLite and PostgreSQL share.
 
 A shared statement uses words of both databases. Each dialect translates or drops words that its database
 lacks:
@@ -52,8 +52,8 @@ class Dialect(Protocol):
     """Carries out statements in the transaction of a call, and knows where tables differ.
 
     `trouble`: the driver's exceptions. `page`: how many jobs of a revision are decided together.
-    `has_litter`: claimed rows slow the next claim down for a while. `policies` is how the
-    text of a policy is kept, under a key. `node_views` selects nodes as they are shown, with their numbers.
+    `has_litter`: claimed rows slow the next claim down for a while. `policies`: how the texts
+    of policies are stored. `node_views`: the statement that selects nodes for display.
     """
 
     trouble: type[Exception]
@@ -81,9 +81,9 @@ class Dialect(Protocol):
     def change_rows(
         self, sql: str, finding: str, columns: Mapping[str, Sequence[Any]], **values: int | None
     ) -> Collection[int]:
-        """Carry out a statement that changes some rows, of one for each job; the numbers of their jobs.
+        """Change rows, at most one for each job. Returns the numbers of the jobs whose row has changed.
 
-        `finding` selects those numbers, before the change.
+        `finding`: the statement that selects those numbers before the change.
         """
         ...
 

@@ -61,7 +61,7 @@ STATE_OF_DUE = f"""
     THEN CASE WHEN s.failures_in_row = 0 AND s.last_problem IS NULL THEN 2 ELSE 1 END ELSE 0 END
 """
 DUE_ROW = f"s.job_no, j.key, j.frame, j.data, j.policy_no, {STATE_OF_DUE}"
-DUE_AT, DUE_TOKEN, DUE_VERSION, DUE_LOOK_AT, DUE_PLAIN = 5, 6, 7, 8, 9  # where such a row has what
+DUE_AT, DUE_TOKEN, DUE_VERSION, DUE_LOOK_AT, DUE_PLAIN = 5, 6, 7, 8, 9  # positions in such a row
 
 
 class Place(NamedTuple):

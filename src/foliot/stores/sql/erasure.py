@@ -1,4 +1,4 @@
-"""What one call to forget deletes, and what it writes into the states of the jobs that it looked at."""
+"""Collects the rows that one call of `prune` deletes, and the new counters of the jobs that it looked at."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Erasure:
         self._ends.append((None, *attempt))
 
     def trim_at(self, job_no: int, count: int) -> None:
-        """Look at a job's history when it has had so many attempts and skips."""
+        """Look at a job's history when the job has had `count` attempts and skips."""
         self._states["trim_at"].append((min(count, NEVER), job_no))
 
     def look_at(self, job_no: int, time: int | None) -> None:

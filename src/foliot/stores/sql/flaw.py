@@ -1,4 +1,4 @@
-"""Which column of a row cannot be right: asked only of rows that could not be read."""
+"""Finds the invalid column of a row that could not be read."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _NUMBERS = ("job_no", "node_no", "exit_code")
 
 
 def find_flaw(state: Row, attempts: Sequence[Row], error: Exception) -> DamagedRecordError:
-    """The first field of a state, or of one of its open attempts, that cannot be right."""
+    """The first invalid field of a state, or of one of its open attempts."""
     flaws: Iterator[DamagedRecordError] = _flaws(STATE_COLUMNS, state)
     for row in attempts:
         flaws = chain(flaws, _flaws(ATTEMPT_COLUMNS, row))

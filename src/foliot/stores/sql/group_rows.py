@@ -2,8 +2,8 @@
 
     claim: lock the group ──▶ forget the rows of attempts that have ended ──▶ count ──▶ add what was started
 
-An end writes nothing here: whether an attempt runs, its own row says. So the end of a run costs nothing more,
-and a node that is buried frees its places with its attempts.
+An end writes nothing here, because the attempt's own row says whether it runs. So the end of a run costs
+nothing more, and the attempts of a buried node free their places.
 """
 
 from __future__ import annotations
@@ -39,9 +39,9 @@ class GroupRows:
         self._rows: list[Row] = []
 
     def hold(self, group: str) -> int | None:
-        """How many attempts of a group run; no other claim starts one before this one has committed.
+        """Lock a group until this claim commits. Returns how many of its attempts run.
 
-        None: another claim is at it.
+        None if another claim has the lock.
         """
         if not self._session.lock_group(group):
             return None
@@ -49,7 +49,7 @@ class GroupRows:
         return running(self._session, group)
 
     def full(self, limits: Mapping[str, int]) -> tuple[str, ...]:
-        """The groups that have no free place, at a glance."""
+        """The groups without a free place, read without a lock."""
         counts = _count(self._session, limits) if limits else {}
         return tuple(sorted(group for group, count in counts.items() if count >= limits[group]))
 
@@ -69,5 +69,5 @@ def running(session: Session, group: str) -> int:
 
 
 def _count(session: Session, groups: Collection[str]) -> dict[str, int]:
-    """How many attempts of each group run; those without any are left out."""
+    """How many attempts of each group run. A group without any is left out."""
     return dict(session.dialect.among(COUNT, groups).fetchall())

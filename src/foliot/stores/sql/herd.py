@@ -1,12 +1,12 @@
 """Herds: jobs that are alike and due at the same time are started and ended together.
 
 The planner decides once about all jobs of one definition whose next occurrence is the same (`Alike`). Two
-statements write what it decided for hundreds of jobs. Their runs know what a run that goes well is asked for,
-and no more. A job takes this way if its record is *plain*: see `STATE_OF_DUE`. All others are read,
-decided about and written one by one, in the same claim.
+statements write the decision for hundreds of jobs. A run of a herd has only the fields that a successful run
+needs. A job takes this way if its record is *plain*: see `STATE_OF_DUE`. All others are read, decided about
+and written one by one, in the same claim.
 
-When such a run succeeds, and nothing was decided about its job since it started, one statement ends the
-attempts of all of them. The token of the state tells: whatever is decided about a job changes it.
+When runs of a herd succeed, one statement ends the attempts of all jobs that have not changed since they
+started. A job has not changed if its state has the same token: every decision about a job changes the token.
 """
 
 from __future__ import annotations
@@ -60,14 +60,14 @@ _MOVE = """
 MOVE = _MOVE.format(more="")
 MOVE_FIRST = _MOVE.format(more=", look_at = v.look_at")  # apart: `look_at` is in an index
 ENDING = ("at", "job_no", "token", "started", "finished", "code")
-# Of those jobs nothing was decided since their attempts started, and they have the definition of their runs.
-# By another definition they may have to be removed now.
+# Jobs without a decision since their attempts started, and with the same definition. A new definition may
+# require that the job is removed now.
 _QUIET = """
     FROM v CROSS JOIN g CROSS JOIN states AS s WHERE s.job_no = v.job_no AND s.token = v.token
     AND s.damage IS NULL
 """
-# An insert that finds its row goes by the key, whatever a planner believes. The row is there: nothing was
-# decided about the job since it was written. In a damaged database it may be gone; then it is written anew.
+# An upsert always uses the key, whatever the database's planner estimates. The row exists, because the job
+# has not changed since it was written. In a damaged database it may be missing; then it is written anew.
 END = f"""
     INSERT INTO attempts (
         scheduled_for, job_no, request, number, ordinal, trigger, state, node_no, token, started_at,
@@ -92,7 +92,7 @@ QUIET = f"""
 
 
 class SqlHerdStart(HerdStart):
-    """A herd within one claim; `look_at` is when the history of a job that first runs now is too old."""
+    """A herd within one claim. `look_at`: when to look at the history of a job that never ran before."""
 
     __slots__ = ("look_at",)
 
@@ -114,7 +114,7 @@ class SqlHerdRun(HerdRun):
 
 
 class HerdStarts:
-    """What one claim starts of herds."""
+    """The herd runs that one claim starts."""
 
     def __init__(self, dialect: Dialect, herds: Herds, node: str, node_no: int, now: datetime) -> None:
         self._dialect = dialect
@@ -132,14 +132,14 @@ class HerdStarts:
         self._moved_first: dict[str, list[Any]] = {name: [] for name in MOVED_FIRST}
 
     def find_started(self, rows: Sequence[Row]) -> set[int]:
-        """The jobs whose next occurrence has an attempt, of which their states do not know."""
+        """The jobs whose next occurrence has an attempt that the state does not show."""
         columns = {"at": [row[DUE_AT] for row in rows], "job_no": [row[0] for row in rows]}
         return {job_no for (job_no,) in self._dialect.run_rows(FIND_STARTED, columns)}
 
     def take(self, rows: Sequence[Row], apart: Collection[int], place: int) -> list[Run]:
-        """Start jobs that are due, as rows of their states and definitions say: up to one that is not alike.
+        """Start due jobs, given as rows, up to the first job that belongs to no herd.
 
-        `apart` has the numbers of jobs that are not alike, whatever their rows say. `place` is that of the
+        `apart`: numbers of jobs that belong to no herd, whatever their rows say. `place`: the position of the
         first run in the answer to the claim.
         """
         starts = self._starts_of(rows, apart)
@@ -162,11 +162,11 @@ class HerdStarts:
         return runs
 
     def has(self, row: Row) -> bool:
-        """Whether a job is one of a herd, as far as its state and its definition tell."""
+        """Whether a job belongs to a herd, by its state and its definition."""
         return bool(row[DUE_PLAIN]) and self._start_of(row[_FRAME], row[_POLICY], row[DUE_AT]) is not None
 
     def _starts_of(self, rows: Sequence[Row], apart: Collection[int]) -> list[SqlHerdStart]:
-        """The herds of the first rows, for as long as each has one."""
+        """The herds of the first rows, up to the first row that has none."""
         found: list[SqlHerdStart] = []
         start, of = None, None
         for row in rows:
@@ -181,7 +181,7 @@ class HerdStarts:
         return found
 
     def _start_of(self, frame: str, policy_no: int, at: int) -> SqlHerdStart | None:
-        """The herd of a definition and an occurrence; None if each of its jobs must be looked at."""
+        """The herd of a definition and an occurrence; None if each of its jobs needs its own decision."""
         herd = self._herds.of(frame, policy_no, at)
         if herd is None or self._now > herd.until:
             return None
@@ -208,7 +208,7 @@ class HerdStarts:
 def end_quietly(
     dialect: Dialect, node_no: int, endings: Sequence[Ending]
 ) -> tuple[Sequence[Ending], Sequence[Ending]]:
-    """Record the successes that change nothing but their attempts: those, and all others."""
+    """Record the successes that change only their attempts. Returns these endings, and all other endings."""
     quiet: dict[int, tuple[SqlHerdRun, Ending]] = {}
     for ending in endings:
         run = ending.run

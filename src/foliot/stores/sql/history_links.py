@@ -139,7 +139,7 @@ class Walk:
 
 
 def walk(dialect: Dialect, job_no: int, first: int | None, most: int) -> Walked:
-    """So many attempts of a job's history, from an instant on."""
+    """At most `most` attempts of a job's history, from an instant on."""
     return Walk(dialect, job_no, first, most).end()
 
 
@@ -157,8 +157,8 @@ def links_of_the_past(  # noqa: PLR0913 - what is there, and what is to come
 ) -> dict[int, int | None]:
     """Link instants of the past behind the newest instant. Returns the new links.
 
-    An instant that is there already has its link. `is_new`: the newest is yet to be written, with that link;
-    otherwise it is there, with all before it, and is among the answers: `relink` writes that one.
+    An instant that exists keeps its link. `is_new`: the newest instant is not stored yet, and will be written
+    with its link. Otherwise it is stored, and the result has its new link: `relink` writes that one.
     """
     known: dict[int, int | None] = dict(
         dialect.among(KNOWN, past if is_new else {newest, *past}, job=job_no).fetchall()
@@ -233,7 +233,7 @@ def ask_for_outputs(dialect: Dialect, key: str) -> Answer:
 
 
 def output_keys(key: str, gone: Iterable[Row]) -> list[Row]:
-    """Under which keys the outputs of attempts are kept: rows that begin with instant, request and number."""
+    """The keys of the outputs of attempts. `gone`: rows that begin with instant, request and number."""
     found = []
     for row in gone:
         with suppress(*UNREADABLE):

@@ -18,8 +18,7 @@ from foliot.stores.sql.rows import ATTEMPT_COLUMNS, Row
 # ruff: noqa: S608 - made of constants only
 
 # The last success is searched among this many instants; if there is none, the next one behind them counts.
-# Only
-# a success that ran beside so many other runs can be missed.
+# A later success is missed only if it ran beside as many other runs.
 NEAR = 32
 # Search no further than this: a list of jobs must not wait for a job that has failed so often.
 FAR = 20_000
@@ -87,7 +86,7 @@ def newest_first(dialect: Dialect, job_no: int, most: int) -> Iterator[Row]:
 
 
 def newest_first_from(dialect: Dialect, job_no: int, at: int, most: int) -> Iterator[Row]:
-    """The rows of a job from one of its instants on, the newest first; its links lead down, all of them."""
+    """The rows of a job from an instant on, the newest first. All links from there on lead down."""
     found = dialect.run(ONE_PART, job=job_no, head=at, most=min(most, _MOST_AT_FIRST)).fetchall()
     return _part(dialect, job_no, [tuple(row) for _, *row in found], most)
 
@@ -98,7 +97,7 @@ def _part(dialect: Dialect, job_no: int, rows: list[Row], most: int) -> Iterator
         yield from rows
         last = _instant(rows[-1])
         link = max((row[-1] for row in rows if row[4] == last and row[-1] is not None), default=last)
-        if link >= last:  # it leads up, or nowhere: the end of the part
+        if link >= last:  # the link leads up, or there is none: the part ends here
             return
         most = min(2 * most, _MOST_AT_ONCE)
         found = dialect.run(ONE_PART, job=job_no, head=link, most=most).fetchall()

@@ -108,7 +108,7 @@ class Interned:
 
 
 def lanes_of(rows: Iterable[tuple[str, str, int]], kinds: Collection[str] | None) -> Mapping[str, list[int]]:
-    """The numbers of lanes by their queues, of rows of queue, kind and number; only of these kinds."""
+    """The numbers of lanes by queue, for these kinds. `rows`: queue, kind and number of each lane."""
     lanes: dict[str, list[int]] = {}
     for queue, kind, number in rows:
         if serves(kinds, kind):
@@ -119,6 +119,6 @@ def lanes_of(rows: Iterable[tuple[str, str, int]], kinds: Collection[str] | None
 def _found(answer: Answer) -> int:
     row = answer.fetchone()
     if row is None:
-        raise LookupError("a shared text was written, and is not there")
+        raise LookupError("a shared text was written, but cannot be found")
     number: int = row[0]
     return number

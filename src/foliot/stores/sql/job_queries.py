@@ -103,7 +103,7 @@ def _show(session: Session, entries: list[Entry], following: str | None) -> Show
 
 
 def _keys(session: Session, query: JobQuery) -> Collection[str] | None:
-    """The keys that are asked for; a name alone means a job of any source."""
+    """The keys that a query names. A name alone means a job of any source."""
     if query.keys is not None or query.name is None:
         return query.keys
     return [f"{source}/{query.name}" for (source,) in session.dialect.run(SOURCES).fetchall()]
@@ -114,14 +114,14 @@ def _page(session: Session, query: JobQuery) -> list[Row]:
     most = _ALL if session.has_bad_text else query.limit + 1
     rows = session.dialect.run(PAGE, after=after, last=last, removed=query.with_removed, most=most).fetchall()
     if session.has_bad_text:
-        # A key that is bad text is shown as a lesser one: the page after that must not have it again.
+        # A key of invalid text is shown with others that sort lower: do not repeat it on the next page.
         rows = [row for row in rows if row[1] > query.after][: query.limit + 1]
         rows.sort(key=itemgetter(1))
     return rows
 
 
 class _Search:
-    """The jobs that a query means, found by what is asked for."""
+    """The jobs of a query, found by the best index for its conditions."""
 
     def __init__(self, session: Session, query: JobQuery) -> None:
         self._dialect = session.dialect
@@ -135,7 +135,7 @@ class _Search:
         self._open: set[int] | None = None
 
     def find(self) -> tuple[list[int], str | None]:
-        """The numbers of jobs in their order, and after what there may be more."""
+        """The numbers of jobs in order, and the position after which the next page begins."""
         if self._query.order is JobOrder.SOONEST:
             return self._soonest()
         state = self._query.state

@@ -27,7 +27,7 @@ _MOST_FRAMES = 4096
 class _Shared(NamedTuple):
     """What the new jobs of one frame have in common."""
 
-    frame: Frame  # is kept, so that its id is not used again
+    frame: Frame  # kept alive, so that Python does not give its id to another object
     policy_no: int
     state: Row
     alike: AlikeNew
@@ -70,7 +70,7 @@ class NewJobs:
     def _share(self, job: Job, frame: Frame, alike: AlikeNew) -> _Shared:
         token, created_at, wake_at, served_until, next_at, *_ = state = alike.state
         watch = state.watch
-        # the columns that are written cannot hold more
+        # only these columns of the state are written
         assert state == State(token, created_at, wake_at, served_until, next_at, watch=watch)  # noqa: S101 - the contract
         self.has_wakes = self.has_wakes or wake_at is not None
         times = micros(created_at), micros(wake_at), micros(served_until), micros(next_at)
@@ -83,7 +83,7 @@ class NewJobs:
         return shared
 
     def flush(self) -> int:
-        """Write them; how many they are."""
+        """Write the new jobs. Returns how many."""
         count = len(self._jobs)
         if count:
             self._dialect.add(upsert.ADD_JOB, self._jobs)

@@ -12,7 +12,7 @@ from foliot.stores.sql.dialect import Dialect
 
 
 class OldRows(NamedTuple):
-    """Rows of a table that have a text as their key, and a time. `only`: which of them, if not all."""
+    """A table whose rows have a text as key, and a time. `only`: a condition, if not all rows count."""
 
     table: str
     key: str

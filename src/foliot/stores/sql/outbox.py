@@ -1,6 +1,6 @@
 """The outbox in rows: alerts that wait, each for a channel, and those that were settled in the last 90 days.
 
-A row that cannot be read is left out: no other alert waits for it. It goes when it is old.
+A row that cannot be read is left out, and does not delay others. It is deleted when it is old.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ def settle(  # noqa: PLR0913, PLR0917 - see the protocol
     at: datetime,
     answer: str | None = None,
 ) -> int:
-    """Alerts wait no more; how many did."""
+    """Record the end of waiting alerts. Returns how many waited."""
     dialect = session.dialect
     found = dialect.among(WHICH_WAIT, list(ids), channel=channel).fetchall() if ids else []
     if gone := [(one, channel) for one, kind in found if is_forgotten(kind, state)]:
@@ -111,7 +111,7 @@ def alerts(session: Session, query: AlertQuery) -> AlertPage:
 
 
 def forget_old(dialect: Dialect, now: datetime, limit: int) -> int:
-    """Forget alerts that are older than what is kept, at most so many; how many."""
+    """Forget alerts that are older than what is kept, at most `limit`. Returns how many."""
     rows = dialect.run(OLD, since=whole(now) - KEPT_DAYS * DAY, most=limit).fetchall()
     dialect.delete("alerts", "id, channel", rows)
     return len(rows)

@@ -1,6 +1,6 @@
-"""What attempts wrote. While one runs, its output is in parts; when it has ended, it is one text.
+"""Outputs of attempts: several parts while an attempt runs, and one text when it has ended.
 
-The row of an output that is still in parts has no text. Parts that come late, after the text, do not count.
+While the output is in parts, its row has no text. A part that comes after the text is ignored.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _DROP_MIDDLE = """
 
 
 def write_outputs(session: Session, outputs: Sequence[Output]) -> None:
-    """Keep outputs whole; what is there already is replaced."""
+    """Keep whole outputs. An output that exists is replaced."""
     text = session.dialect.output_text
     rows = [(o.run_key, o.number, o.job, text(o.text), o.dropped) for o in outputs]
     session.dialect.upsert(upsert.PUT_OUTPUT, rows)
@@ -38,7 +38,7 @@ def write_outputs(session: Session, outputs: Sequence[Output]) -> None:
 
 
 def append_outputs(session: Session, parts: Sequence[OutputPart]) -> None:
-    """Keep what attempts that run have written since."""
+    """Keep new parts of the output of running attempts."""
     dialect, text = session.dialect, session.dialect.output_text
     dialect.upsert(upsert.BEGIN_OUTPUT, [(p.run_key, p.number, p.job, text(""), 0) for p in parts])
     dialect.upsert(upsert.PUT_PART, [(p.run_key, p.number, p.start, text(p.text)) for p in parts])
@@ -48,7 +48,7 @@ def append_outputs(session: Session, parts: Sequence[OutputPart]) -> None:
 
 
 def output(session: Session, run_key: str, number: int, after: int = 0) -> Output | None:
-    """What an attempt wrote from a place on; nothing, if its job was removed."""
+    """The output of an attempt from a position on; None if its job was removed."""
     row = session.dialect.run(OUTPUT, run=run_key, number=number).fetchone()
     if row is None:
         return None

@@ -1,7 +1,7 @@
-"""Pipelines in rows. Names of active ones have a table of their own, whose key keeps them apart.
+"""Rows of pipelines. The names of active pipelines have a table of their own, with the name as key.
 
-That table is also the list of them. A pipeline that is added or renamed takes its name there first. Another
-call that takes the same name waits, and then finds it taken. So no two active pipelines have one name.
+Lists are read from this table. A pipeline that is added or renamed first takes its name there.
+Another call that takes the same name waits, and then finds it taken. So names are unique.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ def add_pipeline(session: Session, pipeline: Pipeline) -> None:
 
 
 def change_pipeline(session: Session, pipeline: Pipeline, expected: int | None = None) -> Pipeline:
-    """Replace an active pipeline; what is stored."""
+    """Replace an active pipeline. Returns what is stored."""
     found = _held(session, pipeline.id).checked(expected)
     changed = found.changed_to(pipeline)
     if changed.full_name != found.full_name:
@@ -80,7 +80,7 @@ def change_pipeline(session: Session, pipeline: Pipeline, expected: int | None =
 def remove_pipeline(
     session: Session, pipeline_id: str, at: datetime, expected: int | None = None
 ) -> Pipeline:
-    """Mark a pipeline as removed; what is stored. Its name is free."""
+    """Mark a pipeline as removed, which frees its name. Returns what is stored."""
     removed = _held(session, pipeline_id).checked(expected).removed(at)
     session.dialect.run(FREE_NAME, **removed.full_name._asdict(), id=removed.id)
     return _write(session, removed)
@@ -111,7 +111,7 @@ def pipelines(session: Session, query: PipelineQuery) -> PipelinePage:
 
 
 def forget_old(dialect: Dialect, now: datetime, limit: int) -> int:
-    """Forget pipelines that were removed long ago, at most so many; how many."""
+    """Forget pipelines that were removed long ago, at most `limit`. Returns how many."""
     return forget_rows(dialect, OLD, now - timedelta(days=REMOVED_KEPT_DAYS), limit)
 
 
@@ -153,7 +153,7 @@ def _read(row: Row | None) -> Pipeline | None:
 
 
 def _find(dialect: Dialect, query: PipelineQuery) -> tuple[list[str], str | None]:
-    """The ids of a page, and where the next one begins: after what was looked at."""
+    """The ids of a page, and the position after which the next page begins."""
     place, ids, looked = _first(query), list[str](), 0
     sql, most = ALL if query.with_removed else ACTIVE, query.limit + 1
     while looked < MOST_LOOKED_AT:

@@ -58,8 +58,7 @@ THESE = """
     FOR UPDATE OF s SKIP LOCKED
 """
 # The oldest rows of a history that is too long to read. They are at the end of the links, except for
-# backfills:
-# the job may then not find one of those until it is deleted, too.
+# backfills: a query may miss a backfill until it is deleted, too.
 OLDEST = """
     SELECT a.scheduled_for, a.request, a.number, a.state, a.outcome, a.finished_at, a.seq, a.previous_at
     FROM attempts AS a

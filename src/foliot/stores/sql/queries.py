@@ -57,7 +57,7 @@ class WakeQuery(NamedTuple):
 
 
 def wakes(session: Session, asked: WakeQuery) -> Woken:
-    """When the next job of these queues and kinds is due; and how many are by a time, if there is one."""
+    """When the next job of these queues and kinds is due; with `due_by`, also how many are due by then."""
     queues, kinds, due_by, after = asked
     if after is None:
         rows = session.dialect.among(WAKES_OF_QUEUES, queues).fetchall()
@@ -76,7 +76,7 @@ def count_jobs(session: Session) -> dict[str, int]:
 
 
 def overview(session: Session, jobs: int) -> tuple[Overview, tuple[int, ...]]:
-    """The store at a glance, with as many jobs as were counted; and jobs whose wake cannot be read."""
+    """The overview, with the counted number of jobs; and the jobs whose wake cannot be read."""
     counts, nodes = session.dialect.run(COUNTS), session.dialect.run(_NODES)
     lanes, unreadable = [], []
     for queue, kind, wake_at, job_no in session.dialect.run(FIRST_WAKES).fetchall():

@@ -49,7 +49,7 @@ ORDINAL = 22  # appended to the columns of an attempt where the order matters
 
 
 def read_state(row: Row) -> State:
-    """A state of its columns."""
+    """The state of a row."""
     (
         token, created_at, wake, served, next_, paused, removed, fired, failures, last, failure, run,
         version, defined, why_paused, problem, watch, until,
@@ -83,7 +83,7 @@ def state_row(state: State) -> Row:
 
 
 def read_attempt(row: Row, key: str, names: Interned) -> Attempt:
-    """An attempt of a job, of its columns."""
+    """The attempt of a row."""
     number, request, token, exit_code, version, payload = row[1], row[5], row[9], row[19], row[20], row[21]
     if type(number) is not int or type(token) is not int or type(request) is not str:
         raise TypeError("the attempt counts with something that is no number")
@@ -102,17 +102,17 @@ def read_attempt(row: Row, key: str, names: Interned) -> Attempt:
 
 
 def request_text(request: str | None) -> str:
-    """A request as it is part of a key."""
+    """A request as a part of a key: empty if there is none."""
     return "" if request is None else f"!{request}"
 
 
 def attempt_key(attempt: Attempt, job_no: int) -> Row:
-    """What no two attempts share, in the order of the key."""
+    """The key of an attempt, in the order of its columns."""
     return micros(attempt[4]), job_no, request_text(attempt[5]), attempt[1]
 
 
 def attempt_row(attempt: Attempt, names: Interned) -> Row:
-    """What may change of an attempt, in the order of the columns after its key."""
+    """The other columns of an attempt, in the order of the table."""
     (
         _, _, trigger, state, _, _, covers_from, wake_at, node, token,
         claimed_at, deadline_at, started_at, finished_at, outcome, error, reason, retries, losses,
@@ -134,7 +134,7 @@ def alert_row(told: ChannelAlert) -> Row:
 
 
 def read_those_that_can_be(rows: Iterable[Row], names: Interned) -> Iterator[tuple[Row, Attempt]]:
-    """Attempts of rows that end with a job's key; those that cannot be read are left to whoever claims."""
+    """The readable attempts of rows that end with a job's key. The next claim sets the others aside."""
     for row in rows:
         with suppress(*UNREADABLE):
             yield row, read_attempt(row, row[-1], names)

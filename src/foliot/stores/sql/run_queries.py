@@ -110,7 +110,7 @@ def _of_run(session: Session, run_key: str) -> list[Row]:
 
 
 def _of_job(session: Session, job: str, query: RunQuery) -> list[Row]:
-    """One more than asked for, if there are more."""
+    """The rows, one more than asked for if there are more."""
     number = job_number(session, job)
     if number is None:
         return []
@@ -139,7 +139,7 @@ def _history(session: Session, number: int, query: RunQuery) -> Iterable[Row]:
 
 
 def _after(session: Session, rows: Iterable[Row], query: RunQuery) -> list[Row]:
-    """Of rows by their instants, those that a query means and that are after its place: one too many."""
+    """The rows that match a query and come after its position; one more than asked for."""
     node_no = None
     if query.node is not None:
         row = session.dialect.run(
@@ -167,7 +167,7 @@ def _after(session: Session, rows: Iterable[Row], query: RunQuery) -> list[Row]:
 
 
 def _of_all(session: Session, query: RunQuery) -> tuple[list[Row], str | None]:
-    """One more than asked for, if there are more; or after what to look on."""
+    """The rows, one more than asked for if there are more; or the position at which to continue."""
     found = Conditions(query)
     if found.is_exact:
         rows = session.dialect.run(found.exactly, **found.values, most=query.limit + 1).fetchall()
@@ -179,24 +179,24 @@ def _of_all(session: Session, query: RunQuery) -> tuple[list[Row], str | None]:
         return rows, None
     last = session.dialect.run(found.last_looked_at, **found.values, most=MOST_LOOKED_AT).fetchone()
     if last is not None and not _is_of_source(session, last[1], query.source):
-        last = (*last[:2], "", 0)  # no attempt of that job is meant
+        last = (*last[:2], "", 0)  # skip all attempts of that job
     return rows, None if last is None else _write_place(*last)
 
 
 class Conditions:
-    """What a query asks for in SQL. `values` are the values of its conditions."""
+    """The conditions of a query in SQL. `values` are their values."""
 
     def __init__(self, query: RunQuery) -> None:
         since, until = _time(query.since, query.until)
         self.values: dict[str, object] = {"since": since, "until": until}
-        self._found_by = [_TIME]  # what an index has
+        self._found_by = [_TIME]  # conditions on indexed columns
         self._others: list[str] = []
         self._index, self._order = "", _NEWEST_FIRST
         if query.is_open:
             self._index, self._order = "INDEXED BY attempts_open", _hidden(_NEWEST_FIRST)
             self._found_by = [_hidden(_TIME), "a.state < 3"]
         elif query.is_open is False:
-            self._found_by.append("a.state = 3")  # as nearly all
+            self._found_by.append("a.state = 3")  # nearly all attempts have ended
         if query.outcome is not None:
             self._compare_outcome(query)
         if query.trigger is not None:
@@ -251,7 +251,7 @@ class Conditions:
 
 
 def skips(session: Session, query: SkipQuery) -> SkipPage:
-    """Skips, those that end last first."""
+    """Skips, ordered by their ends, the latest first."""
     since, until = _time(query.since, query.until)
     last, job, first = read_place(query.after, 3) if query.after else (_NEVER, _NEVER, _NEVER)
     values = {"since": since, "until": until, "at": last, "job": job, "first": first}
@@ -277,12 +277,12 @@ def skips(session: Session, query: SkipQuery) -> SkipPage:
 def _skips_of_source(
     session: Session, source: str, values: Mapping[str, object], most: int
 ) -> tuple[list[Row], Row | None]:
-    """One more than asked for, if there are more; else after what to look on."""
+    """The rows, one more than asked for if there are more; or the position at which to continue."""
     values = {**values, "looked": max(most, MOST_LOOKED_AT)}
     rows = session.dialect.run(SKIPS_OF_SOURCE, **values, **_range(source), most=most).fetchall()
     last = session.dialect.run(LAST_SKIP, **values).fetchone() if len(rows) < most else None
     if last is not None and not _is_of_source(session, last[1], source):
-        last = (*last[:2], _EVER + 1)  # no skip of that job is meant
+        last = (*last[:2], _EVER + 1)  # skip all entries of that job
     return rows, last
 
 
@@ -290,7 +290,7 @@ def _skips_of_source(
 
 
 def _range(source: str) -> dict[str, object]:
-    """Between which the keys of a source are."""
+    """The bounds of the keys of a source."""
     return {"low": f"{source}/", "high": f"{source}0"}  # "0" follows "/"
 
 
@@ -311,7 +311,7 @@ def _time(since: datetime | None, until: datetime | None) -> tuple[int, int]:
 
 
 def _order(row: Row) -> Row:
-    """Attempts are listed from the greatest of these to the least."""
+    """The sort key of attempts in lists; the greatest comes first."""
     return row[_AT], row[0], row[_REQUEST], row[1]
 
 

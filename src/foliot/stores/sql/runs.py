@@ -1,4 +1,4 @@
-"""Claims, finishes and recovery: what becomes of attempts."""
+"""Claims, finishes and recovery: attempts start, end, and are lost."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ LOST = """
 
 
 def claim(session: Session, asked: Asked) -> Claimed:
-    """Start what is due, and remember the claim if it has started something."""
+    """Start due jobs, and remember the claim if it has started something."""
     start = session.begin_claim(asked)
     if start.before is not None:
         held = node_rows.held_by(session, start.node_no)
@@ -45,7 +45,7 @@ def claim(session: Session, asked: Asked) -> Claimed:
     batch.claim_no, batch.is_careful = start.claim_no * PLACES, session.is_careful
     lanes = {queue: numbers for queue, numbers in start.lanes.items() if numbers and asked.room[queue] > 0}
     groups = GroupRows(session)
-    herds = None if session.has_bad_text else session.herds  # then each job must be looked at
+    herds = None if session.has_bad_text else session.herds  # then each job needs its own decision
     jobs = DueEntries(batch, lanes, asked, herds, start.node_no, groups)
     loop = ClaimLoop(
         jobs, session.claim_cursor, session.clock,
@@ -93,7 +93,7 @@ def finish(
 
 
 def recover(session: Session, limit: int, now: datetime, decide: DecideLost) -> Recovered:
-    """Bury the dead; what they held is lost, at most so much of it."""
+    """Bury nodes whose lease is over, and lose at most `limit` of their attempts."""
     dead, buried = node_rows.bury(session, now)
     holders, lost = node_rows.dead_holders(session), list[Row]()
     for node_no in holders:
@@ -110,7 +110,7 @@ def recover(session: Session, limit: int, now: datetime, decide: DecideLost) -> 
 def _lose(
     batch: WriteBatch, entries: Mapping[int, Entry], lost: Sequence[Row], now: datetime, decide: DecideLost
 ) -> tuple[Event, ...]:
-    """Attempts of the dead are lost; each is named by its job's number, its moment, request and number."""
+    """Lose attempts of dead nodes. Each row has the job's number, the instant, the request and the number."""
     events: list[Event] = []
     by_number: dict[int, set[Row]] = {}
     for job_no, *name in lost:
@@ -129,7 +129,7 @@ def _lose(
 def _lose_some(
     batch: WriteBatch, entry: Entry, names: set[Row], now: datetime, decide: DecideLost
 ) -> Decision | None:
-    """Some attempts of a job are lost; None if the job is set aside, or all have ended meanwhile."""
+    """Lose some attempts of a job. None if the job is set aside, or all of them have ended meanwhile."""
     if entry.record is None:
         is_damaged = entry.damage is not None and not entry.is_unknown_here
         return batch.decide(entry, decide, (), now) if is_damaged else None

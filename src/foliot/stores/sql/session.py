@@ -1,4 +1,4 @@
-"""What a connection works with, from one call to the next."""
+"""The state of a connection that lives from one call to the next."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Facts = ParamSpec("Facts")
 
 
 class ClaimStart(NamedTuple):
-    """What a claim begins with: its node, which lives, and the time by which leases are judged.
+    """The first facts of a claim: its living node, and the time for comparing leases.
 
     `claim_no` is the number of this claim, `before` that of the same claim, if it was made before. `lanes`
     are those of each queue that lead to what the node can do.
@@ -39,8 +39,8 @@ class ClaimStart(NamedTuple):
 class Session(ABC):
     """The dialect, the shared texts, and how jobs are read and written.
 
-    `told` are keys of jobs that were passed over, and told of. `is_careful`: see `WriteBatch`.
-    `has_bad_text`: a key may be shown as another than the one that it is sorted by.
+    `told`: keys of jobs that were passed over and reported. `is_careful`: see `WriteBatch`. `has_bad_text`:
+    some keys have invalid characters, so they are shown with other characters than they are sorted by.
     """
 
     has_bad_text = False
@@ -65,14 +65,14 @@ class Session(ABC):
         self.is_careful = is_careful
 
     def forget(self) -> None:
-        """What was learned in a transaction that was undone may never have been written."""
+        """Forget what a transaction has cached that was rolled back."""
         self.is_careful = True
         self.interned.forget()
         self.told.clear()
         self.claim_cursor = ClaimCursor(self.clock, has_litter=self.dialect.has_litter)
 
     def asking(self, ask: Callable[Facts, Answer]) -> Callable[Facts, Answer]:
-        """A function that the caller has given, as it is called in a transaction."""
+        """Wrap a function of the caller for the time of a transaction."""
         return ask
 
     @abstractmethod
@@ -81,26 +81,26 @@ class Session(ABC):
 
     @abstractmethod
     def begin_claim(self, asked: Asked) -> ClaimStart:
-        """The node of a claim, which cannot be buried meanwhile; NodeBuriedError if it does not live."""
+        """Lock the node of a claim, so that it cannot be buried meanwhile. NodeBuriedError if it is dead."""
 
     @abstractmethod
     def write_node(self, node: Node) -> None:
-        """Write what a node is and serves. A node whose id is known has begun before, and may have ended."""
+        """Write the row of a node. If the id exists, the node has joined before, and may be dead."""
 
     @abstractmethod
     def find_dead(self, now: datetime) -> Collection[int]:
-        """Nodes that live no more, by proof or by their leases: by the store's time and by `now`."""
+        """The dead nodes: by proof, or by a lease that is over by the store's time and by `now`."""
 
     @abstractmethod
     def forget_nodes(self, ids: Iterable[str]) -> None:
-        """Forget what is kept of nodes beside their rows."""
+        """Delete data of nodes that is not in their rows, such as lock files."""
 
     @abstractmethod
     def lock_group(self, group: str) -> bool:
-        """Let no other claim start attempts of a group before this one has committed; False: another does."""
+        """Lock a group until this claim commits. False if another claim has the lock."""
 
     def proven_dead(self) -> Collection[int]:
-        """Nodes of which it is proved that they live no more, whatever their leases."""
+        """The nodes that are dead by proof, whatever their leases."""
         return ()
 
     @abstractmethod

@@ -1,4 +1,4 @@
-"""Where jobs come from: the revision of each source, when it was reached, and how the source fares."""
+"""Rows of sources: the revision of each, when it was reached, and its status."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def revision(session: Session, source: str) -> str | None:
 
 
 def revision_alone(session: Session, source: str) -> str | None:
-    """The same; no other call reconciles that source until this transaction has ended."""
+    """The same, with a lock: no other call reconciles that source until this transaction ends."""
     dialect, tables = session.dialect, session.dialect.sources
     while True:
         for sql in tables.make:
@@ -35,25 +35,25 @@ def revision_alone(session: Session, source: str) -> str | None:
         if row is not None:
             found: str | None = row[0]
             return found
-        if not tables.make:  # otherwise it was forgotten between the two statements
+        if not tables.make:  # otherwise another call deleted the row between the two statements
             return None
 
 
 def note_revision(session: Session, source: str, revision: str) -> None:
-    """The store agrees with a source at a revision, since now."""
+    """Record that the source is at this revision since now."""
     for sql in session.dialect.sources.note_revision:
         session.dialect.run(sql, source=source, revision=revision)
 
 
 def write_source_status(session: Session, source: str, status: str) -> None:
-    """Keep how a source fares."""
+    """Write the status of a source."""
     session.dialect.run(session.dialect.sources.note_status, source=source, status=clean_text(status))
 
 
 def restore_source(
     session: Session, source: str, reconciled_at: datetime | None, revisions: Sequence[Revision]
 ) -> None:
-    """Put what a copied source had in the place of what its copy has."""
+    """Restore the time and the revisions of a source that was copied from another store."""
     dialect = session.dialect
     dialect.run(dialect.sources.restore, source=source, at=micros(reconciled_at))
     dialect.run(_FORGET_REVISIONS, source=source)
@@ -62,7 +62,7 @@ def restore_source(
 
 
 def forget_source(session: Session, source: str, revision: str | None) -> bool:
-    """Forget a source, if it is at that revision still."""
+    """Forget a source, if it is still at that revision."""
     row = session.dialect.run(session.dialect.sources.find, source=source).fetchone()
     if row is None or row[0] != revision:
         return False
@@ -72,7 +72,7 @@ def forget_source(session: Session, source: str, revision: str | None) -> bool:
 
 
 def sources(session: Session, counts: Mapping[str, int]) -> tuple[SourceView, ...]:
-    """What is known of each source, with as many jobs as were counted."""
+    """All sources, each with its number of jobs."""
     rows = session.dialect.run(session.dialect.sources.show).fetchall()
     return tuple(
         SourceView(source, revision, counts.get(source, 0), _reconciled_at(at), status)
@@ -81,7 +81,7 @@ def sources(session: Session, counts: Mapping[str, int]) -> tuple[SourceView, ..
 
 
 def _reconciled_at(at: int | None) -> datetime | None:
-    """When a source was reconciled; none, if that cannot be read: the next time writes it anew."""
+    """When a source was reconciled. None if that cannot be read; the next reconcile writes it anew."""
     try:
         return instant(at)
     except UNREADABLE:

@@ -2,9 +2,10 @@
 
     verb ──▶ lane ──▶ a worker: a thread with a connection ──▶ session ──▶ dialect ──▶ database
 
-A *lane* says what a call must not wait behind. Which worker serves a lane is the dialect's matter: SQLite has
-one writer and two readers, PostgreSQL has a connection for each lane. Most verbs are one function that works
-in one transaction, and a line here; the contract of each is told by the protocols.
+A *lane* groups calls that may wait for each other; calls of other lanes do not wait. The dialect decides
+which worker serves a lane: SQLite has one writer and two readers, PostgreSQL has a connection for each lane.
+Most verbs are one function that works in one transaction, and a line here; the protocols have the contract of
+each.
 """
 
 from __future__ import annotations
@@ -61,9 +62,9 @@ SomeSession = TypeVar("SomeSession", bound=Session)
 
 
 class Lane(Enum):
-    """What a call is part of. Calls of one lane go one after the other.
+    """The kind of a call. Calls of one lane go one after the other.
 
-    HEARTBEAT: joins and renewals. GLANCE: what the engine asks before it waits. READER: all other questions.
+    HEARTBEAT: joins and renewals. GLANCE: queries of the engine before it waits. READER: all other queries.
     """
 
     CLAIMS = auto()
@@ -78,7 +79,7 @@ class Lane(Enum):
 def verb(
     lane: Lane, work: Callable[Concatenate[SomeSession, Facts], Answer]
 ) -> Callable[Concatenate[Any, Facts], Coroutine[Any, Any, Answer]]:
-    """A verb that is one function, of the same name, in one transaction."""
+    """Make a verb of a function: the method has the same name, and calls it in one transaction."""
 
     async def asked(store: SqlStore[SomeSession], /, *facts: Facts.args, **more: Facts.kwargs) -> Answer:
         return await store._call(lane, work.__name__, lambda session: work(session, *facts, **more))  # noqa: SLF001 - it is a method
@@ -96,7 +97,7 @@ class SqlStore(ABC, Generic[SomeSession]):
     async def _call(
         self, lane: Lane, verb: str, work: Callable[[SomeSession], Answer], changes: int | None = None
     ) -> Answer:
-        """Have something done in one transaction. `changes`: of so many jobs, by a source."""
+        """Carry out a call in one transaction. `changes`: how many jobs of a source it changes."""
 
     @abstractmethod
     async def open(self) -> None:
@@ -104,7 +105,7 @@ class SqlStore(ABC, Generic[SomeSession]):
 
     @abstractmethod
     async def close(self) -> None:
-        """Do what was asked for, and let go of the database."""
+        """Finish all calls, and close the database."""
 
     async def __aenter__(self) -> Self:
         await self.open()
@@ -222,7 +223,7 @@ class SqlStore(ABC, Generic[SomeSession]):
     async def jobs(self, query: JobQuery) -> JobPage:
         shown = await self._call(Lane.READER, "jobs", lambda s: job_queries.jobs(s, query))
         if shown.damaged:
-            with suppress(StoreUnavailableError):  # what was asked for has been read
+            with suppress(StoreUnavailableError):  # the query itself was answered
                 await self._set_aside(shown.damaged)
         return shown.views
 
@@ -239,7 +240,7 @@ class SqlStore(ABC, Generic[SomeSession]):
             await self._set_aside(damaged)
 
     async def _count_jobs(self) -> Mapping[str, int]:
-        """How many jobs each source has: counted half a minute ago at most, or since the last change here."""
+        """The number of jobs of each source. The count is at most half a minute old."""
         known, now = self._counts, self._clock.monotonic()
         if known is None or not 0 <= now - known[0] < _COUNTED_FOR:
             known = now, await self._call(Lane.READER, "count_jobs", queries.count_jobs)
@@ -247,5 +248,5 @@ class SqlStore(ABC, Generic[SomeSession]):
         return known[1]
 
     async def _set_aside(self, numbers: Sequence[int]) -> None:
-        """Jobs that a question could not read are set aside, if they still cannot be read."""
+        """Set jobs aside that a query could not read, if they still cannot be read."""
         await self._call(Lane.PEOPLE, "set_aside", lambda s: s.batch().set_aside_unreadable(numbers))

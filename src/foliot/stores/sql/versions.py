@@ -48,7 +48,7 @@ _REVISIONS = """
 
 
 class Differences:
-    """What one revision of a source changes: definitions that end, and how many jobs differ."""
+    """The changes of one revision of a source: the definitions that end, and the counts of changed jobs."""
 
     def __init__(self, dialect: Dialect, source: str, revision: str) -> None:
         self._dialect = dialect
@@ -58,7 +58,7 @@ class Differences:
         self._counts: Counter[Change] = Counter()
 
     def note(self, entry: Entry | None, record: Record | None, decision: Decision) -> None:
-        """A decision about a job, which is not written yet. `record` is None if it could not be read."""
+        """Note a decision that is not written yet. `record` is None if the job is new or cannot be read."""
         self._counts[change_of(None if record is None else record.state, decision)] += 1
         ended = None if record is None else ended_version(record, decision, self._revision)
         if entry is not None and ended is not None:
@@ -66,18 +66,18 @@ class Differences:
             self._rows.append((entry.job_no, ended.number, *entry.row[2:5], *span))
 
     def count_new(self, count: int) -> None:
-        """So many jobs are new."""
+        """Count new jobs."""
         self._counts[Change.ADDED] += count
 
     def flush(self) -> None:
-        """Write the definitions; each drives out the one that is too old to be kept."""
+        """Write the ended definitions. Each one replaces the oldest of its job, if there are too many."""
         self._dialect.upsert(upsert.ADD_DEFINITION, self._rows)
         old = [(row[0], row[1] - KEPT_VERSIONS) for row in self._rows if row[1] > KEPT_VERSIONS]
         self._dialect.delete("definitions", "job_no, version", old)
         self._rows.clear()
 
     def write_revision(self) -> None:
-        """Write what the revision has changed."""
+        """Write the row of the revision, with its counts."""
         if keeps_revisions(self._source):
             added, changed, removed = (
                 self._counts[c] for c in (Change.ADDED, Change.CHANGED, Change.REMOVED)

@@ -113,7 +113,7 @@ def _be_write_ahead(connection: sqlite3.Connection) -> None:
 
 
 def translated(verb: str, error: BaseException) -> BaseException:
-    """What an error means to whoever has asked: the file is damaged, or the store does not answer now.
+    """Translate an error for the caller: the file is damaged, or the store does not answer now.
 
     What is neither passes: errors of ours, and those that end a program.
     """

@@ -181,7 +181,7 @@ def _translated(sql: str) -> str:
 
 @lru_cache
 def _for_many(sql: str, count: int) -> tuple[str, list[str], list[str]]:
-    """The statement with places for so many values, and the names of the values before and after those.
+    """The statement with placeholders for `count` values, and the names of the values before and after them.
 
     By places, not by names: to find a name SQLite looks through all of them.
     """
@@ -192,7 +192,7 @@ def _for_many(sql: str, count: int) -> tuple[str, list[str], list[str]]:
 
 @lru_cache
 def _about(sql: str, columns: tuple[str, ...], count: int, names: tuple[str, ...]) -> str:
-    """A statement with so many rows, and some values."""
+    """A statement with placeholders for `count` rows, and some values."""
     row = f"({', '.join('?' * len(columns))})"
     tables = [f"v ({', '.join(columns)}) AS (VALUES {', '.join([row] * count)})"]
     if names:

@@ -1,14 +1,15 @@
 """Proof of death on the same host: a file beside the database that a node keeps locked while it lives.
 
-The operating system lets go of a lock when its process ends, however it ends. So whoever can take the
-lock of a node knows that the node is dead, before its lease has run out. A file that is not there, or
-a file system without locks, proves nothing.
+The operating system lets go of a lock when its process ends, however it ends. So a process that can
+take the lock of a node knows that the node is dead, before its lease has run out. A file that is not there,
+or a file system without locks, proves nothing.
 
 Such a lock belongs to the opened file, which a forked child shares: a job that uses `multiprocessing` would
 keep the lock of a dead node. So a child closes it as soon as it is forked; a program that is started (`exec`,
 `spawn`, `forkserver`) never gets it. A fork by a library written in C, of which Python does not know, keeps
-the lock until it ends: there the lease tells. (A child does not share locks of `fcntl.lockf`. But two stores
-of one process could not see each other's, and whoever closes the file once more would lose the lock.)
+the lock until it ends: there only the lease proves the death. (A child does not share locks of `fcntl.lockf`.
+But two stores of one process would not see each other's locks, and closing any copy of the file would lose
+the lock.)
 """
 
 from __future__ import annotations
@@ -67,7 +68,7 @@ class LockFiles:
         """Lock the file of a node, for as long as this process lives; whether that could be done."""
         if node in self._held:
             return True
-        for _ in range(3):  # somebody may sweep the file away between its creation and its lock
+        for _ in range(3):  # another process may delete the file between its creation and its lock
             with _opening, suppress(OSError):
                 file = _locked(self.path(node), os.O_CREAT | os.O_RDWR)
                 if file is not None:
@@ -91,7 +92,7 @@ class LockFiles:
         return False
 
     def remove(self, node: str) -> None:
-        """The node's life is over, and everybody knows."""
+        """Delete the lock file of a node that is known to be dead."""
         file = self._held.pop(node, None)
         with suppress(OSError):
             self.path(node).unlink()
@@ -105,7 +106,7 @@ class LockFiles:
         self._held.clear()
 
     def sweep(self, known: set[str]) -> None:
-        """Remove files of nodes that nobody knows and nobody holds: their process ended before it joined."""
+        """Delete files without a node and without a lock: their process ended before it joined."""
         kept = {self.path(node).name for node in known}
         prefix = f"{self._database.name}-node-"
         with suppress(OSError):
@@ -116,7 +117,7 @@ class LockFiles:
 
 
 _all: WeakSet[LockFiles] = WeakSet()
-_opening = RLock()  # nobody forks while a file is open of which no LockFiles knows yet
+_opening = RLock()  # no fork while a file is open that no LockFiles knows yet
 
 
 def _let_go_in_child() -> None:
@@ -139,7 +140,7 @@ def _remove_unheld(path: Path) -> None:
 
 
 def _locked(path: Path, flags: int) -> int | None:
-    """The opened and locked file, if nobody else holds it, and it is still the one at that path."""
+    """The opened and locked file, if no other process holds it, and it is still the one at that path."""
     file = os.open(path, flags, 0o600)
     try:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -187,7 +187,7 @@ class SqliteStore(SqlStore[SqliteSession]):
         try:
             return await super().join(node)
         except StoreError:
-            if not is_ours:  # whoever cannot join tries again under another id
+            if not is_ours:  # the caller tries again under another id
                 self._locks.remove(node.id)
             raise
 
@@ -214,7 +214,7 @@ class SqliteStore(SqlStore[SqliteSession]):
     # -- hints -------------------------------------------------------------------------------------
 
     async def changed(self) -> None:
-        """A cancel was asked for, be it in another process. Seen by whoever asks for the next wake."""
+        """A cancel was requested, perhaps in another process. The next query for wakes sees it."""
         self._lookout.check("changed")
         if self._cancels is None:
             self._cancels = asyncio.Event()

@@ -82,7 +82,7 @@ class Worker(CallThread[Call]):
         return call.future
 
     def check(self, verb: str) -> None:
-        """StoreError if nobody would answer."""
+        """StoreError if the thread does not run, so that no call would be answered."""
         if self.ident is None:
             raise StoreError(f"{verb}: the store is not open", hint="use `async with`, or open it first")
         super().check(verb)
