@@ -1,9 +1,9 @@
 """The log of an engine: few lines, each a constant event name with fields.
 
 A run that starts or succeeds leaves no line above DEBUG, unless its job has a title: the commands of a
-repository have one, millions of functions have none. Late starts, skips and declarations may come in thousands:
-they are one line for each batch, and in a flood one line each half minute, with the sum. Each failure has a
-line, up to a hundred in a second. The logger is `foliot`; the program configures it.
+repository have one, functions have none. Late starts, skips and declarations may come in thousands: they
+are one line for each batch, and in a flood one line each half minute, with the sum. Each failure has a line,
+up to a hundred in a second. The logger is `foliot`; the program configures it.
 """
 
 from __future__ import annotations
@@ -99,10 +99,6 @@ def _no_title(_: str) -> None:
     """No job has a title: jobs are logged by their keys, and only if something is wrong."""
 
 
-def _tell_start(event: Event, attempt: Attempt, name: str) -> None:
-    tell("run_started", name=name, run=event.run_key, attempt=event.number, trigger=attempt.trigger)
-
-
 def _tell_success(event: Event, attempt: Attempt, name: str) -> None:
     took = None
     if attempt.started_at is not None and attempt.finished_at is not None:
@@ -138,10 +134,7 @@ class LogListener:
         for event in chain.from_iterable(part for part in parts_of(events) if not self._is_counted(part)):
             what, attempt = event.what, event.attempt
             if what is _STARTED and attempt is not None:
-                if name := self._title(event.job):
-                    _tell_start(event, attempt, name)
-                if _lateness(event, attempt) >= LATE and attempt.trigger in PROMPT:
-                    self._add_if_late(event, attempt, late)
+                self._tell_start(event, attempt, late)
             elif what is not _ENDED or attempt is None:
                 others.append(event)
             elif attempt.outcome not in _WELL:
@@ -179,7 +172,12 @@ class LogListener:
             if event.what is Happening.DECLARED and len(self._declared) < _MOST_DECLARED:
                 self._declared[event.job] = event.at
 
-    def _add_if_late(self, event: Event, attempt: Attempt, late: list[tuple[Event, Attempt]]) -> None:
+    def _tell_start(self, event: Event, attempt: Attempt, late: list[tuple[Event, Attempt]]) -> None:
+        if name := self._title(event.job):
+            run, number = event.run_key, event.number
+            tell("run_started", name=name, run=run, attempt=number, trigger=attempt.trigger)
+        if _lateness(event, attempt) < LATE or attempt.trigger not in PROMPT:
+            return
         declared_at = self._declared.pop(event.job, None)
         if declared_at is None or attempt.scheduled_for >= declared_at or event.at - declared_at >= LATE:
             late.append((event, attempt))
