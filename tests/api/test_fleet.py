@@ -51,6 +51,20 @@ def test_nodes_queues_and_the_whole_are_told(stage: Stage) -> None:
     assert (scheduler["engine"], scheduler["nodes"]) == (False, 1)
 
 
+def test_the_jobs_that_send_alerts_are_listed_by_their_source_only(stage: Stage) -> None:
+    def listed() -> tuple[int, int]:
+        return stage.get("/overview")["jobs"], len(stage.get("/jobs?limit=200")["jobs"])
+
+    before = listed()
+    own = replace(BACKUP, source="foliot.alerts", name=f"c{uuid4().hex}")
+    stage.declare(own)
+    assert listed() == before
+    assert own.key in [job["key"] for job in stage.get("/jobs?source=foliot.alerts")["jobs"]]
+    assert stage.get(f"/jobs/{own.key.replace('/', '~2F')}")["key"] == own.key
+    every = {"action": "pause", "filter": {"kind": own.action.kind, "search": own.name}, "expect": 0}
+    assert stage.post("/jobs/bulk", every)["results"] == []
+
+
 def test_a_token_is_made_used_and_revoked(stage: Stage) -> None:
     dry = stage.post("/tokens?dry_run=true", {"name": "ci", "scope": "read"})
     assert (dry["token"], dry["dry_run"]) == (None, True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Coroutine
 from contextlib import suppress
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
@@ -82,10 +83,11 @@ class Dying:
 
     def __init__(self, store: MemoryStore, verb: str, *, is_done: bool) -> None:
         self._store, self._verb, self._is_done = store, verb, is_done
+        self.is_back = False
 
     def __getattr__(self, name: str) -> Any:
         verb = getattr(self._store, name)
-        if name != self._verb:
+        if name != self._verb or self.is_back:
             return verb
 
         async def die(*arguments: Any) -> Any:
@@ -151,6 +153,30 @@ def test_a_child_that_is_gone_keeps_nothing_waiting() -> None:
         await reconcile(house.store, "s", Snapshot("2", (PARENT,)), house.clock.now())
         await ask_for_followers(house.host())
         assert dict(await house.store.waiting_channels()) == {}
+
+    play(scene())
+
+
+@pytest.mark.parametrize("is_away", [False, True])
+def test_what_chains_that_are_gone_have_left_is_settled_without_a_chain(*, is_away: bool) -> None:
+    async def scene() -> None:
+        house = House()
+        await house.begin()
+        await house.run_parent("r1")
+        plain = replace(PARENT, policy=Policy())
+        await reconcile(house.store, "s", Snapshot("2", (plain,)), house.clock.now())
+        assert await house.store.waiting_channels()
+        part = ChainsPart(timedelta(minutes=1))
+        store = Dying(house.store, "waiting", is_done=False) if is_away else house.store
+        await part.begin(house.host(store))
+        part.take([plain])
+        life = asyncio.ensure_future(part.live())
+        await house.clock.settle()
+        if isinstance(store, Dying):
+            store.is_back = True
+            await house.clock.advance(timedelta(minutes=1))
+        assert not await house.store.waiting_channels()
+        life.cancel()
 
     play(scene())
 

@@ -11,10 +11,11 @@ import pytest
 
 from cli.calls import Result
 from cli.shop import JOBS, Shop
+from foliot.model.chain import Link, On
 from foliot.model.job import Action, Job
 from foliot.model.policy import Policy
 from foliot.model.splay import offset_of
-from foliot.schedules import Cron
+from foliot.schedules import Cron, Never
 from foliot.schedules.duration import format_duration
 from foliot.stores.sqlite import SqliteStore
 
@@ -185,6 +186,54 @@ def test_an_hour_that_comes_twice_is_explained(empty_shop: Shop) -> None:
 def test_a_job_without_occurrences_says_so(shop: Shop) -> None:
     shop.wait(timedelta(days=8))
     assert shop.call("job", "next", "once").out.startswith("No occurrence is left.\n")
+
+
+AFTER = replace(JOBS[0], name="after", schedule=Never(), policy=Policy(after=Link("refresh", On.SUCCESS)))
+IDLE = [
+    (AFTER, "after refresh", "when a run of refresh has succeeded"),
+    (
+        replace(AFTER, schedule=Never(at_boot=True)),
+        "@reboot",
+        "when a run of refresh has succeeded, and once after each boot",
+    ),
+    (replace(AFTER, schedule=Never(at_boot=True), policy=Policy()), "@reboot", "once after each boot"),
+    (
+        replace(AFTER, policy=Policy()),
+        "never",
+        "only when somebody asks: foliot job trigger billing/after",
+    ),
+]
+
+
+@pytest.mark.parametrize(("job", "rule", "starts"), IDLE, ids=["chain", "chain and boot", "boot", "never"])
+def test_of_a_job_without_times_it_is_told_what_starts_it(
+    empty_shop: Shop, job: Job, rule: str, starts: str
+) -> None:
+    async def declare(store: SqliteStore) -> None:
+        await empty_shop.declare(store, (JOBS[0], job))
+
+    empty_shop.act(declare)
+    words = f"It has no times: it runs {starts}"
+    assert empty_shop.call("job", "next", "after").out.splitlines()[0] == words
+    assert empty_shop.call("job", "next", "after", "-ojson").json()["idle"] == words
+    assert f"next run     {starts}\n" in empty_shop.call("job", "show", "after").out
+    assert f" {rule} " in empty_shop.call("job", "list").out
+    empty_shop.call("job", "pause", "after")
+    assert "next run" not in empty_shop.call("job", "show", "after").out
+
+
+def test_the_jobs_that_send_alerts_are_shown_by_their_source_only(shop: Shop) -> None:
+    async def declare(store: SqliteStore) -> None:
+        await shop.declare(store, (replace(JOBS[0], source="foliot.alerts", name="ops"),))
+
+    before = keys(shop.call("job", "list", "-ojson"))
+    shop.act(declare)
+    assert keys(shop.call("job", "list", "-ojson")) == before
+    assert keys(shop.call("job", "list", "--source", "foliot.alerts", "-ojson")) == ["foliot.alerts/ops"]
+    assert len(keys(shop.call("job", "list", "-n3", "-ojson"))) == 3
+    assert f"{len(before)} jobs," in shop.call("top", "--once").out
+    assert "foliot.alerts" not in shop.call("top", "--once").out
+    assert f"jobs: {len(before)}," in shop.call("store", "check").out
 
 
 @pytest.mark.parametrize(

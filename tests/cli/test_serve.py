@@ -15,7 +15,7 @@ from daemon.harness import Daemons, Host, daemons_on
 from daemon.repositories import Repository, job
 from foliot.clock import SystemClock
 from foliot.daemon.serve import Serving
-from foliot.observability.log import LINES
+from foliot.observability.lines import LINES
 from programs import free_port
 
 

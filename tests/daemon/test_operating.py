@@ -59,10 +59,12 @@ def test_a_run_that_fails_is_tried_again_and_knows_it(
         f"echo $FOLIOT_KEY $FOLIOT_ATTEMPT $FOLIOT_TRIGGER >> {host.witness}/tries; test $FOLIOT_ATTEMPT = 3"
     )
     repository.push(one=job(tell, "1h", retry={"max": 3, "delay": "1s"}))
-    daemons.rollcron(repository.remote)
+    daemon = daemons.rollcron(repository.remote)
 
     done = host.foliot("job", "trigger", "one", "--wait")
 
+    starts = [(line["name"], line["run"]) for line in daemon.lines if line["event"] == "run_started"]
+    assert starts.count(("one", done["run"])) == 3
     assert (done["outcome"], len(done["attempts"])) == ("succeeded", 3)
     keys, numbers, triggers = zip(*(line.split() for line in host.lines("tries")), strict=True)
     assert len(set(keys)) == 1

@@ -27,6 +27,12 @@ def told(step: Step) -> list[Alert]:
 
 
 def failed_runs(step: Step) -> list[str]:
+    """The runs of a job that is there which are over without success, though nobody asked them to end."""
+    was_there = step.before is not None and step.before.state.removed_at is None and step.what != "remove"
+    return runs_over(step) if was_there else []
+
+
+def runs_over(step: Step) -> list[str]:
     """The runs that are over without success, though nobody asked them to end: as a reader would say it."""
     before = {a.key: a for a in (step.before.attempts if step.before else ())}
     still = {a.run_key for a in (step.after.attempts if step.after else ())}
@@ -40,8 +46,7 @@ def failed_runs(step: Step) -> list[str]:
         and a.run_key not in still
     ]
     preempted = [e.run_key for e in step.decision.events if e.what is Happening.RETRY_PREEMPTED and e.run_key]
-    was_there = step.before is not None and step.before.state.removed_at is None and step.what != "remove"
-    return [*over, *preempted] if was_there else []
+    return [*over, *preempted]
 
 
 def every_alert_has_an_id_of_its_own(life: Life) -> None:
@@ -118,6 +123,14 @@ def test_each_failure_is_told_and_none_is_invented(job: Job, happens: list[int])
             is_failing = alert.kind is AlertKind.FAILURE
         if failed and not any(a.outcome is Outcome.SUCCEEDED for a in step.decision.attempts):
             assert is_failing
+
+
+@given(lives())
+def test_each_run_that_has_failed_for_good_is_an_event_of_its_own(life: Life) -> None:
+    for step in life.steps:
+        events = [e for e in step.decision.events if e.what is Happening.FAILED_FOR_GOOD]
+        assert sorted(str(e.run_key) for e in events) == sorted(set(runs_over(step)))
+        assert all(e.attempt and e.attempt.state is AttemptState.ENDED for e in events)
 
 
 class Twins(Life):

@@ -37,7 +37,8 @@ RETRY_CASES = [
         10:00:20 fail    | end 10:00#2 failed; plan 10:00#3 retry at 10:00:30; wake 10:00:30
         10:00:31 claim   | start 10:00#3 retry; wake 10:05
         10:00:40 fail    | end 10:00#3 failed; wake 10:05
-        10:00:40 told    | declared started ended retry_planned started ended retry_planned started ended
+        10:00:40 told    | declared started ended retry_planned started ended retry_planned started ended \
+                           failed_for_good
         """,
         rule="*/5 * * * *",
     ),
@@ -137,7 +138,7 @@ PREEMPTION_CASES = [
         10:00:05 fail    | end 10:00 failed; plan 10:00#2 retry at 10:30:05; wake 10:05
         10:00:05 told    | declared started ended retry_planned
         10:05    claim   | drop 10:00#2 (a new occurrence took its place); start 10:05 schedule; wake 10:10
-        10:05    told    | retry_preempted ended started
+        10:05    told    | retry_preempted ended failed_for_good started
         10:05:30 ok      | end 10:05 succeeded; wake 10:10
         10:31    claim   | start 10:30 schedule covers 10:10; wake 10:35
         """,
@@ -163,7 +164,7 @@ PREEMPTION_CASES = [
         10:01    claim   | wait 10:01 schedule; asleep
         10:03:30 fail    | end 10:00 failed; release 10:01; \
                            skip 10:02..10:03 (a run was still open); wake 10:03:30
-        10:03:30 told    | declared started waits ended retry_preempted skipped
+        10:03:30 told    | declared started waits ended retry_preempted failed_for_good skipped
         10:03:30 claim   | start 10:01 schedule; wake 10:04
         10:03:40 ok      | end 10:01 succeeded; wake 10:04
         10:03:50 claim   | -
@@ -176,7 +177,7 @@ PREEMPTION_CASES = [
         10:00    declare | wake 10:00
         10:00    claim   | start 10:00 schedule; wake 10:01
         10:03:30 fail    | end 10:00 failed; wake 10:01
-        10:03:30 told    | declared started ended retry_preempted
+        10:03:30 told    | declared started ended retry_preempted failed_for_good
         10:03:30 claim   | start 10:03 schedule covers 10:01; wake 10:04
         """,
     ),
@@ -237,7 +238,7 @@ LOST_CASES = [
         09:59:30 declare | wake 10:00
         10:00    claim   | start 10:00 schedule; wake 10:05
         10:02    lose    | end 10:00 lost; wake 10:05
-        10:02    told    | declared started ended
+        10:02    told    | declared started ended failed_for_good
         """,
         rule="*/5 * * * *",
     ),
@@ -271,6 +272,7 @@ LOST_CASES = [
         09:59:30 declare   | wake 10:00
         10:00    claim     | start 10:00 schedule; wake 10:05
         10:02    interrupt | end 10:00 interrupted; wake 10:05
+        10:02    told      | declared started ended failed_for_good
         """,
         rule="*/5 * * * *",
     ),
@@ -282,6 +284,7 @@ LOST_CASES = [
         10:00    claim        | start 10:00 schedule; wake 10:05
         10:01    cancel 10:00 | cancel 10:00; wake 10:05
         10:02    lose         | end 10:00 lost; wake 10:05
+        10:02    told         | declared started cancel_asked ended
         """,
         rule="*/5 * * * *",
     ),

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from foliot.observability import Metrics, configure_logging, log
+from foliot.observability import Metrics, configure_logging, lines, log
 from foliot.observability.log_format import FORMATS
 from observability.test_metrics import NAMES
 
@@ -23,7 +23,7 @@ OF_THE_API = {
 SETTINGS = {"foliot_skip_refused"}  # of a Celery application
 
 
-@pytest.mark.parametrize(("event", "level"), log.LINES.items())
+@pytest.mark.parametrize(("event", "level"), lines.LINES.items())
 def test_each_line_is_documented_with_its_level(event: str, level: int) -> None:
     [row] = [row for row in PAGE.splitlines() if re.match(rf"\| \w+ \| .*`{event}`", row)]
 

@@ -68,17 +68,32 @@ def test_a_herd_that_has_started_late_is_one_line_with_its_number(caplog: pytest
 
 
 @pytest.mark.parametrize("title", [None, lambda _: None], ids=["no part", "no title"])
-def test_the_log_makes_no_event_of_a_success_that_it_does_not_tell(title: Any) -> None:
-    herd = ended(some_runs())
-    (LogListener() if title is None else LogListener(title)).on_events(herd)
-    assert herd.made <= 1, "the last one tells the time"
+def test_the_log_makes_no_event_of_a_start_or_success_that_it_does_not_tell(title: Any) -> None:
+    log = LogListener() if title is None else LogListener(title)
+    for herd in (CountedStart(some_runs(), NOW, NOW), ended(some_runs())):
+        log.on_events(herd)
+        assert herd.made <= 1, "the last one tells the time"
 
 
 def test_the_log_tells_of_each_job_that_has_a_title(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level("INFO", "foliot")
-    LogListener(lambda job: "Seven" if job == "s/n7" else None).on_events(ended(some_runs()))
-    assert [record.getMessage() for record in caplog.records if "run_succeeded" in record.getMessage()] != []
-    assert caplog.text.count("run_succeeded") == 1
+    log = LogListener(lambda job: "Seven" if job == "s/n7" else None)
+    log.on_events(CountedStart(some_runs(), NOW, NOW))
+    log.on_events(ended(some_runs()))
+    assert [line.getMessage().split()[:2] for line in caplog.records] == [
+        ["run_started", "name=Seven"],
+        ["run_succeeded", "name=Seven"],
+    ]
+
+
+def test_of_a_late_herd_with_one_title_the_lateness_is_still_one_line(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    caplog.set_level("INFO", "foliot")
+    log = LogListener(lambda job: "Seven" if job == "s/n7" else None)
+    log.on_events(CountedStart(some_runs(LATE), NOW - LATE, NOW))
+    assert (caplog.text.count("run_started"), caplog.text.count("start_late")) == (1, 1)
+    assert f"others={MANY - 1}" in caplog.text
 
 
 def test_metrics_count_a_herd_by_its_times() -> None:

@@ -13,7 +13,8 @@ from foliot.model.attempt import Outcome, Trigger
 from foliot.model.decision import Event, Happening
 from foliot.model.state import Node
 from foliot.model.view import NodeView, StoreHealth
-from foliot.observability.log import LINES, LogListener, quoted, tell
+from foliot.observability.lines import LINES
+from foliot.observability.log import LogListener, quoted, tell
 from observability.moments import NOON, ended, health, started, told
 
 RUN = "app/a@2026-05-01T12:00:00Z"
@@ -109,6 +110,15 @@ def test_lines(batch: list[Event], expected: list[str], lines: Callable[[], list
     LogListener().on_events(batch)
 
     assert lines() == expected
+
+
+def test_a_start_of_a_job_with_a_title_is_told_in_time_or_late(lines: Callable[[], list[str]]) -> None:
+    log = LogListener(lambda job: "The Nightly" if job == "app/a" else None)
+
+    log.on_events([started(), started("app/b"), started(late=12, number=2, trigger=Trigger.LOST)])
+
+    begun = f'INFO run_started name="The Nightly" run={RUN} attempt'
+    assert lines() == [f"{begun}=1 trigger=schedule", f"{begun}=2 trigger=lost"]
 
 
 def test_debug_tells_every_happening(caplog: pytest.LogCaptureFixture) -> None:
@@ -259,6 +269,7 @@ PINNED = {
     "source_moved": "INFO",
     "source_recovered": "INFO",
     "next_run": "INFO",
+    "run_started": "INFO",
     "run_succeeded": "INFO",
     "run_cancelled": "INFO",
     "store_recovered": "INFO",

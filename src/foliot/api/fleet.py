@@ -215,7 +215,7 @@ async def list_queues(call: Call) -> QueueList:
 @routes.get("/overview", Scope.READ, is_of_all=True)
 async def overview(call: Call) -> OverviewAnswer:
     """Tell how many jobs there are, and how many are paused, failing, open or not served."""
-    found, nodes = await call.ops.store.overview(), await call.ops.store.nodes()
+    found, nodes = await call.ops.overview(), await call.ops.store.nodes()
     return OverviewAnswer(
         jobs=found.jobs, damaged=found.damaged, paused=found.paused, failing=found.failing,
         open_attempts=found.open_attempts, nodes=len(found.nodes), next_wake_at=utc(found.next_wake_at),

@@ -196,7 +196,7 @@ async def _fitting(call: Call, body: BulkBody, chosen: BulkFilter) -> tuple[list
         raise ProblemError(422, "INVALID", "a filter needs `expect`: how many jobs it fits", hint=hint)
 
     async def ask(source: str | None, after: str) -> JobPage:
-        return await call.ops.store.jobs(
+        return await call.ops.list_jobs(
             JobQuery(
                 source=source,
                 state=chosen.state,

@@ -62,7 +62,10 @@ class JobsQuery(Paged, frozen=True):
 
 @routes.get("/jobs", Scope.READ)
 async def list_jobs(call: Call, query: JobsQuery) -> JobList:
-    """List jobs in the order of their keys, or of when they are due."""
+    """List jobs in the order of their keys, or of when they are due.
+
+    Foliot's own jobs, which send alerts, are left out, unless `source` is `foliot.alerts`.
+    """
     views, following = await page_of_jobs(call, query)
     is_partial = following is not None and query.search is not None and len(views) < query.limit
     return JobList(jobs=tuple(show_job(call, view) for view in views), next=following, partial=is_partial)
@@ -77,7 +80,7 @@ async def page_of_jobs(call: Call, query: JobsQuery) -> tuple[list[JobView], str
             with_removed=query.removed, after=after, limit=query.limit, state=query.state,
             search=query.search, queue=query.queue, kind=query.kind, order=query.order,
         )  # fmt: skip
-        return await call.ops.store.jobs(asked)
+        return await call.ops.list_jobs(asked)
 
     with call.service.heavy.held("search") if query.search else nullcontext():
         views, following = await call.page(query, query.source, ask)

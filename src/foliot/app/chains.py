@@ -32,7 +32,7 @@ _AT_ONCE = 16
 
 
 class ChainsPart:
-    """Asks for the runs that follow others. Without a job that is followed, it does nothing."""
+    """Asks for the runs that follow others. Without a job that is followed, it looks once."""
 
     def __init__(self, poll: timedelta = _POLL) -> None:
         self._poll = poll
@@ -51,13 +51,16 @@ class ChainsPart:
         return {}
 
     async def live(self) -> None:
-        """Look when a run has ended, and now and then: it may have ended on a node that has died."""
+        """Look when a run has ended, and now and then: it may have ended on a node that has died.
+
+        Without a chain, one look is enough: rows may be left of chains that are gone.
+        """
         assert self._host is not None  # noqa: S101 - `begin` was called
-        await self._has_chains.wait()
         while True:
             self._news.clear()
             with suppress(StoreError):  # the engine tells of a store that is away
                 await ask_for_followers(self._host)
+                await self._has_chains.wait()
             await self._host.clock.wait(self._poll, self._news)
 
     def on_events(self, events: Sequence[Event]) -> None:

@@ -17,7 +17,7 @@ from foliot.alerts.rate import Rate, plan_sends
 from foliot.engine.plan_definition import PlanDeclared, plan_removed
 from foliot.errors import StaleRevisionError
 from foliot.executors.task import TaskExecutor
-from foliot.model.alert import LONGEST_OUTPUT, Alert, AlertKind
+from foliot.model.alert import LONGEST_OUTPUT, OWN_SOURCE, Alert, AlertKind
 from foliot.model.attempt import Outcome
 from foliot.model.job import Action, Job
 from foliot.model.policy import Keep, Policy, Retry
@@ -26,7 +26,7 @@ from foliot.protocols import AlertQuery, AlertState, Changes, ChannelAlert, JobQ
 from foliot.schedules import Once
 from foliot.wiring import FullStore
 
-SOURCE = "foliot.alerts"
+SOURCE = OWN_SOURCE
 _EXPIRES = timedelta(hours=24)
 _PING_EXPIRES = timedelta(minutes=10)  # the monitoring service has raised its alarm by then
 _UNREADABLE = timedelta(seconds=30)  # retries for alerts that cannot be read

@@ -28,7 +28,7 @@ from foliot.app.status import JobStatus, status_of
 from foliot.app.thread import EngineThread, LoopThread, as_coroutine, closing_if_refused
 from foliot.clock import SystemClock
 from foliot.engine.listeners import check_monitor
-from foliot.errors import AppStateError, CommandRefusedError, InvalidJobError
+from foliot.errors import AppStateError, InvalidJobError
 from foliot.model.attempt import Attempt
 from foliot.model.decision import Event
 from foliot.model.job import Action, Job
@@ -185,11 +185,9 @@ class Foliot(Hosted):
     ) -> str:
         """Run a job now, with this `run.payload`.
 
-        Returns the key of the run. The same `request` runs it once.
+        Returns the key of the run. The same `request` runs it once, whether its run is open or has ended.
         """
         effect = await self._ask(lambda ops: ops.trigger(name, request=request, payload=payload))
-        if effect.is_served:
-            raise CommandRefusedError(effect.job, f"{effect.run} has run already")
         return effect.run
 
     async def finished(self, run_key: str, *, timeout: timedelta | str | None = None) -> Attempt:  # noqa: ASYNC109

@@ -14,6 +14,7 @@ from foliot.cli.job_occurrences import occurrences
 from foliot.cli.job_pause import pause, resume
 from foliot.cli.job_report import (
     COLUMNS,
+    idle_words,
     job_facts,
     job_row,
     told,
@@ -75,7 +76,8 @@ async def list_jobs(  # noqa: PLR0913 - one argument for each option
 ) -> None:
     """List jobs in the order of their keys: how they are, when they run next, when they ran last.
 
-    On a terminal, jobs stand without their source if the store has one source.
+    On a terminal, jobs stand without their source if the store has one source. Foliot's own jobs, which send
+    alerts, are shown with --source foliot.alerts only.
     """
     if source is not None:
         await session.ops.check_source(source)
@@ -96,7 +98,7 @@ async def list_jobs(  # noqa: PLR0913 - one argument for each option
 
 async def _tell_counts(session: Session) -> None:
     """How many jobs need attention in all, and whether anything can start."""
-    seen = await session.store.overview()
+    seen = await session.ops.overview()
     counts = [(seen.damaged, "damaged"), (seen.failing, "failing"), (seen.paused, "paused")]
     words = [f"{count:,} {word}" for count, word in counts if count]
     if words and sys.stderr.isatty():
@@ -141,6 +143,8 @@ async def show(session: Session, *, job: str, as_json: bool) -> None:
 async def show_next(session: Session, *, job: str, count: int, as_json: bool) -> None:
     """Show the next occurrences of JOB: the wall time of its zone, UTC, and the wait.
 
+    Of a job without times it is told what starts it.
+
     What keeps them from running, if anything does, is told with them.
     """
     record = await session.ops.usable(job)
@@ -151,10 +155,14 @@ async def show_next(session: Session, *, job: str, count: int, as_json: bool) ->
         if until is None or utc <= until
     ]
     notes = [*splay_notes(record), *await obstacles(session, record)]
+    idle = idle_words(record.job)
     if as_json:
         facts = [occurrence_facts(occurrence, session.now) for occurrence in occurrences]
         schedule = str(record.job.schedule)
-        write_json({"job": record.job.key, "schedule": schedule, "occurrences": facts, "notes": notes})
+        write_json(
+            {"job": record.job.key, "schedule": schedule, "occurrences": facts, "notes": notes}
+            | ({} if occurrences else {"idle": idle})
+        )
         return
     if occurrences:
         rows = occurrence_rows(occurrences, session.now)
@@ -162,6 +170,6 @@ async def show_next(session: Session, *, job: str, count: int, as_json: bool) ->
         if any(at.fold for at, _ in occurrences):
             write(LEGEND, sys.stdout)
     else:
-        write("No occurrence is left.", sys.stdout)
+        write(idle, sys.stdout)
     for note in notes:
         say("note", note)

@@ -24,12 +24,12 @@ from foliot.model.state import Record, Skip, State
 from foliot.model.view import SourceView
 from foliot.operations import next_at, state_of
 from foliot.protocols import JobView
-from foliot.schedules import Once, Schedule
+from foliot.schedules import Never, Once
 from foliot.schedules.duration import format_duration
 from foliot.schedules.explain import explain
 from foliot.shown import relative
 from foliot.why import rule_text, zone_of
-from foliot.why.chain import told_after
+from foliot.why.chain import after_words, told_after
 
 COLUMNS = (
     Column("JOB", least=30),
@@ -70,7 +70,7 @@ def job_row(view: JobView, now: datetime) -> Row:
         _due(next_at(view), now),
         last_cell(view),
         relative(state.last_attempt_at, now),
-        _short_rule(job.schedule),
+        _short_rule(job),
         zone_of(job.schedule),
         job.queue,
         job.action.kind,
@@ -88,7 +88,25 @@ def _due(at: datetime | None, now: datetime) -> str:
     return relative(at, now) if at is None or at > now else "due"
 
 
-def _short_rule(schedule: Schedule) -> str:
+def idle_words(job: Job) -> str:
+    """Why a job has no next occurrence, and what starts it then."""
+    starts = _starts(job)
+    return "No occurrence is left." if starts is None else f"It has no times: it runs {starts}"
+
+
+def _starts(job: Job) -> str | None:
+    """What starts a job that waits for no time; None: its schedule has times."""
+    if not isinstance(job.schedule, Never):
+        return None
+    starts = [] if job.policy.after is None else [after_words(job.policy.after)]
+    starts += ["once after each boot"] if job.schedule.at_boot else []
+    return ", and ".join(starts) or f"only when somebody asks: foliot job trigger {job.key}"
+
+
+def _short_rule(job: Job) -> str:
+    schedule = job.schedule
+    if isinstance(schedule, Never) and not schedule.at_boot and job.policy.after is not None:
+        return f"after {job.policy.after.job}"
     if isinstance(schedule, Once):
         return f"once {schedule.at.astimezone(UTC):%Y-%m-%d %H:%M}"
     return str(schedule)
@@ -169,7 +187,7 @@ def told(
         ("known since", both(state.created_at, now)),
         ("removed", both(state.removed_at, now)),
         ("paused", pause_words(state, now)),
-        ("next run", _due_words(next_at(view), now, offset_of(job))),
+        ("next run", _due_words(next_at(view), now, offset_of(job)) or _starts_if_live(view.record)),
     ]
     return facts + _told_of_runs(view, view.record, skips, now)
 
@@ -193,6 +211,12 @@ def pause_words(state: State, now: datetime) -> str | None:
     why = f": {state.paused_reason}" if state.paused_reason else ""
     until = f", until {both(state.paused_until, now)}" if state.paused_until else ""
     return None if state.paused_at is None else f"{both(state.paused_at, now)}{until}{why}"
+
+
+def _starts_if_live(record: Record) -> str | None:
+    job, state, _ = record
+    is_live = job.enabled and state.paused_at is None and state.removed_at is None
+    return _starts(job) if is_live else None
 
 
 def _due_words(at: datetime | None, now: datetime, offset: timedelta) -> str | None:

@@ -78,7 +78,7 @@ def check(*, store: str, output: str) -> ExitCode:
 async def _look(url: str, findings: list[Finding]) -> dict[str, Any]:
     async with opened(url) as session:
         await _look_for_damage(session, findings)
-        overview = await session.store.overview()
+        overview = await session.ops.overview()
         nodes = await session.store.nodes()
         for view in nodes:
             if view.until < session.now and view.open_count:

@@ -70,11 +70,11 @@ class _Watcher:
         found: dict[str, JobView] = {}
         queries = [JobQuery(state=state, limit=_MOST) for state in JobState]
         for query in (*queries, JobQuery(order=JobOrder.SOONEST, limit=_MOST), JobQuery(limit=_MOST)):
-            found |= {view.key: view for view in await self._store.jobs(query)}
+            found |= {view.key: view for view in await self._ops.list_jobs(query)}
         views = tuple(sorted(found.values(), key=attention))
         words = {view.key: await self._said(view) for view in views[:_MOST_WORDS]}
         return Sight(
-            await self._store.now(), self._url, views, await self._store.overview(),
+            await self._store.now(), self._url, views, await self._ops.overview(),
             await self._store.nodes(), words, await names_of(self._store),
         )  # fmt: skip
 

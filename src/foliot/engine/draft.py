@@ -116,8 +116,8 @@ class Draft:
             del self.open[name]
         return changed
 
-    def drop(self, attempt: Attempt, reason: str) -> None:
-        """End a pending attempt, so that it never starts."""
+    def drop(self, attempt: Attempt, reason: str, *, is_told: bool = False) -> None:
+        """End a pending attempt, so that it never starts. `is_told`: its run has failed by that."""
         ended = self.change(
             attempt,
             state=AttemptState.ENDED,
@@ -128,15 +128,22 @@ class Draft:
         )
         self.tell(Happening.ENDED, reason, ended)
         if attempt.trigger in _AGAIN:  # the run ends here, with the result of its earlier attempts
-            self.note_problem(attempt, Problem.FAILED if attempt.trigger is Trigger.RETRY else Problem.LOST)
+            problem = Problem.FAILED if attempt.trigger is Trigger.RETRY else Problem.LOST
+            self.note_problem(attempt, problem, is_told=is_told)
 
-    def note_problem(self, attempt: Attempt, problem: Problem) -> None:
-        """Note that a run has ended without success, unless another attempt of it is open."""
+    def note_problem(self, attempt: Attempt, problem: Problem, *, is_told: bool) -> None:
+        """Note that a run has ended without success, unless another attempt of it is open.
+
+        It is told unless a person, or the next occurrence under `replace`, wanted its end.
+        """
         run = attempt.scheduled_for, attempt.request
         if any((a.scheduled_for, a.request) == run for a in self.open.values()):
             return
         failures = self.state.failures_in_row + (problem in _FAILURES)
         self.state = self.state._replace(failures_in_row=failures, last_problem=problem.value)
+        if is_told and problem is not Problem.CANCELLED:
+            end = next(e for e in reversed(self.events) if e.what is Happening.ENDED)  # the attempt's own
+            self.events.append(end._replace(what=Happening.FAILED_FOR_GOOD))
 
     def start(self, attempt: Attempt, node: str) -> None:
         """Give a pending attempt to a node."""

@@ -88,7 +88,7 @@ def _meet_occurrences(draft: Draft, window: Window) -> None:
     if draft.policy.retry.is_preempted:
         for attempt in [a for a in draft.open.values() if not a.is_running and a.trigger in _AGAIN]:
             draft.tell(Happening.RETRY_PREEMPTED, "a new occurrence takes its place", attempt)
-            draft.drop(attempt, "a new occurrence took its place")
+            draft.drop(attempt, "a new occurrence took its place", is_told=True)
     overlap, misfire = draft.policy.overlap.mode, draft.policy.misfire
     if not draft.is_busy:
         if overlap in _KEEP_ONE and misfire.mode is not MisfireMode.ALL:
@@ -210,7 +210,8 @@ def plan_any_ended(record: Record, endings: Sequence[Ending], now: datetime) -> 
         _end(draft, attempt, ending)
         _follow(draft, attempt, ending)
         if ending.outcome is not Outcome.SUCCEEDED:
-            draft.note_problem(attempt, Problem(ending.outcome.value))
+            is_told = attempt.state is AttemptState.RUNNING
+            draft.note_problem(attempt, Problem(ending.outcome.value), is_told=is_told)
     is_settled = _release(draft)
     is_awake = not draft.was_asleep or record.state.next_at is None
     return draft.decide(looks_at_once=is_awake or not is_settled)
@@ -313,7 +314,7 @@ def _lose(draft: Draft, attempt: Attempt) -> None:
     draft.tell(Happening.ENDED, reason, ended)
     if may_follow and not is_hopeless:
         _restart(draft, attempt, reason, losses=attempt.losses + 1)
-    draft.note_problem(attempt, Problem.LOST)
+    draft.note_problem(attempt, Problem.LOST, is_told=attempt.state is AttemptState.RUNNING)
 
 
 def _first_line(error: str | None) -> str:

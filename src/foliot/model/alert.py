@@ -20,6 +20,8 @@ from foliot.model.attempt import Outcome
 from foliot.model.json_text import MisfitError, read_object, write_json
 from foliot.model.shape import FLAG, INSTANT, MESSAGE, TEXT, WHOLE, Kind, Shape, choice, optional
 
+OWN_SOURCE = "foliot.alerts"  # of the jobs that send alerts, one for each channel
+
 # Characters that are kept. All of them, escaped, stay below what `json_text` lets a text be.
 LONGEST_FIELD = 2_000  # of an error, a reason, a title
 LONGEST_OUTPUT = 10_000  # of an output: its end

@@ -1,8 +1,9 @@
 """The log of an engine: few lines, each a constant event name with fields.
 
-A run that succeeds leaves no line above DEBUG. Late starts, skips and declarations may come in thousands:
-they are one line for each batch, and in a flood one line each half minute, with the sum. Each failure has a
-line, up to a hundred in a second. The logger is `foliot`; the program configures it.
+A run that starts or succeeds leaves no line above DEBUG, unless its job has a title: the commands of a
+repository have one, functions have none. Late starts, skips and declarations may come in thousands: they
+are one line for each batch, and in a flood one line each half minute, with the sum. Each failure has a line,
+up to a hundred in a second. The logger is `foliot`; the program configures it.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from __future__ import annotations
 import json
 import logging
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime, timedelta
 from itertools import chain
 from textwrap import dedent
@@ -21,71 +22,8 @@ from foliot.model.attempt import Attempt, Outcome, Trigger, format_instant
 from foliot.model.decision import Event, Happening
 from foliot.model.events import HerdEnded, HerdStarted, parts_of
 from foliot.model.view import NodeHealth, NodeView, StoreHealth
+from foliot.observability.lines import LINES
 from foliot.observability.throttle import Throttle
-
-# Every line there is. The documentation and a test name them all.
-LINES = {
-    "happened": logging.DEBUG,
-    "serving": logging.INFO,
-    "api_serving": logging.INFO,
-    "node_joined": logging.INFO,
-    "jobs_changed": logging.INFO,
-    "job_paused": logging.INFO,
-    "job_resumed": logging.INFO,
-    "occurrences_skipped": logging.INFO,
-    "source_followed": logging.INFO,
-    "source_moved": logging.INFO,
-    "source_recovered": logging.INFO,
-    "next_run": logging.INFO,
-    "run_succeeded": logging.INFO,
-    "run_cancelled": logging.INFO,
-    "store_recovered": logging.INFO,
-    "broker_recovered": logging.INFO,
-    "results_recovered": logging.INFO,
-    "stop_asked": logging.INFO,
-    "stop_forced": logging.INFO,
-    "beat_started": logging.INFO,
-    "beat_stopping": logging.INFO,
-    "job_enqueued": logging.INFO,
-    "enqueues_suppressed": logging.INFO,
-    "schedule_locked": logging.DEBUG,
-    "enqueue_failed": logging.ERROR,
-    "lock_failed": logging.ERROR,
-    "state_unreadable": logging.ERROR,
-    "state_unwritten": logging.ERROR,
-    "schedule_unusable": logging.ERROR,
-    "attempt_failed": logging.WARNING,
-    "failures_suppressed": logging.WARNING,
-    "job_set_aside": logging.WARNING,
-    "start_late": logging.WARNING,
-    "source_failed": logging.WARNING,
-    "source_behind": logging.WARNING,
-    "jobs_dropped": logging.WARNING,
-    "jobs_passed_over": logging.WARNING,
-    "job_unserved": logging.WARNING,
-    "job_not_understood": logging.WARNING,
-    "store_trouble": logging.WARNING,
-    "broker_trouble": logging.WARNING,
-    "broker_unconfirmed": logging.WARNING,
-    "entry_refused": logging.WARNING,
-    "results_trouble": logging.WARNING,
-    "task_start_not_reported": logging.WARNING,
-    "store_regressed": logging.ERROR,
-    "lease_lost": logging.WARNING,
-    "node_declared_dead": logging.WARNING,
-    "clock_jumped": logging.WARNING,
-    "clock_corrected": logging.WARNING,
-    "clock_skewed": logging.WARNING,
-    "channel_unusable": logging.WARNING,
-    "alert_refused": logging.WARNING,
-    "ping_failed": logging.WARNING,
-    "executor_failed": logging.ERROR,
-    "ends_not_stored": logging.ERROR,
-    "listener_failed": logging.ERROR,
-    "task_failed": logging.ERROR,
-    "request_failed": logging.ERROR,
-    "engine_failed": logging.CRITICAL,
-}
 
 LATE = timedelta(seconds=10)
 WRONG_CLOCK = timedelta(seconds=2)
@@ -196,8 +134,7 @@ class LogListener:
         for event in chain.from_iterable(part for part in parts_of(events) if not self._is_counted(part)):
             what, attempt = event.what, event.attempt
             if what is _STARTED and attempt is not None:
-                if _lateness(event, attempt) >= LATE and attempt.trigger in PROMPT:
-                    self._add_if_late(event, attempt, late)
+                self._tell_start(event, attempt, late)
             elif what is not _ENDED or attempt is None:
                 others.append(event)
             elif attempt.outcome not in _WELL:
@@ -216,8 +153,8 @@ class LogListener:
     def _is_counted(self, events: Sequence[Event]) -> bool:
         """Whether these events need no line each: a herd has started, or has succeeded."""
         if isinstance(events, HerdEnded):
-            return self._title is _no_title or not any(self._title(ending.job) for ending in events.endings)
-        if not isinstance(events, HerdStarted):
+            return not self._has_title(ending.job for ending in events.endings)
+        if not isinstance(events, HerdStarted) or self._has_title(run.attempt.job for run in events.runs):
             return False
         is_late = events.at - events.scheduled_for >= LATE
         if is_late and self._declared:
@@ -226,13 +163,21 @@ class LogListener:
             self._late.add([(events[0], attempt)], len(events))
         return True
 
+    def _has_title(self, jobs: Iterable[str]) -> bool:
+        return self._title is not _no_title and any(map(self._title, jobs))
+
     def note_declared(self, events: Sequence[Event]) -> None:
         """A new job may owe a run for a time before its declaration; lateness counts from the declaration."""
         for event in events:
             if event.what is Happening.DECLARED and len(self._declared) < _MOST_DECLARED:
                 self._declared[event.job] = event.at
 
-    def _add_if_late(self, event: Event, attempt: Attempt, late: list[tuple[Event, Attempt]]) -> None:
+    def _tell_start(self, event: Event, attempt: Attempt, late: list[tuple[Event, Attempt]]) -> None:
+        if name := self._title(event.job):
+            run, number = event.run_key, event.number
+            tell("run_started", name=name, run=run, attempt=number, trigger=attempt.trigger)
+        if _lateness(event, attempt) < LATE or attempt.trigger not in PROMPT:
+            return
         declared_at = self._declared.pop(event.job, None)
         if declared_at is None or attempt.scheduled_for >= declared_at or event.at - declared_at >= LATE:
             late.append((event, attempt))

@@ -25,8 +25,9 @@ from foliot.model.kinds import serves
 from foliot.model.query import JobState
 from foliot.model.splay import offset_of
 from foliot.model.state import Record, Skip
-from foliot.model.view import NodeView, SourceView
+from foliot.model.view import NodeView, Overview, SourceView
 from foliot.operations.ledger import Ledger, known_instants, tell_fates
+from foliot.operations.own import count_jobs, list_jobs
 from foliot.protocols import Clock, JobPage, JobQuery, JobView, RunQuery, SkipQuery
 from foliot.schedules.schedule import check_aware
 from foliot.schedules.zone import load_zone
@@ -104,10 +105,18 @@ class Questions:
         limit: int = 100,
         state: JobState | None = None,
     ) -> JobPage:
-        """A page of jobs, of one source or of all, and only in the given state."""
-        return await self.store.jobs(
+        """A page of jobs, of one source or of all, and only in the given state. Foliot's own: if named."""
+        return await self.list_jobs(
             JobQuery(source=source, with_removed=with_removed, after=after, limit=limit, state=state)
         )
+
+    async def list_jobs(self, query: JobQuery) -> JobPage:
+        """A page of jobs; without those of Foliot's own, unless the query names them."""
+        return await list_jobs(self.store, query)
+
+    async def overview(self) -> Overview:
+        """How many jobs there are, and how they are; those of Foliot's own are not counted."""
+        return await count_jobs(self.store)
 
     async def every_job(self, *sources: str, with_removed: bool = False) -> AsyncIterator[JobView]:
         """All jobs of some sources, or of the home, or else of the store, however many."""
