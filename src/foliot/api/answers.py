@@ -255,7 +255,7 @@ class RunList(Answer, frozen=True):
 
 
 class Log(Answer, frozen=True):
-    """The output of an attempt. `dropped` characters are missing in the middle. The next part begins at `end`."""
+    """The output of an attempt: `dropped` characters are missing in the middle, the next part is at `end`."""
 
     run: str
     attempt: int
