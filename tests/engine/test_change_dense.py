@@ -1,4 +1,4 @@
-"""Plans of jobs that run each minute, over a week and a month: all is compared; and of jobs declared today."""
+"""Plans of jobs that run each minute, over a week and a month; and of jobs that are declared today."""
 
 from __future__ import annotations
 
