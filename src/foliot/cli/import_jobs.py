@@ -12,6 +12,7 @@ from foliot.cli.group import make_group
 from foliot.cli.import_options import examples, import_options, split_options
 from foliot.errors import ConfigNotFoundError
 from foliot.importers import place
+from foliot.importers.apscheduler import read_export
 from foliot.importers.crontab import Setting, read_crontab
 from foliot.importers.draft import Source
 from foliot.importers.host import Host, read_host, timers
@@ -31,7 +32,7 @@ foliot import kubernetes cronjobs.yaml --to ops
 """
 import_jobs = make_group(
     "import",
-    "Take over jobs of cron, systemd or Kubernetes, with proof.",
+    "Take over jobs of cron, systemd, Kubernetes or APScheduler, with proof.",
     """Write a rollcron.yaml from what another scheduler runs, and prove that the runs are the same.
 
     Every line of the source is accounted for, in IMPORT.md beside it. Nothing on the system is changed; the
@@ -130,6 +131,25 @@ def import_kubernetes(*, files: tuple[str, ...], zone: str, names: Registry) -> 
         data = place.read_source(Path("/dev/stdin") if file == "-" else Path(file))
         sources.append(read_manifest(file, data, zone, names))
     return sources
+
+
+@import_jobs.command(
+    name="apscheduler",
+    epilog=examples("foliot import apscheduler jobs.json --python /srv/shop/venv/bin/python --to ops"),
+)
+@click.argument("file", metavar="FILE")
+@click.option(
+    "--python", default="python3", show_default=True, metavar="PATH", help="The Python of your program."
+)
+@import_options
+def import_apscheduler(*, file: str, python: str, zone: str, names: Registry) -> Sequence[Source]:
+    """Take over jobs of APScheduler 3.
+
+    FILE is a JSON of their triggers' columns, which your program writes; - is standard input. Pickles, which
+    APScheduler's stores and its own export consist of, are never read.
+    """
+    data = place.read_source(Path("/dev/stdin") if file == "-" else Path(file))
+    return [read_export(file, data, zone, python, names)]
 
 
 @import_jobs.command(name="host", epilog=examples("sudo foliot import host --to ops"))

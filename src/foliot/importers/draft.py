@@ -52,13 +52,15 @@ def runs_as(user: str, why: str = "it runs as") -> Note:
 class Original(NamedTuple):
     """When the old scheduler runs an entry: the fires of [first, last) in seconds since 1970, and how many.
 
-    `window`: it runs up to so many seconds later, at random.
+    `window`: it runs up to so many seconds later, at random. `loses`: the code for runs that a
+    fault of its own leaves out.
     """
 
     zone: str
     fires: Callable[[int, int], Iterable[int]]
     counted: Callable[[int, int], int] | None = None
     window: int = 0
+    loses: str = ""
 
 
 class When(NamedTuple):
