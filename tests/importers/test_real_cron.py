@@ -29,6 +29,35 @@ SCENARIOS = {
         ["0 0 31 * *", "59 23 28 2 *", "0 0 1 3 *", "1 0 29 2 *", "2 0 */31 * *"],
         Night("UTC", datetime(2027, 2, 28, 23, 56), 12),
     ),
+    "spring-new-york": (FIXED + FOLLOWING, Night("America/New_York", datetime(2027, 3, 14, 1, 56), 40)),
+    "autumn-new-york": (
+        ["30 1 * * *", "0,45 1 * * *", "20 1,2 * * *", "5 0-23 * * *", *FOLLOWING],
+        Night("America/New_York", datetime(2027, 11, 7, 0, 56), 130, speed=120),
+    ),
+    "half-an-hour-back": (
+        ["45 1 * * *", "15 2 * * *", "50 1-2 * * *", "*/10 * * * *"],
+        Night("Australia/Lord_Howe", datetime(2027, 4, 4, 1, 26), 75, speed=90),
+    ),
+    "two-hours": (
+        ["30 1 * * *", "15 2 * * *", "10 1,2 * * *", "5 0-23 * * *", "*/15 * * * *", "20 */2 * * *"],
+        Night("Antarctica/Troll", datetime(2027, 3, 28, 0, 56), 40),
+    ),
+    "year-end": (
+        ["0 0 1 1 *", "59 23 31 12 *", "1 0 * jan *", "57 23 * DEC *", "0 0 1 12 *", "2 */24 * * *"],
+        Night("Europe/Berlin", datetime(2027, 12, 31, 23, 55), 12),
+    ),
+    "leap-day": (
+        ["0 0 29 2 *", "1 0 1 3 *", "2 0 */2 2 *", "3 0 28-31 * *", "4 0 29 2 1"],
+        Night("UTC", datetime(2028, 2, 28, 23, 56), 12),
+    ),
+    "names-of-days": (
+        ["0 0 * * 0", "1 0 * * 7", "2 0 * * sun", "3 0 * * 6-7", "4 0 * * mon-fri", "58 23 * * Sat"],
+        Night("UTC", datetime(2027, 1, 2, 23, 56), 12),
+    ),
+    "either-day": (
+        ["0 0 13 * 5", "1 0 15 * 1", "2 0 14 * 4", "3 0 * * 5", "4 0 15 * *", "5 0 */5 * 5", "6 0 15 * */5"],
+        Night("UTC", datetime(2027, 1, 14, 23, 56), 14),
+    ),
 }
 
 

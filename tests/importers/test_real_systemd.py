@@ -49,7 +49,7 @@ def _asked(text: str, zone: str, base: str) -> list[datetime]:
     st.sampled_from(["Europe/Berlin", "America/New_York", "UTC"]),
     st.sampled_from(["2027-03-27", "2027-10-30", "2027-03-13", "2027-11-06", "2027-02-27"]),
 )
-@settings(max_examples=500, deadline=None)
+@settings(max_examples=2000, deadline=None)
 def test_the_model_elapses_when_systemd_does(text: str, zone: str, day: str) -> None:
     base = datetime.fromisoformat(f"{day}T12:00:00+00:00")
     first = int(base.timestamp()) + 1

@@ -9,18 +9,20 @@ from typing import Any
 import click
 
 from foliot.cli.group import make_group
-from foliot.cli.import_options import examples, import_options
+from foliot.cli.import_options import examples, import_options, split_options
 from foliot.errors import ConfigNotFoundError
 from foliot.importers import place
+from foliot.importers.apscheduler import read_export
 from foliot.importers.crontab import Setting, read_crontab
 from foliot.importers.draft import Source
-from foliot.importers.host import read_host, timers
+from foliot.importers.host import Host, read_host, timers
 from foliot.importers.kubernetes import read_manifest
 from foliot.importers.registry import Registry
 
 _CRONTAB = """
 foliot import crontab --to ops
 foliot import crontab /etc/crontab --system --zone Europe/Berlin --to ops
+foliot import crontab --system --split --split-by-user --to ops
 crontab -l | foliot import crontab - --to ops
 journalctl -t CRON --since -14d | foliot import crontab my.tab --against-log -
 """
@@ -30,7 +32,7 @@ foliot import kubernetes cronjobs.yaml --to ops
 """
 import_jobs = make_group(
     "import",
-    "Take over jobs of cron, systemd or Kubernetes, with proof.",
+    "Take over jobs of cron, systemd, Kubernetes or APScheduler, with proof.",
     """Write a rollcron.yaml from what another scheduler runs, and prove that the runs are the same.
 
     Every line of the source is accounted for, in IMPORT.md beside it. Nothing on the system is changed; the
@@ -56,6 +58,7 @@ import_jobs.epilog = examples(_CRONTAB)
     help="Which cron ran it.",
 )
 @click.option("--no-cd", is_flag=True, help="Do not start commands in the home directory, as cron does.")
+@split_options
 @import_options
 def import_crontab(  # noqa: PLR0913 - the options of the command
     *,
@@ -64,6 +67,7 @@ def import_crontab(  # noqa: PLR0913 - the options of the command
     is_system: bool,
     flavour: Any,
     no_cd: bool,
+    split: bool,
     zone: str,
     names: Registry,
 ) -> Sequence[Source]:
@@ -81,6 +85,7 @@ def import_crontab(  # noqa: PLR0913 - the options of the command
         is_system=is_system,
         changes_directory=not no_cd,
         switch_off=found.switch_off,
+        split=split,
     )
     return [read_crontab(found.data, setting, names)]
 
@@ -128,6 +133,25 @@ def import_kubernetes(*, files: tuple[str, ...], zone: str, names: Registry) -> 
     return sources
 
 
+@import_jobs.command(
+    name="apscheduler",
+    epilog=examples("foliot import apscheduler jobs.json --python /srv/shop/venv/bin/python --to ops"),
+)
+@click.argument("file", metavar="FILE")
+@click.option(
+    "--python", default="python3", show_default=True, metavar="PATH", help="The Python of your program."
+)
+@import_options
+def import_apscheduler(*, file: str, python: str, zone: str, names: Registry) -> Sequence[Source]:
+    """Take over jobs of APScheduler 3.
+
+    FILE is a JSON of their triggers' columns, which your program writes; - is standard input. Pickles, which
+    APScheduler's stores and its own export consist of, are never read.
+    """
+    data = place.read_source(Path("/dev/stdin") if file == "-" else Path(file))
+    return [read_export(file, data, zone, python, names)]
+
+
 @import_jobs.command(name="host", epilog=examples("sudo foliot import host --to ops"))
 @click.option(
     "--root",
@@ -136,10 +160,12 @@ def import_kubernetes(*, files: tuple[str, ...], zone: str, names: Registry) -> 
     type=click.Path(path_type=Path, file_okay=False),
     help="Where the files of the host are.  [default: /]",
 )
+@split_options
 @import_options
-def import_host(*, root: Path, zone: str, names: Registry) -> Sequence[Source]:
+def import_host(*, root: Path, split: bool, zone: str, names: Registry) -> Sequence[Source]:
     """Take over all that this host starts by time.
 
     Read are /etc/crontab, cron.d, the tables of users, anacrontab and timers, as far as they are readable.
     """
-    return list(read_host(root, zone, place.flavour_here(), names))
+    host = Host(root=root, zone=zone, flavour=place.flavour_here(), split=split)
+    return list(read_host(host, names))

@@ -21,7 +21,7 @@ from foliot.importers.draft import LineKind, Source
 from foliot.importers.proof import LEAST
 from foliot.importers.registry import Registry
 from foliot.importers.report import Outcome, account, facts, proof_words
-from foliot.importers.work import conclude, texts
+from foliot.importers.work import conclude, split_by_user, texts
 from foliot.schedules.zone import resolve_timezone
 
 _YEARS = range(1900, 9800)  # that a proof may begin in
@@ -66,6 +66,27 @@ _OPTIONS = (
     output_option,
 )
 
+_SPLIT = (
+    click.option(
+        "--split",
+        is_flag=True,
+        help="Make a job of each script that a line starts with run-parts; they run one at a time.",
+    ),
+    click.option(
+        "--split-by-user",
+        "by_user",
+        is_flag=True,
+        help="Write a directory for each user, DIR/USER/rollcron.yaml, in the place of the field user.",
+    ),
+)
+
+
+def split_options(command: Callable[..., ExitCode]) -> Callable[..., ExitCode]:
+    """Give a command what splits jobs of tables."""
+    for option in reversed(_SPLIT):
+        command = option(command)
+    return command
+
 
 def examples(text: str) -> str:
     """Examples and exit codes, as they stand under each help text."""
@@ -88,7 +109,10 @@ def import_options(command: Callable[..., Sequence[Source]]) -> Callable[..., Ex
             message = f"it must lie between {_YEARS[0]} and {_YEARS[-1]}: a century is compared"
             raise click.BadParameter(message, param_hint="'--from'")
         names = Registry()
+        by_user = bool(options.pop("by_user", False))
         sources = command(zone=home, names=names, **options)
+        if by_user:
+            sources = split_by_user(sources)
         seen = None if log is None else read_log(log.read(), home, now)
         outcome = conclude(sources, begin, least, seen)
         written = _write_files(folder, texts(outcome, names), force=force)
@@ -112,8 +136,8 @@ def _write_files(folder: Path, files: dict[str, str], *, force: bool) -> list[st
     if there and not force:
         hint = "give another directory with --to, or write over it with --force"
         raise FoliotError(f"{folder / there[0]} is there already: nothing was written", hint=hint)
-    folder.mkdir(parents=True, exist_ok=True)
     for name, text in files.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).write_text(text, encoding="utf-8")
     return [str(folder / name) for name in files]
 

@@ -85,8 +85,8 @@ def compare(drafts: Sequence[Draft], seen: Sequence[Seen]) -> tuple[list[str], i
 
 
 def _occurrences(draft: Draft, first: datetime, last: datetime) -> Iterator[datetime]:
-    if draft.when is None or draft.original is None:
-        return
+    if draft.when is None or draft.original is None or not draft.command:
+        return  # a log of cron has no line of it
     rule = rule_of(draft.when)
     begin = first.replace(second=0, microsecond=0) - timedelta(microseconds=1)
     at = rule.next_after(begin)

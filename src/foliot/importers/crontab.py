@@ -6,21 +6,22 @@ job's description, and is still a comment in the account.
 
 from __future__ import annotations
 
-import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 from foliot.importers.ability import HAS_REBOOT, HAS_USER
 from foliot.importers.crontab_env import Variables
 from foliot.importers.crontab_line import REBOOT, Entry, read_entry, read_variable, split_command
 from foliot.importers.crontab_rule import Rule, translate_rule
-from foliot.importers.draft import Draft, Line, LineKind, Note, Source, When
+from foliot.importers.draft import Draft, Line, LineKind, Note, Source, When, runs_as
+from foliot.importers.hints import hints
 from foliot.importers.model.vixie import Flavour
 from foliot.importers.refusal import refusal_of
 from foliot.importers.refused import RefusedError
 from foliot.importers.registry import Registry
+from foliot.importers.run_parts import Part, Split, split_line
 
-_FLOCK = re.compile(r"\bflock +(-\S+ +)*-[a-z]*n")
 _LONGEST_DESCRIPTION = 500
 _CORRECT = "correct the line, or remove it"
 
@@ -30,7 +31,8 @@ class Setting:
     """What is known about a table beside its text.
 
     The `owner` gets its mail. `user` runs its commands; empty: the column of users says it, or the user who
-    imports the table is the one who runs the daemon.
+    imports the table is the one who runs the daemon. `split`: a line of run-parts becomes a job for each
+    script, by the files below `root`.
     """
 
     name: str
@@ -41,6 +43,8 @@ class Setting:
     is_system: bool = False
     changes_directory: bool = True
     switch_off: tuple[str, ...] = ()
+    split: bool = False
+    root: Path = Path("/")
 
 
 def read_crontab(data: bytes, setting: Setting, names: Registry) -> Source:
@@ -106,23 +110,37 @@ class _Reader:
         if entry is None:
             parts = "rule, user and command" if self._setting.is_system else "rule and command"
             raise RefusedError("unreadable", f"cron does not read it: it is no {parts}", _CORRECT)
-        self._drafts.append(self._draft(number, entry))
+        self._drafts += self._jobs_of(number, entry)
         return LineKind.JOB
 
-    def _draft(self, number: int, entry: Entry) -> Draft:
-        rule = self._rule(entry)
+    def _jobs_of(self, number: int, entry: Entry) -> list[Draft]:
+        """The job of a line; or one for each script, if its directory is split."""
+        split, place = Split(), f"line {number}"
         command, stdin = split_command(entry.command)
+        if self._setting.split and stdin is None and entry.rule != REBOOT:
+            split = split_line(place, command, self._setting.root, self._names)
+        whole = Part("", command)
+        drafts = [self._draft(place, entry, stdin, part, split) for part in split.parts or (whole,)]
+        self._notes += split.notes
+        # The log of cron has one line for the whole directory: the first job stands for it.
+        return [drafts[0], *(replace(draft, command="") for draft in drafts[1:])]
+
+    def _draft(self, place: str, entry: Entry, stdin: str | None, part: Part, split: Split) -> Draft:
+        rule = self._rule(entry)
         notes = [*(rule.notes if rule else ())]
-        fields = self._fields(command, stdin, entry.user or self._setting.user, notes)
+        fields = self._fields(part.command, stdin, entry.user or self._setting.user, notes)
+        notes += hints(part.command, entry.rule)
         if rule and rule.splay:
             fields["splay"] = f"{rule.splay}m"
         when = rule.when if rule else When(REBOOT, self._setting.zone)
+        if split.parts:
+            fields |= split.fields(when)
         if reason := refusal_of(when, fields, self._names.channels):
             raise RefusedError("refused-here", reason, "write the job by hand")
         return Draft(
-            id=self._names.id_for(command),
+            id=self._names.id_named(part.name) if part.name else self._names.id_for(part.command),
             source=self._setting.name,
-            place=f"line {number}",
+            place=f"{place}, {part.name}" if part.name else place,
             written=entry.rule,
             when=when,
             command=entry.command,
@@ -144,9 +162,6 @@ class _Reader:
         notify, told = self._variables.notify(user or self._setting.owner, self._names)
         fields |= {"notify": notify} if notify else {}
         notes += told
-        if _FLOCK.search(command):
-            text = "flock -n is left as it is; concurrency: skip does the same for this job"
-            notes.append(Note("flock", text))
         return fields
 
     def _rule(self, entry: Entry) -> Rule | None:
@@ -164,6 +179,5 @@ class _Reader:
         if not HAS_USER:
             reason = f"it runs as {user}, and this version has no user field"
             raise RefusedError("user", reason, f"import it into a repository whose daemon runs as {user}")
-        text = f"it runs as {user}: start the daemon as root with --run-as {user}"
-        notes.append(Note("user", text, needs_person=True))
+        notes.append(runs_as(user))
         return user

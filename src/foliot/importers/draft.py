@@ -10,6 +10,8 @@ from typing import Any, NamedTuple
 from foliot.schedules.around import Dst
 from foliot.schedules.cron_syntax import Dialect
 
+USER = "user"  # the code of the note about who runs a job
+
 
 class LineKind(StrEnum):
     """What a line of a source is."""
@@ -41,16 +43,24 @@ class Note(NamedTuple):
     needs_person: bool = False
 
 
+def runs_as(user: str, why: str = "it runs as") -> Note:
+    """The note about a job that has a user."""
+    text = f"{why} {user}: start the daemon as root with --run-as {user}"
+    return Note(USER, text, needs_person=True)
+
+
 class Original(NamedTuple):
     """When the old scheduler runs an entry: the fires of [first, last) in seconds since 1970, and how many.
 
-    `window`: it runs at a random time, up to this many seconds later.
+    `window`: it runs at a random time, up to this many seconds later. `loses`: the code for runs that a
+    fault of its own leaves out.
     """
 
     zone: str
     fires: Callable[[int, int], Iterable[int]]
     counted: Callable[[int, int], int] | None = None
     window: int = 0
+    loses: str = ""
 
 
 class When(NamedTuple):
@@ -67,7 +77,7 @@ class Draft:
     """A job that is to be, with where it comes from.
 
     `fields` are those of rollcron.yaml, but for the schedule. `when` is None for a job that no time starts.
-    `command` is what the old program writes into its log.
+    `command` is what the old program writes into its log. `home`: the directory of the job's file.
     """
 
     id: str
@@ -79,6 +89,7 @@ class Draft:
     fields: dict[str, Any] = field(default_factory=dict)
     original: Original | None = None
     notes: tuple[Note, ...] = ()
+    home: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 from foliot.importers.anacron import read_anacrontab
@@ -22,22 +23,37 @@ _UNITS = (
 _SPOOLS = ("var/spool/cron/crontabs", "var/spool/cron")
 _PARTS = ("cron.hourly", "cron.daily", "cron.weekly", "cron.monthly")
 _LARGEST = 4_000_000
+_ROOT = "root"  # who runs services and anacron's jobs that name no user
 
 
-def read_host(root: Path, zone: str, flavour: Flavour, names: Registry) -> Iterator[Source]:
-    """Every source below a root, which is `/` but in tests."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Host:
+    """A host: its root, which is `/` but in tests, its zone and its cron; `split` as in `Setting`."""
+
+    root: Path
+    zone: str
+    flavour: Flavour
+    split: bool = False
+
+
+def read_host(host: Host, names: Registry) -> Iterator[Source]:
+    """Every source below the root."""
+    root = host.root
     for path in (root / "etc/crontab", *_files(root / "etc/cron.d")):
-        yield from _table(path, zone, flavour, names, owner="", is_system=True)
+        yield from _table(path, host, names, owner="", is_system=True)
     for spool in _SPOOLS:
         for path in _files(root / spool):
-            yield from _table(path, zone, flavour, names, owner=path.name, is_system=False)
+            yield from _table(path, host, names, owner=path.name, is_system=False)
     if (anacrontab := root / "etc/anacrontab").exists():
-        setting = Setting(name=str(anacrontab), zone=zone, switch_off=(put_aside(anacrontab),))
+        setting = Setting(
+            name=str(anacrontab), zone=host.zone, user=_ROOT, switch_off=(put_aside(anacrontab),),
+            split=host.split, root=root,
+        )  # fmt: skip
         data = _read(anacrontab)
         yield data if isinstance(data, Source) else read_anacrontab(data, setting, names)
     for folder in _PARTS:
         yield from _scripts(root / "etc" / folder)
-    yield from timers(_timers_of(root), zone, names)
+    yield from timers(_timers_of(root), host.zone, names)
 
 
 def timers(files: list[Path], zone: str, names: Registry) -> Iterator[Source]:
@@ -61,12 +77,15 @@ def timers(files: list[Path], zone: str, names: Registry) -> Iterator[Source]:
         service = next((place for place in places if place.is_file()), None)
         held = _read(service) if service else None
         found = Unit(wanted, held) if isinstance(held, bytes) else None
-        yield from read_timer(Unit(path.name, data), found, zone, names)
+        yield from read_timer(Unit(path.name, data), found, zone, names, _owner_of(path))
 
 
-def _table(  # noqa: PLR0913 - what is known of a table
-    path: Path, zone: str, flavour: Flavour, names: Registry, *, owner: str, is_system: bool
-) -> Iterator[Source]:
+def _owner_of(path: Path) -> str:
+    """Who runs the service of a unit that names no user: root, if it is one of the system's units."""
+    return _ROOT if path.absolute().parent.parts[-2:] == ("systemd", "system") else ""
+
+
+def _table(path: Path, host: Host, names: Registry, *, owner: str, is_system: bool) -> Iterator[Source]:
     if not path.is_file():
         return
     data = _read(path)
@@ -75,8 +94,8 @@ def _table(  # noqa: PLR0913 - what is known of a table
         return
     off = put_aside(path) if is_system else command("crontab", "-u", owner, "-r")
     setting = Setting(
-        name=str(path), flavour=flavour, zone=zone, owner=owner, user=owner, is_system=is_system,
-        switch_off=(off,),
+        name=str(path), flavour=host.flavour, zone=host.zone, owner=owner, user=owner, is_system=is_system,
+        switch_off=(off,), split=host.split, root=host.root,
     )  # fmt: skip
     yield read_crontab(data, setting, names)
 

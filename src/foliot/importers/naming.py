@@ -36,7 +36,7 @@ def clean_id(text: str) -> str:
 
 def _stem(command: str) -> str:
     for part in _PARTS.split(command):
-        words = [word for word in part.split() if not _ASSIGNMENT.match(word)]
+        words = [word for word in part.strip(" ({").split() if not _ASSIGNMENT.match(word)]
         words = _unwrapped(words)
         if words and PurePosixPath(words[0]).name not in _SIMPLE:
             return clean_id(_name(words))
@@ -61,5 +61,8 @@ def _name(words: list[str]) -> str:
     program = PurePosixPath(words[0].strip("\"'()`$")).name
     if program in _INTERPRETERS:
         script = next((word for word in words[1:] if not word.startswith("-")), program)
+        is_folder = program == "run-parts"
         program = PurePosixPath(script.strip("\"'")).name or program
+        if is_folder:
+            return program
     return program.rpartition(".")[0] or program

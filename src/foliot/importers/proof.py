@@ -10,6 +10,7 @@ every other day. What differs is grouped by its cause; the field that removes it
     dst-fold-once        the original ran once where a time comes twice, and this runs twice, or the other way
     systemd-fold-pause   the original pauses for the hour that comes twice, and this does not
     day-rule             other days
+    midnight-lost        APScheduler leaves a midnight out after a change of the clocks, and this does not
     random-window        the original draws a delay; this has its own within the same window
 """
 
@@ -141,7 +142,8 @@ def _cause(draft: Draft, zone: str, at: int, *, is_theirs: bool, is_double: bool
     near = list(stretches(zone, at - DAY, at + DAY))
     change = next((one for one in near if one.jump and one.start <= at < one.start + abs(one.jump)), None)
     if change is None:
-        return "day-rule"
+        loses = draft.original.loses if draft.original else ""
+        return loses if loses and not is_theirs else "day-rule"
     if change.jump > 0:
         if is_double:
             return "gap-coalesced"

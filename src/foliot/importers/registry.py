@@ -13,6 +13,7 @@ class Registry:
     def __init__(self) -> None:
         self.channels: dict[str, dict[str, Any]] = {}
         self._ids: set[str] = set()
+        self._groups: dict[str, str] = {}
 
     def id_for(self, command: str) -> str:
         """An id for a command, by its program."""
@@ -32,3 +33,11 @@ class Registry:
         name = base if base not in self.channels else f"{base}-{len(self.channels) + 1}"
         self.channels[name] = entry
         return name
+
+    def group_for(self, folder: str) -> str:
+        """The name of the group of a directory's jobs; equal directories are one."""
+        if folder not in self._groups:
+            base = clean_id(folder.rpartition("/")[2])
+            is_free = base not in self._groups.values()
+            self._groups[folder] = base if is_free else f"{base}-{len(self._groups) + 1}"
+        return self._groups[folder]

@@ -64,7 +64,7 @@ def _word(kind: LineKind, count: int) -> str:
 def proof_words(proof: Proof | None) -> list[str]:
     """What the proof of a job comes to: one line, and one for each difference."""
     if proof is None:
-        return ["no time of the clock starts it: nothing to compare"]
+        return ["the original has no fixed times: nothing to compare"]
     until = f"{proof.until:%Y-%m-%d}"
     changes = (
         f", {proof.changes} clock changes included" if proof.changes else ", no clock change in its zone"
@@ -87,6 +87,15 @@ def markdown(outcome: Outcome) -> str:
         lines += _source_lines(source, outcome)
     if outcome.seen:
         lines += ["## Against the log", "", *(f"- {_plain(line)}" for line in outcome.seen), ""]
+    homes = sorted({draft.home for draft in outcome.drafts if draft.home})
+    if homes:
+        lines += [
+            "## One daemon for each user",
+            "",
+            "Each directory is a repository of its own. As root, or by a unit of each user:",
+            "",
+            *("```sh", *(f"runuser -u {home} -- foliot serve {home}" for home in homes), "```", ""),
+        ]
     commands = [command for source in outcome.sources for command in source.switch_off]
     if commands:
         lines += [
@@ -151,6 +160,7 @@ def _source_facts(source: Source, outcome: Outcome) -> dict[str, Any]:
 def _job_facts(draft: Draft, proof: Proof | None) -> dict[str, Any]:
     return {
         "job": draft.id,
+        "user": draft.fields.get("user") or draft.home or None,
         "place": draft.place,
         "rule": draft.written,
         "schedule": draft.when._asdict() if draft.when else None,

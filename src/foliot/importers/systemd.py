@@ -8,7 +8,7 @@ from collections import defaultdict
 from typing import Any, NamedTuple
 
 from foliot.importers.ability import HAS_USER
-from foliot.importers.draft import Draft, Line, LineKind, Note, Original, Source, When
+from foliot.importers.draft import Draft, Line, LineKind, Note, Original, Source, When, runs_as
 from foliot.importers.refusal import refusal_of
 from foliot.importers.refused import RefusedError
 from foliot.importers.registry import Registry
@@ -31,6 +31,7 @@ _NUMBERS = {
     "Nice": re.compile(r"[+-]?[0-9]{1,2}", re.ASCII),
 }
 _MANY_DAYS = 86_400 * 366
+_YES = ("yes", "true", "on", "1")
 
 
 class Unit(NamedTuple):
@@ -40,15 +41,20 @@ class Unit(NamedTuple):
     data: bytes
 
 
-def read_timer(timer: Unit, service: Unit | None, zone: str, names: Registry) -> list[Source]:
-    """The sources of a timer: its own file, and that of its service."""
-    return _Reader(timer, service, zone, names).read()
+def read_timer(
+    timer: Unit, service: Unit | None, zone: str, names: Registry, owner: str = ""
+) -> list[Source]:
+    """The sources of a timer: its own file, and that of its service.
+
+    `owner`: who runs services without `User=`; empty: it is not known whose manager reads the unit.
+    """
+    return _Reader(timer, service, zone, names, owner).read()
 
 
 class _Reader:
-    def __init__(self, timer: Unit, service: Unit | None, zone: str, names: Registry) -> None:
+    def __init__(self, timer: Unit, service: Unit | None, zone: str, names: Registry, owner: str) -> None:
         self._timer, self._service = timer, service
-        self._zone, self._names = zone, names
+        self._zone, self._names, self._owner = zone, names, owner
         self._rows = read_unit(timer.data)
         self._said: dict[str, list[str]] = defaultdict(list)
         self._refused: dict[int, RefusedError] = {}
@@ -149,25 +155,40 @@ class _Reader:
         if described := self._last("Description"):
             fields["description"] = described[:500]
         fields["run"] = self._command()
-        if user := self._last("User"):
-            if not HAS_USER:
-                raise RefusedError("user", f"it runs as {user}, and this version has no user field", _BY_HAND)
-            fields["user"] = user
-            text = f"it runs as {user}: start the daemon as root with --run-as {user}"
-            self._notes.append(Note("user", text, needs_person=True))
+        fields |= self._user()
         if environment := self._environment():
             fields["env"] = environment
         limit = self._last("TimeoutStartSec") or self._last("TimeoutSec")
         if limit and limit != "infinity" and (seconds := round(read_span(limit))):
             fields["timeout"] = f"{seconds}s"
         fields["concurrency"] = "skip"  # a timer never starts what still runs
-        fields["misfire"] = (
-            "once" if self._last("Persistent").lower() in ("yes", "true", "on", "1") else "skip"
-        )
+        fields["misfire"] = "once" if self._last("Persistent").lower() in _YES else "skip"
         delay = round(read_span(self._last("RandomizedDelaySec") or "0"))
         if delay:
             fields["splay"] = f"{min(delay, 86_400)}s"
         return fields
+
+    def _user(self) -> dict[str, Any]:
+        """The owner, even if the unit does not name it: no job changes its owner silently."""
+        user = self._last("User")
+        if not user and self._last("DynamicUser").lower() in _YES:
+            text = "systemd makes a user for each run (DynamicUser); this runs as the user of the daemon"
+            self._notes.append(Note("owner", text, needs_person=True))
+            return {}
+        if not user and not self._owner:
+            text = (
+                "it has no User=: a unit of the system runs as root, and one of a user as that user; this "
+                "runs as the user of the daemon"
+            )
+            self._notes.append(Note("owner", text, needs_person=True))
+            return {}
+        owner = user or self._owner
+        if not HAS_USER:
+            raise RefusedError("user", f"it runs as {owner}, and this version has no user field", _BY_HAND)
+        self._notes.append(
+            runs_as(owner) if user else runs_as(owner, "it has no User=, so systemd runs it as")
+        )
+        return {"user": owner}
 
     def _command(self) -> str:
         assert self._service is not None  # noqa: S101 - it was asked before

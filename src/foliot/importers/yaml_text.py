@@ -28,6 +28,11 @@ def write_yaml(drafts: Sequence[Draft], defaults: Mapping[str, Any], channels: M
         lines.append(_CD)
     if channels:
         lines += ["channels:", *_mapping(channels, 1)]
+    if groups := sorted({draft.fields["group"] for draft in drafts if "group" in draft.fields}):
+        lines += [
+            "groups:  # one at a time, as run-parts starts them",
+            *_mapping(dict.fromkeys(groups, 1), 1),
+        ]
     common = {**{name: shared[name] for name in _RULE if name in shared}, **defaults, **shared}
     if drafts and common:
         lines += ["defaults:", *_mapping(common, 1)]

@@ -42,7 +42,11 @@ def day_effects(
         return
     offset, served = offset_of(after.job), _served(before, now)
     for day in _days(now, zone):
-        by_old, by_new = (occurrences_in(record.job, day.first, day.last) for record in (before, after))
+        # A job that is declared today has missed nothing of the hours before.
+        existed = max(day.first, before.state.created_at)
+        by_old, by_new = (
+            occurrences_in(before.job, existed, day.last), occurrences_in(after.job, day.first, day.last)
+        )  # fmt: skip
         coming = _within(starts.times, day, offset)
         past = [served] if served is not None and day.first <= served <= day.last else []
         if by_old == 1 and by_new == 1:

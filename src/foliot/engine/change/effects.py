@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from datetime import datetime, timedelta
+from itertools import pairwise
 from typing import NamedTuple
 
 from foliot.engine.change.days import day_effects, gap_effects
@@ -19,6 +20,7 @@ from foliot.model.job import Job
 from foliot.model.policy import OverlapMode
 from foliot.model.state import Record
 
+_FIRST = 2  # runs that may be due already
 _AGAIN = (Trigger.RETRY, Trigger.LOST)
 _COMMAND = ("action", "run", "shell", "stdin", "working_dir", "user", "secrets", "env_file", "exit_codes")
 _NOT_POLICY = (
@@ -123,12 +125,20 @@ class Teller:
         took = self._known.durations.get(job.key if before is None else before.job.key, ())
         if took and (before is None or before.job.policy.timeout != job.policy.timeout):
             yield from _timeout_effect(job, took)
-        if took and self._steps_left > 0 and is_live(after):
+        is_told = took and self._steps_left > 0 and is_live(after)
+        if is_told and not self._ends_in_time(case.new, after, max(took)):
             yield from self._overlap_effect(after, took)
         is_elsewhere = before is None or _place(before.job) != _place(job)
         if self._known.is_served is not None and is_elsewhere and not self._known.is_served(job):
             text = f"no living node serves the queue {job.queue} and the action {job.action.kind}"
             yield warning(Code.UNSERVED, text)
+
+    def _ends_in_time(self, starts: Starts, after: Record, longest: timedelta) -> bool:
+        """Whether each run ends before the next one comes: then no step of a projection is needed."""
+        if after.attempts or starts.until is not None:
+            return False
+        times = [max(at, self._now) for at in starts.times[:_FIRST]] + starts.times[_FIRST:]
+        return all(later - earlier > longest for earlier, later in pairwise(times))
 
     def _overlap_effect(self, after: Record, took: Sequence[timedelta]) -> Iterator[PlanEffect]:
         most = max(1, min(self._steps_left, self._effort.left // PROJECT))

@@ -20,8 +20,8 @@ from foliot.model.splay import offset_of
 from foliot.model.state import Record
 from foliot.schedules.zone import load_zone
 
-MOST_COMPARED = 10_000  # runs of each side of a job
-MOST_WALKED = 200_000  # runs of all jobs
+MOST_COMPARED = 50_000  # runs of each side of a job: one each minute of a month
+MOST_WALKED = 500_000  # runs of all jobs
 LEAST_COMPARED = 50
 _SAMPLE = 20
 _TICK = timedelta(microseconds=1)
