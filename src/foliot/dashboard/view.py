@@ -121,6 +121,8 @@ class Frame:
 
     def url(self, path: str, query: Mapping[str, Any] | None = None, **more: Any) -> str:
         """A link to one of our own paths; a value of None is left out."""
+        if not query and not more:
+            return self.root + path
         fields = {**(query or {}), **more}
         given = {name: value for name, value in fields.items() if value not in (None, "")}
         return self.root + path + (f"?{urlencode(given)}" if given else "")

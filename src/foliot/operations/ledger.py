@@ -43,6 +43,22 @@ class Occurrence(NamedTuple):
     outcome: Outcome | None = None
 
 
+class Past:
+    """What is stored of a job, read once for several questions about it: each needs a part of the same."""
+
+    def __init__(self, job: str) -> None:
+        self.job = job
+        self._read: tuple[datetime, Traces] | None = None
+
+    def since(self, at: datetime) -> Traces | None:
+        """What is known since a time; None: it is to be read."""
+        return None if self._read is None or at < self._read[0] else self._read[1]
+
+    def keep(self, at: datetime, traces: Traces) -> None:
+        """Remember what was read."""
+        self._read = at, traces
+
+
 class Ledger(NamedTuple):
     """Occurrences in the order of time; `next`: where the next page begins, if there is one."""
 
