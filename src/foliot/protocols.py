@@ -44,6 +44,7 @@ from foliot.model.query import JobPage as JobPage
 from foliot.model.query import JobQuery as JobQuery
 from foliot.model.query import JobView as JobView
 from foliot.model.query import Page as Page
+from foliot.model.query import RulePage as RulePage
 from foliot.model.query import RunPage as RunPage
 from foliot.model.query import RunQuery as RunQuery
 from foliot.model.query import SkipPage as SkipPage
@@ -280,6 +281,15 @@ class Executor(Protocol):
         `on_end` is called once, on that loop and not before this returns: when the action and everything that
         it started has ended. A failure, or an end that was asked for, is a result; nothing is raised.
         """
+        ...
+
+
+@runtime_checkable
+class CountsRules(Protocol):
+    """A store that counts the definitions of jobs by itself, instead of giving them one by one."""
+
+    async def rules(self, source: str | None, after: str, most: int) -> RulePage:
+        """How many jobs that are on have each definition, of the next `most` jobs after a key."""
         ...
 
 

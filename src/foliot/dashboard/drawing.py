@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from datetime import UTC, date, datetime, time, timedelta
+from functools import lru_cache
 from math import ceil, log10
 from typing import Any, NamedTuple
 from zoneinfo import ZoneInfo
@@ -34,6 +35,11 @@ class Bar(NamedTuple):
 
 def bars(words: Sequence[str | None]) -> list[Bar]:
     """The last outcomes, the newest first, as bars from the right; bad ones are high, good ones are lower."""
+    return _bars(tuple(words))
+
+
+@lru_cache(maxsize=1024)  # most jobs of a list have the same outcomes: all good
+def _bars(words: tuple[str | None, ...]) -> list[Bar]:
     paths: dict[str, list[str]] = {}
     for place, word in enumerate(words[:BARS]):
         tone = tone_of(word)

@@ -36,7 +36,7 @@ Zoom = Literal["hour", "day", "week", "year", "auto"]
 _SPANS = {"week": timedelta(days=7), "day": timedelta(days=1), "hour": timedelta(hours=1)}
 _SMALLEST = timedelta(minutes=10)
 _MOST_MARKS = 120
-_LEDGER = 60
+_LEDGER = 50
 _HALF_A_YEAR = timedelta(days=190)
 _MOST_OF_YEAR = 5000
 
@@ -93,9 +93,7 @@ def _command(whole: WholeJob, query: JobPageQuery, answer: WhyAnswer | None) -> 
     return ("job", words.get(query.tab, "show"), whole.key)
 
 
-async def _tab(
-    call: Call, job: JobView, whole: WholeJob, query: JobPageQuery, past: Past
-) -> dict[str, Any]:
+async def _tab(call: Call, job: JobView, whole: WholeJob, query: JobPageQuery, past: Past) -> dict[str, Any]:
     """What the chosen tab shows."""
     if job.record is None or job.damage is not None:
         return {"tab": "none"}
