@@ -180,7 +180,7 @@ def timeline(
 
 def _mark(line: OccurrenceAnswer, x: float, times: Times, zone: str) -> Mark:
     """A mark with its words. A page has hundreds of them, so no template puts them together."""
-    name = f"{times.wall(line.at, zone)}: {word_of(line.verdict)}"
+    name = f"{times.zoned(line.at, zone)}: {word_of(line.verdict)}"
     ended = f", {word_of(line.outcome)}" if line.outcome else ""
     tone = mark_tone(line)
     shape = _shape(line.verdict, tone, x)

@@ -43,6 +43,11 @@ class Times:
         time = f"{day} {local.hour:02}:{local.minute:02}"
         return f"{time}:{local.second:02}" if seconds else time
 
+    def zoned(self, at: datetime, zone: str | None = None, *, seconds: bool = False) -> str:
+        """The wall time with the short name that its zone has then: `Tue 17 Nov 07:00 CET`."""
+        name = at.astimezone(load_zone(zone or "UTC")).tzname()
+        return f"{self.wall(at, zone, seconds=seconds)} {name}"
+
     def both(self, at: datetime, zone: str | None = None) -> str:
         """The wall time of a zone, and UTC: what is told when a pointer rests on a time."""
         utc = f"{_plain(at.astimezone(UTC))} UTC"
