@@ -37,7 +37,7 @@ def test_all_that_fit_are_paused_page_by_page_after_a_preview(stage: Stage) -> N
     assert "many/j0" in preview.text
     assert paused(stage) == []
     page = ada.press(preview, "Confirm")
-    assert "3 paused. 3 of 7 jobs were met." in page.text
+    assert "3 paused. 3 of 7 jobs so far." in page.text
     assert len(paused(stage)) == 3
     page = ada.press(page, "Continue")
     page = ada.press(page, "Continue")

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from foliot.model.attempt import Attempt, Outcome
 from foliot.model.splay import offset_of
-from foliot.model.state import Record, Skip
+from foliot.model.state import OVERLAP, Record, Skip
 from foliot.protocols import JobView
 from foliot.schedules.zone import load_zone
 from foliot.why import Verdict, Why, explain
@@ -94,7 +94,8 @@ def tell_fates(
     for at in shown:
         near = own.get(at) or covering
         known: Sequence[Attempt] = near
-        if skip_of(at, skips, schedule):  # one that began earlier may have been in its way
+        skip = skip_of(at, skips, schedule)
+        if skip is not None and skip.reason == OVERLAP:  # one that began earlier was in its way
             earlier = bisect_left(runs, now - at, key=lambda attempt: now - attempt.scheduled_for)
             known = (*near, *runs[earlier:])
         why = explain(view, known, skips, kinds=None, now=now, at=at, outages=outages)

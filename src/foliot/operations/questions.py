@@ -24,7 +24,7 @@ from foliot.model.job import EARLIEST, Job, is_name
 from foliot.model.kinds import serves
 from foliot.model.query import JobState
 from foliot.model.splay import offset_of
-from foliot.model.state import Record, Skip
+from foliot.model.state import OVERLAP, Record, Skip
 from foliot.model.view import NodeView, SourceView
 from foliot.operations.ledger import Ledger, Past, known_instants, tell_fates
 from foliot.protocols import Clock, JobPage, JobQuery, JobView, RunQuery, SkipQuery
@@ -219,7 +219,8 @@ class Questions:
             earlier = look_back(since)
             skips = await self.store.skips(SkipQuery(past.job, since=earlier, limit=MOST_TRACES))
             # A run that began earlier matters only if it was in the way of an occurrence.
-            begin = earlier if any(skip.last >= since for skip in skips) else since
+            is_in_the_way = any(skip.last >= since and skip.reason == OVERLAP for skip in skips)
+            begin = earlier if is_in_the_way else since
             runs = await self.attempts(past.job, since=begin, limit=MOST_TRACES)
             known = Traces(runs, tuple(reversed(skips)), await self.store.outages())
             past.keep(since, known)
