@@ -63,6 +63,7 @@ async def job_page(call: Call, job: JobView, query: JobPageQuery) -> Response:
     is_readable = job.record is not None and job.damage is None
     is_year = query.zoom == "year"
     past = Past(job.key)
+    past.now = now
     shown = await _tab(call, job, whole, query, past)  # its ledger goes back further than the timeline
     drawn = await _timeline(call, job, now, query.zoom, past) if is_readable and not is_year else None
     year = await _year(call, job, now) if is_readable and is_year else None
@@ -72,6 +73,7 @@ async def job_page(call: Call, job: JobView, query: JobPageQuery) -> Response:
         heading=whole.key,
         command=_command(whole, query, answer),
         topics=(f"job:{whole.id}",),
+        now=now,
         job=whole,
         query=query,
         filters=filters_of(query),

@@ -48,6 +48,7 @@ class Past:
 
     def __init__(self, job: str) -> None:
         self.job = job
+        self.now: datetime | None = None  # one for all questions
         self._read: tuple[datetime, Traces] | None = None
 
     def since(self, at: datetime) -> Traces | None:

@@ -198,7 +198,8 @@ class Questions:
         for instant in filter(None, (first, last)):
             check_aware(instant)
         job, state, _ = record = readable(view)
-        now = await self.store.now()
+        past = past or Past(view.key)
+        now = past.now = past.now or await self.store.now()
         until = last or next_occurrence(job, now) or now
         if first is not None:
             instants = set(occurrences_between(job, first, until, limit + 1))
@@ -207,7 +208,7 @@ class Questions:
             window = Window(state.created_at, newest, None)
             instants = set(latest_of(job, window, limit)) if newest >= state.created_at else set()
         begin = first or min(instants, default=min(state.created_at, until))
-        traces = await self._past(past or Past(view.key), begin)
+        traces = await self._past(past, begin)
         found = sorted(instants | known_instants(traces.runs, traces.skips, begin, until))
         shown = found[:limit] if first else found[-limit:]
         following = found[limit] if first and len(found) > limit else None
