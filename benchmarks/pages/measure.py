@@ -1,9 +1,14 @@
-"""Ask for each page again and again, and measure how long the server takes, in this process."""
+"""Ask for each page again and again, and measure how long the server takes, in this process.
+
+On a machine that others use, too, the wall clock tells about them. The processor time is what the process
+itself has used: the server with its store, and the little that the client needs. A database server is not
+in it.
+"""
 
 from __future__ import annotations
 
-from statistics import quantiles
-from time import perf_counter
+from statistics import median, quantiles
+from time import perf_counter, process_time
 from typing import Any
 
 import httpx
@@ -61,9 +66,9 @@ async def measure(url: str, repeats: int) -> dict[str, Any]:
 async def _times(client: httpx.AsyncClient, name: str, run: str, repeats: int) -> dict[str, Any]:
     path = name.removesuffix(" again").replace("JOB", _JOB).replace("RUN", f"/runs/{run}")
     count = 1 if name == "/calendar" else repeats  # the first one counts, later ones are remembered
-    taken, size = [], 0
+    taken, used, size = list[float](), list[float](), 0
     for number in range(count + (count > 1)):
-        begin = perf_counter()
+        begin, before = perf_counter(), process_time()
         if name == "pause":
             answer = await client.post(f"{_JOB}/{('pause', 'resume')[number % 2]}", data={"reason": "x"})
             assert answer.status_code == 303, answer.text  # noqa: S101, PLR2004 - else it measures nothing
@@ -71,12 +76,17 @@ async def _times(client: httpx.AsyncClient, name: str, run: str, repeats: int) -
             answer = await client.get(path)
             assert answer.status_code == 200, answer.text  # noqa: S101, PLR2004 - the same
         taken.append((perf_counter() - begin) * 1000)
+        used.append((process_time() - before) * 1000)
         size = int(answer.headers.get("content-length", 0))
-    taken = taken[1:] or taken  # templates are compiled once
-    high = quantiles(taken, n=20)[-1] if len(taken) > 1 else taken[0]
-    median = sorted(taken)[len(taken) // 2]
-    budget = BUDGETS[name]
+    taken, used = taken[1:] or taken, used[1:] or used  # templates are compiled once
+    budget, high, busy = BUDGETS[name], _high(taken), _high(used)
     return {
-        "p50_ms": round(median, 1), "p95_ms": round(high, 1), "budget_ms": budget, "bytes": size,
-        "is_within": high <= budget,
+        "p50_ms": round(median(taken), 1), "p95_ms": round(high, 1), "budget_ms": budget, "bytes": size,
+        "p95_processor_ms": round(busy, 1), "is_within": high <= budget,
+        "is_within_processor": busy <= budget,
     }  # fmt: skip
+
+
+def _high(values: list[float]) -> float:
+    """The 95th percentile."""
+    return quantiles(values, n=20)[-1] if len(values) > 1 else values[0]

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
+from foliot.model.query import RulePage
 from foliot.model.version import Revision, Version
 from foliot.model.view import SourceView
 
@@ -43,4 +44,13 @@ class SourceStore(Protocol):
 
     async def forget_source(self, source: str, revision: str | None) -> bool:
         """Forget a source, but not its jobs, if it is still at that revision. Returns whether it was."""
+        ...
+
+
+@runtime_checkable
+class CountsRules(Protocol):
+    """A store that counts the definitions of jobs by itself, instead of giving them one by one."""
+
+    async def rules(self, source: str | None, after: str, most: int) -> RulePage:
+        """How many jobs that are on have each definition, of the next `most` jobs after a key."""
         ...

@@ -13,7 +13,7 @@ pytestmark = pytest.mark.prove
 
 
 def test_each_page_is_measured_against_its_budget(tmp_path: Path) -> None:
-    found = asyncio.run(bench(f"sqlite:///{tmp_path}/jobs.db", jobs=200, runs=300, repeats=2))
+    found = asyncio.run(bench(f"sqlite:///{tmp_path}/jobs.db", (200, 300), repeats=2))
     assert found["pages"].keys() == BUDGETS.keys()
     assert all(one["p95_ms"] > 0 for one in found["pages"].values())
     first = found["first_visit"]

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from api.stage import Stage, staged
+from api.stage import BACKUP, Stage, staged
 from dashboard.conftest import furnish
 from dashboard.hostile import MARK, TEXTS, plant
 from dashboard.visitor import HTML, SAME, Reader, Visitor
 from foliot.dashboard.view import CSP
 from foliot.errors import StoreUnavailableError
+from foliot.schedules import Cron
 
 PLAIN = (
     "/", "/jobs", "/journal", "/journal?what=skips", "/calendar", "/lab", "/sources", "/nodes", "/pipelines",
@@ -174,3 +177,25 @@ def test_static_files_are_kept_by_browsers_and_compressed(stage: Stage) -> None:
     assert answer.headers["content-encoding"] == "gzip"
     assert "immutable" in answer.headers["cache-control"]
     assert stage.client.get("/favicon.ico").headers["content-type"] == "image/svg+xml"
+
+
+def test_every_wall_time_of_the_overview_and_of_the_list_names_its_zone(ada: Visitor) -> None:
+    for path in ("/", "/jobs", "/jobs?order=soonest"):
+        text = ada.get(path).text
+        times = re.findall(r"[A-Z][a-z]{2} \d{1,2} [A-Z][a-z]{2}(?: \d{4})? \d\d:\d\d(?::\d\d)? \S+", text)
+        assert times, path
+        assert {time.split()[-1].strip(".:,") for time in times} <= {"UTC", "CET", "CEST"}, (path, times)
+
+
+def test_the_timeline_has_no_mark_of_a_time_before_the_job_or_its_rule_was_there(tmp_path: Path) -> None:
+    with staged(None, tmp_path) as stage:
+        stage.declare(replace(BACKUP, name="new", schedule=Cron("* * * * *")), BACKUP)
+        ada = Visitor(stage)
+        for _ in range(2):
+            page = ada.get("/jobs/ops~2Fnew?zoom=hour")
+            links = [link for link in page.links if "why=true" in link and "zoom=hour" in link]
+            assert 58 <= len(links) <= 61  # the hour to come
+            assert "unknown" not in page.text
+            stage.declare(
+                replace(BACKUP, name="new", schedule=Cron("* * * * *", timezone="Asia/Tokyo")), BACKUP
+            )

@@ -39,6 +39,7 @@ ROWS = {
     "overview_page": Row("r", "/"),
     "jobs_page": Row("r", "/jobs"),
     "bulk_jobs": Row("o", "/jobs/bulk", ASK | {"action": "pause", "id": "ops~2Fbackup"}),
+    "bulk_all": Row("o", "/jobs/bulk/all", ASK | {"action": "pause", "source": "ops"}),
     "job_page": Row("r", JOB),
     "version_page": Row("r", f"{JOB}/versions/1"),
     "trigger": Row("o", f"{JOB}/run", ASK, 303),

@@ -10,6 +10,7 @@ from foliot.model.policy import Policy
 from foliot.model.state import Node
 from foliot.operations.forecast import Forecast, forecast
 from foliot.operations.herd import find_room
+from foliot.operations.rule_count import count_rules
 from foliot.schedules import Cron
 from operations.desk import HOUR, HOURLY, Desk, at
 from operations.scene import scenario
@@ -24,7 +25,7 @@ def herd(count: int, queue: str, rule: str = "30 9 * * *", policy: Policy | None
 
 async def foretold(desk: Desk, size: timedelta = HOUR) -> Forecast:
     room = await find_room(desk.ops)
-    return await forecast(desk.ops.every_job("many"), at(7), at(12), size, "UTC", room=room)
+    return await forecast(await count_rules(desk.store, "many"), at(7), at(12), size, "UTC", room=room)
 
 
 @scenario

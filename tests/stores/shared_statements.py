@@ -115,7 +115,8 @@ SHARED = {
         ["group_runs_pkey", "attempts_pkey"],
     ),
     "the backlog": Shared(queries.BACKLOG, ["states_due"], ["states_due"]),
-    "sources of jobs": Shared(job_queries.SOURCES, [_KEY], ["jobs_key_key"]),
+    "jobs of a source": Shared(queries.JOBS_OF_SOURCE, [_KEY], ["jobs_key_key"]),
+    "sources of jobs": Shared(queries.SOURCES, [_KEY], ["jobs_key_key"]),
     "jobs to be searched": Shared(job_queries.SCAN, [_KEY, _STATES], ["jobs_key_key", "states_pkey"]),
     "facts of jobs": Shared(job_queries.FACTS_OF, [_JOBS, _STATES], ["jobs_pkey", "states_pkey"]),
     "jobs that are paused": Shared(

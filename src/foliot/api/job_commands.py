@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Annotated, Any, Literal
 
 import msgspec
@@ -154,13 +155,16 @@ class BulkFilter(_Body, frozen=True):
     search: Annotated[str, Meta(min_length=1, max_length=200)] | None = None
 
 
+Act = Literal["pause", "resume", "run"]
+
+
 class BulkBody(_Body, frozen=True):
     """An action, and its jobs: `ids`, or a `filter` with `expect`, the number of jobs that it fits.
 
     `cursor`: the `next` of the answer before.
     """
 
-    action: Literal["pause", "resume", "run"]
+    action: Act
     ids: Annotated[list[Text], Meta(min_length=1, max_length=MOST_IN_BULK)] | None = None
     filter: BulkFilter | None = None
     expect: Annotated[int, Meta(ge=0, le=1_000_000)] | None = None
@@ -184,16 +188,22 @@ async def bulk(call: Call, body: BulkBody) -> Bulk:
         ids, following = body.ids or [], None
     else:
         ids, following = await _fitting(call, body, body.filter)
-    results = [await _one(call, body, one) for one in ids]
-    refused = sum(one.code is not None for one in results)
-    call.after = {"action": body.action, "jobs": len(results), "refused": refused}
+    results = await carry_out(call, body.action, ids, body.reason)
     return Bulk(results=tuple(results), next=following, dry_run=call.dry_run)
 
 
-async def _fitting(call: Call, body: BulkBody, chosen: BulkFilter) -> tuple[list[str], str | None]:
-    if body.expect is None:
-        hint = "count what GET /api/v1/jobs gives for the same filter"
-        raise ProblemError(422, "INVALID", "a filter needs `expect`: how many jobs it fits", hint=hint)
+async def carry_out(call: Call, action: Act, ids: Sequence[str], reason: str) -> list[BulkItem]:
+    """Do something to each of these jobs."""
+    results = [await _one(call, action, one, reason) for one in ids]
+    refused = sum(one.code is not None for one in results)
+    call.after = {"action": action, "jobs": len(results), "refused": refused}
+    return results
+
+
+async def page_that_fits(
+    call: Call, chosen: BulkFilter, action: Act, cursor: str | None, limit: int = MOST_IN_BULK
+) -> tuple[list[str], str | None]:
+    """The ids of some jobs that fit a filter, and the cursor of those that follow."""
 
     async def ask(source: str | None, after: str) -> JobPage:
         return await call.ops.list_jobs(
@@ -204,19 +214,26 @@ async def _fitting(call: Call, body: BulkBody, chosen: BulkFilter) -> tuple[list
                 kind=chosen.kind,
                 search=chosen.search,
                 after=after,
-                limit=MOST_IN_BULK,
+                limit=limit,
             )
         )
 
-    place = _Place(cursor=body.cursor, action=body.action, filter=chosen)
+    place = _Place(cursor=cursor, action=action, filter=chosen)
+    views, following = await call.page(place, chosen.source, ask)
+    return [id_of(view.key) for view in views], following
+
+
+async def _fitting(call: Call, body: BulkBody, chosen: BulkFilter) -> tuple[list[str], str | None]:
+    if body.expect is None:
+        hint = "count what GET /api/v1/jobs gives for the same filter"
+        raise ProblemError(422, "INVALID", "a filter needs `expect`: how many jobs it fits", hint=hint)
     if body.cursor is None:
-        count, source = 0, _Place(action=body.action, filter=chosen)
+        count, cursor = 0, None
         for _ in range(_MOST_PAGES):
-            views, following = await call.page(source, chosen.source, ask)
-            count += len(views)
-            if following is None or count > body.expect:
+            ids, cursor = await page_that_fits(call, chosen, body.action, cursor)
+            count += len(ids)
+            if cursor is None or count > body.expect:
                 break
-            source = msgspec.structs.replace(source, cursor=following)
         else:
             detail = "the filter has to look at too many jobs"
             raise ProblemError(
@@ -226,14 +243,13 @@ async def _fitting(call: Call, body: BulkBody, chosen: BulkFilter) -> tuple[list
             found = f"more than {body.expect}" if count > body.expect else str(count)
             detail = f"the filter fits {found} jobs, and {body.expect} were expected"
             raise ProblemError(409, "OTHER_COUNT", detail, hint="look at the list again")
-    views, following = await call.page(place, chosen.source, ask)
-    return [id_of(view.key) for view in views], following
+    return await page_that_fits(call, chosen, body.action, body.cursor)
 
 
-async def _act(call: Call, body: BulkBody, job: JobView) -> Effect:
-    match body.action:
+async def _act(call: Call, action: Act, job: JobView, reason: str) -> Effect:
+    match action:
         case "pause":
-            return await call.ops.pause(job, reason=body.reason, dry_run=call.dry_run)
+            return await call.ops.pause(job, reason=reason, dry_run=call.dry_run)
         case "resume":
             return await call.ops.resume(job, dry_run=call.dry_run)
         case _:
@@ -241,14 +257,14 @@ async def _act(call: Call, body: BulkBody, job: JobView) -> Effect:
             return await call.ops.trigger(job, request=call.key, dry_run=call.dry_run)
 
 
-async def _one(call: Call, body: BulkBody, id_: str) -> BulkItem:
+async def _one(call: Call, action: Act, id_: str, reason: str) -> BulkItem:
     try:
         job = living(await find_job(call, id_))
         if call.dry_run:
-            effect = await _act(call, body, job)
+            effect = await _act(call, action, job, reason)
         else:  # each job has its own entry in the audit, because each has its own result
-            async with call.auditor.change(_AUDITED[body.action], f"job:{job.key}") as change:
-                effect = await _act(call, body, job)
+            async with call.auditor.change(_AUDITED[action], f"job:{job.key}") as change:
+                effect = await _act(call, action, job, reason)
                 change.detail = effect.text
     except StoreUnavailableError:
         raise

@@ -30,7 +30,7 @@ from foliot.api.terms import Repeated
 from foliot.model.access import Scope
 from foliot.model.query import AuditQuery
 from foliot.model.version import Version
-from foliot.operations import Fate, Occurrence, readable
+from foliot.operations import Fate, Occurrence, Past, readable
 from foliot.protocols import JobView
 from foliot.schedules.schedule import since_epoch
 
@@ -50,9 +50,14 @@ class LedgerQuery(Query, frozen=True, rename={"first": "from", "last": "to"}):
 @routes.get("/jobs/{job}/occurrences", Scope.READ)
 async def occurrences(call: Call, job: JobView, query: LedgerQuery) -> Ledger:
     """Tell what became of each occurrence, and what is planned."""
+    return await ledger_of(call, job, query)
+
+
+async def ledger_of(call: Call, job: JobView, query: LedgerQuery, past: Past | None = None) -> Ledger:
+    """A part of the ledger; several parts may share what is read of the past."""
     if query.first and query.last and query.last < query.first:
         raise ProblemError(422, "INVALID", "`to` lies before `from`", hint="give the earlier time as `from`")
-    ledger = await call.ops.occurrences(job, query.first, query.last, limit=query.limit)
+    ledger = await call.ops.occurrences(job, query.first, query.last, limit=query.limit, past=past)
     zone = getattr(readable(job).job.schedule, "timezone", None) or "UTC"
     lines = tuple(_line(one, zone) for one in ledger.occurrences)
     return Ledger(job=job.key, occurrences=lines, next=utc(ledger.next))

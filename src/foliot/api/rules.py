@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
 from datetime import UTC, timedelta
 from typing import Annotated, Literal
 
@@ -24,7 +23,6 @@ from foliot.api.route import Group
 from foliot.model.access import Scope
 from foliot.operations.forecast import Bucket, forecast
 from foliot.operations.herd import NO_ROOM, Herd, find_room
-from foliot.protocols import JobView
 from foliot.schedules import Cron
 from foliot.schedules.explain import explain
 from foliot.schedules.lint import lint
@@ -76,7 +74,15 @@ class ForecastQuery(Query, frozen=True, rename={"first": "from", "last": "to"}):
 
 @routes.get("/forecast", Scope.READ, is_heavy=True)
 async def show_forecast(call: Call, query: ForecastQuery) -> ForecastAnswer:
-    """Count the occurrences to come, by the hour or by the minute; warn if nodes have too few slots."""
+    """Count the occurrences to come, by the hour or by the minute; warn if nodes have too few slots.
+
+    Of very many jobs, the first answers are partial, until all are counted.
+    """
+    return (await foretell(call, query))[0]
+
+
+async def foretell(call: Call, query: ForecastQuery) -> tuple[ForecastAnswer, bool]:
+    """The forecast, and whether jobs are still being counted for it."""
     size, most = _BUCKETS[query.bucket]
     load_zone(query.zone)
     first = (query.first or await call.ops.store.now()).astimezone(UTC)
@@ -85,8 +91,9 @@ async def show_forecast(call: Call, query: ForecastQuery) -> ForecastAnswer:
         detail = f"`to` must come after `from`, by {most.days} days at most with buckets of a {query.bucket}"
         raise ProblemError(422, "INVALID", detail, hint="ask for a shorter time, or by the hour")
     room = await find_room(call.ops) if call.identity.sources is None else NO_ROOM
-    found = await forecast(_jobs(call, query), first, last, size, query.zone, room=room)
-    return ForecastAnswer(
+    rules, is_growing = await call.service.rules.of(call.seen_sources(query.source))
+    found = await forecast(rules.of_queue(query.queue), first, last, size, query.zone, room=room)
+    answer = ForecastAnswer(
         zone=query.zone, bucket=query.bucket, buckets=_show(found.buckets), peaks=_show(found.peaks),
         herds=tuple(_show_herd(herd) for herd in found.herds),
         clock_changes=tuple(
@@ -94,13 +101,7 @@ async def show_forecast(call: Call, query: ForecastQuery) -> ForecastAnswer:
         ),
         jobs=found.jobs, partial=found.is_partial,
     )  # fmt: skip
-
-
-async def _jobs(call: Call, query: ForecastQuery) -> AsyncIterator[JobView]:
-    for source in call.seen_sources(query.source):
-        async for view in call.ops.every_job(*((source,) if source else ())):
-            if query.queue is None or (view.record and view.record.job.queue == query.queue):
-                yield view
+    return answer, is_growing
 
 
 def _show_herd(herd: Herd) -> HerdAnswer:

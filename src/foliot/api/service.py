@@ -13,6 +13,7 @@ from foliot.access import Authority
 from foliot.api.hints import Hub
 from foliot.api.limits import Buckets, Gate, Limits
 from foliot.api.log_reader import LogReaders
+from foliot.api.rule_counts import RuleCounts
 from foliot.api.totals import Totals
 from foliot.engine.change import PlanEffect
 from foliot.errors import FoliotError
@@ -125,6 +126,7 @@ class Service:
         self.document: dict[str, Any] = {}  # that describes all routes
         self.hub: Hub
         self.logs: LogReaders
+        self.rules: RuleCounts
         self.store: FullStore
         self.ops: Operations
         self.authority: Authority
@@ -147,8 +149,10 @@ class Service:
             self.authority = Authority(self.store, self.clock, self.options.environment_token)
             self.hub = Hub(self.ops, self.clock)
             self.logs = LogReaders(self.ops, self.clock)
+            self.rules = RuleCounts(self.store, self.clock)
             self.backend.listen(self.hub.note_from_other_thread)
             stack.push_async_callback(self.hub.close)
+            stack.push_async_callback(self.rules.close)
             self._open = stack
 
     def _tell(self, events: Sequence[Event]) -> None:

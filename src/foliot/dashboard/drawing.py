@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from datetime import UTC, date, datetime, time, timedelta
+from functools import lru_cache
 from math import ceil, log10
 from typing import Any, NamedTuple
 from zoneinfo import ZoneInfo
 
 from foliot.api.answers import OccurrenceAnswer, RunAnswer
-from foliot.dashboard.words import tone_of
+from foliot.dashboard.times import Times
+from foliot.dashboard.words import tone_of, word_of
 from foliot.model.attempt import Attempt
 from foliot.schedules import Schedule
 from foliot.schedules.zone import changes
@@ -20,6 +22,7 @@ _DOT_HIGH = 90
 _WEEKS, _CELL = 53, 18
 _STEPS = (1, 5, 10, 30, 60, 180, 360, 720, 1440, 2880, 10_080)  # minutes between two marks of an axis
 _MOST_TICKS = 12
+_PLANNED = ("planned", "waits")
 _LOWEST = {"good": 5, "rest": 9}  # where the bar of a tone begins: a shape, beside its colour
 
 
@@ -32,6 +35,11 @@ class Bar(NamedTuple):
 
 def bars(words: Sequence[str | None]) -> list[Bar]:
     """The last outcomes, the newest first, as bars from the right; bad ones are high, good ones are lower."""
+    return _bars(tuple(words))
+
+
+@lru_cache(maxsize=1024)  # most jobs of a list have the same outcomes: all good
+def _bars(words: tuple[str | None, ...]) -> list[Bar]:
     paths: dict[str, list[str]] = {}
     for place, word in enumerate(words[:BARS]):
         tone = tone_of(word)
@@ -115,12 +123,13 @@ def _seconds(value: float) -> str:
 
 
 class Mark(NamedTuple):
-    """An occurrence on the timeline."""
+    """An occurrence on the timeline: its path, its instant for programs, its name, and all that is told."""
 
-    x: float
+    shape: str
     tone: str
-    verdict: str
-    line: OccurrenceAnswer
+    at: str
+    name: str
+    text: str
 
 
 class Tick(NamedTuple):
@@ -161,15 +170,35 @@ def timeline(
     def place(at: datetime) -> float:
         return round((at - first).total_seconds() / length * WIDE, 1)
 
-    marks = [
-        Mark(place(line.at), mark_tone(line), line.verdict, line)
-        for line in lines
-        if first <= line.at <= last
-    ]
+    times = Times(now)
+    marks = [_mark(line, place(line.at), times, zone.key) for line in lines if first <= line.at <= last]
     found = (Tick(place(at), text) for at, text in _ticks(first, last, zone))
     return Timeline(
         first, last, place(now), marks, list(found), list(_bands(first, last, zone, place)), zone.key
     )
+
+
+def _mark(line: OccurrenceAnswer, x: float, times: Times, zone: str) -> Mark:
+    """A mark with its words. A page has hundreds of them, so no template puts them together."""
+    name = f"{times.zoned(line.at, zone)}: {word_of(line.verdict)}"
+    ended = f", {word_of(line.outcome)}" if line.outcome else ""
+    tone = mark_tone(line)
+    shape = _shape(line.verdict, tone, x)
+    look = "plan" if line.verdict in _PLANNED else "miss" if line.verdict == "missed" else tone
+    return Mark(shape, look, times.iso(line.at), name, f"{name}{ended}. {line.reason}")
+
+
+def _shape(verdict: str, tone: str, x: float) -> str:
+    """A path: a bar for a run, high if it failed; a disc for a plan, a cross for a miss."""
+    if verdict in ("ran", "runs"):
+        return f"M{x - 3:.1f} 14h6v32h-6z" if tone == "bad" else f"M{x - 3:.1f} 22h6v24h-6z"
+    if verdict in _PLANNED:
+        return f"M{x - 3.5:.1f} 40a3.5 3.5 0 1 0 7 0a3.5 3.5 0 1 0 -7 0z"
+    if verdict == "missed":
+        return f"M{x - 4:.1f} 36l8 8m0 -8l-8 8"
+    if verdict == "covered":
+        return f"M{x - 3:.1f} 38h6v8h-6z"
+    return f"M{x:.1f} 34l5 6l-5 6l-5 -6z"
 
 
 def mark_tone(line: OccurrenceAnswer) -> str:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from foliot.api.answers import ForecastAnswer
 from foliot.api.call import Call
-from foliot.api.rules import ForecastQuery, show_forecast
+from foliot.api.rules import ForecastQuery, foretell
 from foliot.dashboard.memory import Memory
 
 _FRESH = 120.0  # seconds
+_GROWING = 2.0  # seconds, while jobs are still being counted
 _known: Memory[tuple[float, ForecastAnswer]] = Memory(20)
 
 
@@ -15,9 +16,10 @@ async def forecast_of(call: Call, query: ForecastQuery) -> ForecastAnswer:
     """The forecast of a query, which may be two minutes old."""
     key, now = (call.identity.sources, query), call.service.clock.monotonic()
     found = _known.find(call.service, key)
-    if found is None or now - found[0] > _FRESH:
+    if found is None or now > found[0]:
         with call.service.heavy.held("forecast"):
-            found = now, await show_forecast(call, query)
+            answer, is_growing = await foretell(call, query)
+        found = now + (_GROWING if is_growing else _FRESH), answer
         _known.keep(call.service, key, found)
     return found[1]
 

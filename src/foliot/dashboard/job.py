@@ -8,13 +8,13 @@ from typing import Any, Literal
 from starlette.responses import Response
 
 from foliot.api import job_commands, jobs
-from foliot.api.answers import OccurrenceAnswer, WholeJob, WhyAnswer
+from foliot.api.answers import WholeJob, WhyAnswer
 from foliot.api.call import Call
 from foliot.api.cursor import Paged
 from foliot.api.finders import living
 from foliot.api.job_commands import PauseBody, RunBody
 from foliot.api.job_history import DiffQuery as VersionsDiff
-from foliot.api.job_history import LedgerQuery, WhyQuery, diff, occurrences, versions, why
+from foliot.api.job_history import LedgerQuery, WhyQuery, diff, ledger_of, versions, why
 from foliot.api.runs import RunsOfJobQuery, list_runs_of_job
 from foliot.api.show import show_whole_job
 from foliot.api.terms import Status
@@ -26,7 +26,7 @@ from foliot.dashboard.view import frame_of, leave, render
 from foliot.errors import FoliotError
 from foliot.model.access import Scope
 from foliot.model.version import API_SOURCE
-from foliot.operations import readable
+from foliot.operations import Fate, Past, readable
 from foliot.protocols import JobView
 from foliot.schedules.zone import load_zone
 
@@ -36,7 +36,7 @@ Zoom = Literal["hour", "day", "week", "year", "auto"]
 _SPANS = {"week": timedelta(days=7), "day": timedelta(days=1), "hour": timedelta(hours=1)}
 _SMALLEST = timedelta(minutes=10)
 _MOST_MARKS = 120
-_LEDGER = 60
+_LEDGER = 50
 _HALF_A_YEAR = timedelta(days=190)
 _MOST_OF_YEAR = 5000
 
@@ -62,7 +62,10 @@ async def job_page(call: Call, job: JobView, query: JobPageQuery) -> Response:
     answer = await why(call, job, WhyQuery(at=at)) if query.why or at else None
     is_readable = job.record is not None and job.damage is None
     is_year = query.zoom == "year"
-    drawn = await _timeline(call, job, now, query.zoom) if is_readable and not is_year else None
+    past = Past(job.key)
+    past.now = now
+    shown = await _tab(call, job, whole, query, past)  # its ledger goes back further than the timeline
+    drawn = await _timeline(call, job, now, query.zoom, past) if is_readable and not is_year else None
     year = await _year(call, job, now) if is_readable and is_year else None
     return await render(
         call,
@@ -70,6 +73,7 @@ async def job_page(call: Call, job: JobView, query: JobPageQuery) -> Response:
         heading=whole.key,
         command=_command(whole, query, answer),
         topics=(f"job:{whole.id}",),
+        now=now,
         job=whole,
         query=query,
         filters=filters_of(query),
@@ -78,7 +82,7 @@ async def job_page(call: Call, job: JobView, query: JobPageQuery) -> Response:
         year=year,
         effects=await _effects(call, job) if is_readable else {},
         is_own=whole.source == API_SOURCE and is_readable,
-        **await _tab(call, job, whole, query),
+        **shown,
     )
 
 
@@ -91,7 +95,7 @@ def _command(whole: WholeJob, query: JobPageQuery, answer: WhyAnswer | None) -> 
     return ("job", words.get(query.tab, "show"), whole.key)
 
 
-async def _tab(call: Call, job: JobView, whole: WholeJob, query: JobPageQuery) -> dict[str, Any]:
+async def _tab(call: Call, job: JobView, whole: WholeJob, query: JobPageQuery, past: Past) -> dict[str, Any]:
     """What the chosen tab shows."""
     if job.record is None or job.damage is not None:
         return {"tab": "none"}
@@ -103,19 +107,24 @@ async def _tab(call: Call, job: JobView, whole: WholeJob, query: JobPageQuery) -
     if query.tab == "policies":
         return {"tab": "policies", "sentences": policy_sentences(readable(job).job)}
     until = read_instant(query.to, whole.timezone, "to")
-    ledger = await occurrences(call, job, LedgerQuery(last=until, limit=_LEDGER))
+    ledger = await ledger_of(call, job, LedgerQuery(last=until, limit=_LEDGER), past)
     return {"tab": "occurrences", "lines": list(reversed(ledger.occurrences)), "is_whole": until is None}
 
 
-async def _timeline(call: Call, job: JobView, now: datetime, zoom: Zoom) -> Timeline:
-    """The occurrences around now: without a zoom, as long a time as can be drawn."""
-    rule = readable(job).job.schedule
+async def _timeline(call: Call, job: JobView, now: datetime, zoom: Zoom, past: Past) -> Timeline:
+    """The occurrences around now: without a zoom, as long a time as can be drawn.
+
+    What its rule says of a time in which the job was not there, or had another rule, is no occurrence.
+    """
+    record = readable(job)
+    rule, state = record.job.schedule, record.state
     span = _SPANS.get(zoom, _SPANS["day"])
     while zoom == "auto" and span > _SMALLEST and rule.count(now - span, now + span) > _MOST_MARKS:
         span /= 2
     first, last = now - span, now + span
-    found = await occurrences(call, job, LedgerQuery(first=first, last=last, limit=_MOST_MARKS * 4))
-    lines: tuple[OccurrenceAnswer, ...] = found.occurrences
+    found = await ledger_of(call, job, LedgerQuery(first=first, last=last, limit=_MOST_MARKS * 4), past)
+    since = state.defined_at or state.created_at
+    lines = [one for one in found.occurrences if one.at >= since or one.verdict != Fate.UNKNOWN]
     return timeline(lines, first, last, now, load_zone(getattr(rule, "timezone", None) or "UTC"))
 
 

@@ -11,10 +11,11 @@ from starlette.responses import Response
 from foliot.api.answers import JobAnswer
 from foliot.api.call import Call
 from foliot.api.fleet import list_sources
-from foliot.api.job_commands import BulkBody, bulk
+from foliot.api.job_commands import BulkBody, BulkFilter, bulk
 from foliot.api.jobs import JobsQuery, page_of_jobs
 from foliot.api.reading import read_struct
 from foliot.api.show import show_job
+from foliot.dashboard.bulk import DEEDS
 from foliot.dashboard.memory import Memory
 from foliot.dashboard.route import Form, Pages, Trail, filters_of, narrowed
 from foliot.dashboard.view import frame_of, leave, render
@@ -28,7 +29,6 @@ from foliot.schedules.explain import explain
 pages = Pages("jobs")
 _SHOWN_RUNS = 20
 _known: Memory[list[str]] = Memory(5000)
-_DEEDS = {"pause": "Pause", "resume": "Resume", "run": "Run now"}
 
 
 class JobsPageQuery(JobsQuery, frozen=True):
@@ -67,7 +67,14 @@ async def jobs_page(call: Call, query: JobsPageQuery) -> Response:
         is_partial=following is not None and query.search is not None and len(views) < query.limit,
         orders=[order.value for order in JobOrder],
         sources=[one.source for one in sources],
+        chosen=None if query.removed or query.key else _chosen(query),
     )
+
+
+def _chosen(query: JobsPageQuery) -> dict[str, str]:
+    """The fields of the filter by which all jobs that fit are meant."""
+    shown = filters_of(query)
+    return {name: shown[name] for name in BulkFilter.__struct_fields__ if name in shown}
 
 
 async def _row(call: Call, view: JobView) -> Row:
@@ -106,15 +113,15 @@ async def bulk_jobs(call: Call, form: Form) -> Response:
     answer = await bulk(call, body)
     refused = sum(one.code is not None for one in answer.results)
     if not call.dry_run:
-        told = f"{_DEEDS[deed]}: {len(ids) - refused} done" + (f", {refused} refused" if refused else "")
+        told = f"{DEEDS[deed]}: {len(ids) - refused} done" + (f", {refused} refused" if refused else "")
         return leave(call, frame.url("/jobs"), told)
     return await render(
         call,
         "bulk.html",
-        heading=f"{_DEEDS[deed]}: {len(ids)} chosen",
+        heading=f"{DEEDS[deed]}: {len(ids)} chosen",
         results=answer.results,
         deed=deed,
-        deed_word=_DEEDS[deed],
+        deed_word=DEEDS[deed],
         refused=refused,
         reason=form.get("reason"),
     )

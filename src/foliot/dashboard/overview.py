@@ -62,6 +62,7 @@ async def overview_page(call: Call) -> Response:
         heading="Overview",
         command=("job", "list"),
         topics=("overview", "jobs", "nodes", "sources"),
+        now=now,
         whole=whole,
         nodes=nodes,
         soonest=soonest,

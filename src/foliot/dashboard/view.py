@@ -121,6 +121,8 @@ class Frame:
 
     def url(self, path: str, query: Mapping[str, Any] | None = None, **more: Any) -> str:
         """A link to one of our own paths; a value of None is left out."""
+        if not query and not more:
+            return self.root + path
         fields = {**(query or {}), **more}
         given = {name: value for name, value in fields.items() if value not in (None, "")}
         return self.root + path + (f"?{urlencode(given)}" if given else "")
@@ -161,10 +163,14 @@ async def render(  # noqa: PLR0913 - a page, and what its frame tells
     command: tuple[str, ...] = (),
     topics: tuple[str, ...] = (),
     status: int = 200,
+    now: datetime | None = None,
     **context: Any,
 ) -> Response:
-    """A page. `command`: the words of what tells the same in a shell; `topics`: hints that renew it."""
-    now = await call.ops.store.now()
+    """A page. `command`: the words of what tells the same in a shell; `topics`: hints that renew it.
+
+    `now`: the store's time, if it was asked for already.
+    """
+    now = now or await call.ops.store.now()
     call.headers.clear()  # they are those of the API's answer, which a page is not
     frame = Frame(call.request, call, now)
     is_limited = call.identity.sources is not None

@@ -18,6 +18,7 @@ from foliot.model.alert import AlertKind
 from foliot.model.attempt import Attempt, Outcome, Trigger
 from foliot.model.audit import AuditEntry
 from foliot.model.damage import Damage
+from foliot.model.job import Job
 from foliot.model.outbox import AlertState, ChannelAlert
 from foliot.model.pipeline import Pipeline
 from foliot.model.state import Record, Skip
@@ -37,6 +38,17 @@ class Page(tuple[Entry, ...]):  # noqa: SLOT001 - a tuple with slots cannot have
         page = super().__new__(cls, tuple(entries))
         page.next = next
         return page
+
+
+class RulePage(NamedTuple):
+    """Definitions, each as a job without a name and data of its own, and how many jobs have it.
+
+    `next`: after which key to go on; None: there are no more jobs.
+    """
+
+    jobs: tuple[tuple[Job, int], ...]
+    looked_at: int
+    next: str | None
 
 
 class JobState(StrEnum):

@@ -16,7 +16,7 @@ an error of `foliot.errors`. Queries of a store are built here, and in no door.
 from foliot.operations.definitions import Check, Defined, Definitions
 from foliot.operations.effect import Effect, Start
 from foliot.operations.facts import Unserved, find_unserved, next_at, node_state, serves_source, state_of
-from foliot.operations.ledger import Fate, Ledger, Occurrence
+from foliot.operations.ledger import Fate, Ledger, Occurrence, Past
 from foliot.operations.operations import Operations, Which
 from foliot.operations.plan import plan_changes, plan_source
 from foliot.operations.plan_facts import facts_of
@@ -24,6 +24,6 @@ from foliot.operations.questions import EVERYTHING, Questions, can_start, readab
 
 __all__ = [
     "EVERYTHING", "Check", "Defined", "Definitions", "Effect", "Fate", "Ledger", "Occurrence", "Operations",
-    "Questions", "Start", "Unserved", "Which", "can_start", "facts_of", "find_unserved", "next_at",
+    "Past", "Questions", "Start", "Unserved", "Which", "can_start", "facts_of", "find_unserved", "next_at",
     "node_state", "plan_changes", "plan_source", "readable", "serves_source", "state_of",
 ]  # fmt: skip

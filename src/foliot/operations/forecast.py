@@ -6,14 +6,13 @@ Occurrences are counted for each distinct rule, not for each job, and without wa
 from __future__ import annotations
 
 import asyncio
-from collections import Counter
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import Iterator
 from datetime import datetime, timedelta
+from functools import lru_cache
 from typing import NamedTuple
 
-from foliot.model.query import MOST_LOOKED_AT
-from foliot.operations.herd import NO_ROOM, Herd, Room, Rule, find_herds
-from foliot.protocols import JobView
+from foliot.operations.herd import NO_ROOM, Herd, Room, find_herds
+from foliot.operations.rule_count import Rule, Rules
 from foliot.schedules.zone import changes, load_zone
 
 _TICK = timedelta(microseconds=1)
@@ -48,7 +47,7 @@ class Forecast(NamedTuple):
 
 
 async def forecast(  # noqa: PLR0913 - what to count, in which time, and how
-    jobs: AsyncIterator[JobView],
+    rules: Rules,
     first: datetime,
     last: datetime,
     size: timedelta,
@@ -56,39 +55,28 @@ async def forecast(  # noqa: PLR0913 - what to count, in which time, and how
     *,
     room: Room = NO_ROOM,
 ) -> Forecast:
-    """Count the occurrences from `first` on, before `last`, in buckets of a size."""
-    rules, queues = Counter[Rule](), dict[str, str]()
-    looked_at = 0
-    async for view in jobs:
-        looked_at += 1
-        if looked_at > MOST_LOOKED_AT:
-            break
-        if view.record is not None and view.damage is None and _is_served(view):
-            job = view.record.job
-            rules[Rule(job.schedule, job.repeat_until, job.queue, job.policy.splay is not None)] += 1
-            queues[view.key] = job.queue
+    """Count what comes from `first` on, before `last`, in buckets of a size."""
     stretches, is_cut = list(_stretches(first, last, size)), False
     counts = [0] * len(stretches)
-    for number, (rule, count) in enumerate(rules.most_common(), 1):
-        for place, (begin, end) in enumerate(stretches):
-            counts[place] += rule.occurrences(begin, end - _TICK) * count
-        await asyncio.sleep(0)  # noqa: TID251 - no wait: other tasks get their turn
-        if number * len(stretches) >= _MOST_COUNTED and number < len(rules):
+    for number, (rule, count) in enumerate(rules.counts.most_common(), 1):
+        for place, found in enumerate(_counted(rule, first, last, size)):
+            counts[place] += found * count
+        await asyncio.sleep(0)  # noqa: TID251 - no wait: others on this loop have their turn
+        if number * len(stretches) >= _MOST_COUNTED and number < len(rules.counts):
             is_cut = True
             break
     buckets = tuple(Bucket(begin, count) for (begin, _), count in zip(stretches, counts, strict=True))
     peaks = sorted((b for b in buckets if b.occurrences), key=lambda b: (-b.occurrences, b.at))[:_PEAKS]
-    is_partial = looked_at > MOST_LOOKED_AT or is_cut
     spans = ((peak.at, min(peak.at + size, last), peak.occurrences) for peak in peaks)
-    herds = tuple(find_herds(rules, queues, spans, room))
+    herds = tuple(find_herds(rules.counts, spans, room))
     clock_changes = tuple(_changes(zone, first, last))
-    return Forecast(buckets, tuple(peaks), clock_changes, rules.total(), is_partial, herds)
+    is_partial = rules.is_partial or is_cut
+    return Forecast(buckets, tuple(peaks), clock_changes, rules.counts.total(), is_partial, herds)
 
 
-def _is_served(view: JobView) -> bool:
-    assert view.record is not None  # noqa: S101 - the caller has checked it
-    job, state, _ = view.record
-    return job.enabled and state.paused_at is None and state.removed_at is None
+@lru_cache(maxsize=1024)  # while jobs are being counted, the same rules are asked for again and again
+def _counted(rule: Rule, first: datetime, last: datetime, size: timedelta) -> tuple[int, ...]:
+    return tuple(rule.occurrences(begin, end - _TICK) for begin, end in _stretches(first, last, size))
 
 
 def _stretches(first: datetime, last: datetime, size: timedelta) -> Iterator[tuple[datetime, datetime]]:

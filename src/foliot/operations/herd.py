@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
 from statistics import median
 from typing import NamedTuple
 
 from foliot.operations.facts import node_state
 from foliot.operations.questions import Questions
-from foliot.schedules import Schedule
+from foliot.operations.rule_count import Rule
+from foliot.protocols import JobQuery
 
 _MINUTE = timedelta(minutes=1)
 _NEWEST = 200  # attempts whose durations are looked at
@@ -32,24 +33,10 @@ class Herd(NamedTuple):
 
 
 class Room(NamedTuple):
-    """The slots of each queue, if known; and the durations of the newest runs of jobs."""
+    """The slots of each queue whose nodes tell them; how long the newest runs of its jobs took."""
 
     slots: Mapping[str, int]
-    took: Mapping[str, float]  # seconds
-
-
-class Rule(NamedTuple):
-    """The schedule of jobs of a queue. `is_spread`: they have a splay, so they do not start all at once."""
-
-    schedule: Schedule
-    until: datetime | None
-    queue: str
-    is_spread: bool
-
-    def occurrences(self, first: datetime, last: datetime) -> int:
-        """How many occurrences there are from `first` to `last`, with both."""
-        last = last if self.until is None else min(last, self.until)
-        return self.schedule.count(first, last) if last >= first else 0
+    took: Mapping[str, Sequence[float]]  # seconds
 
 
 NO_ROOM = Room({}, {})
@@ -61,29 +48,29 @@ async def find_room(ops: Questions) -> Room:
     A queue with a node of an older version is left out: its slots are unknown.
     """
     now, slots, unknown = await ops.store.now(), Counter[str](), set[str]()
-    for view in await ops.store.nodes():
-        if node_state(view, now) == "alive":
-            slots.update(dict(view.node.slots))
-            unknown.update(set(view.node.queues) - dict(view.node.slots).keys())
+    for node in await ops.store.nodes():
+        if node_state(node, now) == "alive":
+            slots.update(dict(node.node.slots))
+            unknown.update(set(node.node.queues) - dict(node.node.slots).keys())
     ended = await ops.attempts(is_open=False, limit=_NEWEST)
     took = {
         one.job: (one.finished_at - one.started_at).total_seconds()
         for one in reversed(ended)  # of several runs of a job, the newest
         if one.started_at and one.finished_at
     }
-    return Room({queue: count for queue, count in slots.items() if queue not in unknown}, took)
+    by_queue: dict[str, list[float]] = {}
+    for view in await ops.store.jobs(JobQuery(keys=frozenset(took), limit=_NEWEST)) if took else ():
+        if view.record is not None:
+            by_queue.setdefault(view.record.job.queue, []).append(took[view.key])
+    return Room({queue: count for queue, count in slots.items() if queue not in unknown}, by_queue)
 
 
 def find_herds(
     rules: Counter[Rule],
-    queues: Mapping[str, str],
     spans: Iterable[tuple[datetime, datetime, int]],
     room: Room,
 ) -> Iterator[Herd]:
-    """The largest herd of each queue in each span.
-
-    `queues`: the queue of each job. A span has its first and last instant, and its number of occurrences.
-    """
+    """The largest herd of each queue in each span, which has its occurrences."""
     for begin, end, occurrences in spans:
         for queue, slots in sorted(room.slots.items()):
             served = [pair for pair in rules.items() if pair[0].queue == queue and not pair[0].is_spread]
@@ -98,8 +85,8 @@ def find_herds(
                 default=(0, begin),
             )
             if jobs > slots:
-                took = [time for job, time in room.took.items() if queues.get(job) == queue]
-                rounds = -(-jobs // slots) - 1  # rounds of runs that must end before the last run starts
+                took = room.took.get(queue)
+                rounds = -(-jobs // slots) - 1  # that must end before the last one starts
                 yield Herd(at, queue, jobs, slots, rounds * median(took) if took else None)
 
 

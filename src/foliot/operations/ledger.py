@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from foliot.model.attempt import Attempt, Outcome
 from foliot.model.splay import offset_of
-from foliot.model.state import Record, Skip
+from foliot.model.state import OVERLAP, Record, Skip
 from foliot.protocols import JobView
 from foliot.schedules.zone import load_zone
 from foliot.why import Verdict, Why, explain
@@ -41,6 +41,23 @@ class Occurrence(NamedTuple):
     reason: str
     run: str | None = None
     outcome: Outcome | None = None
+
+
+class Past:
+    """What is stored of a job, read once for several questions about it: each needs a part of the same."""
+
+    def __init__(self, job: str) -> None:
+        self.job = job
+        self.now: datetime | None = None  # one for all questions
+        self._read: tuple[datetime, Traces] | None = None
+
+    def since(self, at: datetime) -> Traces | None:
+        """What is known since a time; None: it is to be read."""
+        return None if self._read is None or at < self._read[0] else self._read[1]
+
+    def keep(self, at: datetime, traces: Traces) -> None:
+        """Remember what was read."""
+        self._read = at, traces
 
 
 class Ledger(NamedTuple):
@@ -78,7 +95,8 @@ def tell_fates(
     for at in shown:
         near = own.get(at) or covering
         known: Sequence[Attempt] = near
-        if skip_of(at, skips, schedule):  # a run that began earlier may have been open
+        skip = skip_of(at, skips, schedule)
+        if skip is not None and skip.reason == OVERLAP:  # one that began earlier was in its way
             earlier = bisect_left(runs, now - at, key=lambda attempt: now - attempt.scheduled_for)
             known = (*near, *runs[earlier:])
         why = explain(view, known, skips, kinds=None, now=now, at=at, outages=outages)

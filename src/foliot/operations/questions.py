@@ -24,9 +24,9 @@ from foliot.model.job import EARLIEST, Job, is_name
 from foliot.model.kinds import serves
 from foliot.model.query import JobState
 from foliot.model.splay import offset_of
-from foliot.model.state import Record, Skip
+from foliot.model.state import OVERLAP, Record, Skip
 from foliot.model.view import NodeView, Overview, SourceView
-from foliot.operations.ledger import Ledger, known_instants, tell_fates
+from foliot.operations.ledger import Ledger, Past, known_instants, tell_fates
 from foliot.operations.own import count_jobs, list_jobs
 from foliot.protocols import Clock, JobPage, JobQuery, JobView, RunQuery, SkipQuery
 from foliot.schedules.schedule import check_aware
@@ -191,16 +191,24 @@ class Questions:
         return told_last(*last, zone, await self.store.outages(), offset)
 
     async def occurrences(
-        self, view: JobView, first: datetime | None = None, last: datetime | None = None, *, limit: int = 100
+        self,
+        view: JobView,
+        first: datetime | None = None,
+        last: datetime | None = None,
+        *,
+        limit: int = 100,
+        past: Past | None = None,
     ) -> Ledger:
         """The ledger of a period: from its first instant on; without one, the last `limit` up to its end.
 
-        Without a last instant, it ends with the occurrence that comes next.
+        Without a last instant, it ends with the occurrence that comes next. Several questions about one job
+        may share a `past`.
         """
         for instant in filter(None, (first, last)):
             check_aware(instant)
         job, state, _ = record = readable(view)
-        now = await self.store.now()
+        past = past or Past(view.key)
+        now = past.now = past.now or await self.store.now()
         until = last or next_occurrence(job, now) or now
         if first is not None:
             instants = set(occurrences_between(job, first, until, limit + 1))
@@ -209,13 +217,24 @@ class Questions:
             window = Window(state.created_at, newest, None)
             instants = set(latest_of(job, window, limit)) if newest >= state.created_at else set()
         begin = first or min(instants, default=min(state.created_at, until))
-        runs, skips = await self._traces(view.key, look_back(begin))
-        found = sorted(instants | known_instants(runs, skips, begin, until))
+        traces = await self._past(past, begin)
+        found = sorted(instants | known_instants(traces.runs, traces.skips, begin, until))
         shown = found[:limit] if first else found[-limit:]
         following = found[limit] if first and len(found) > limit else None
-        outages = await self.store.outages()
-        fates = tell_fates(record, Traces(runs, skips, outages), shown, now)
-        return Ledger(view.key, tuple(fates), following)
+        return Ledger(view.key, tuple(tell_fates(record, traces, shown, now)), following)
+
+    async def _past(self, past: Past, since: datetime) -> Traces:
+        known = past.since(since)
+        if known is None:
+            earlier = look_back(since)
+            skips = await self.store.skips(SkipQuery(past.job, since=earlier, limit=MOST_TRACES))
+            # A run that began earlier matters only if it was in the way of an occurrence.
+            is_in_the_way = any(skip.last >= since and skip.reason == OVERLAP for skip in skips)
+            begin = earlier if is_in_the_way else since
+            runs = await self.attempts(past.job, since=begin, limit=MOST_TRACES)
+            known = Traces(runs, tuple(reversed(skips)), await self.store.outages())
+            past.keep(since, known)
+        return known
 
     async def _traces(self, job: str, since: datetime) -> tuple[tuple[Attempt, ...], tuple[Skip, ...]]:
         """The attempts of a job since a time, newest first, and its skips, oldest first.

@@ -151,6 +151,14 @@ function count() {
   if (told) told.textContent = chosen ? `${chosen} chosen:` : "Chosen jobs:";
 }
 
+// A command to many jobs goes on by itself, page by page, until Stop is pressed.
+const goesOn = $("form[data-goes-on]");
+if (goesOn) {
+  $("[data-goes-on-word]").textContent = "It goes on by itself.";
+  const wait = setTimeout(() => goesOn.requestSubmit(), 400);
+  goesOn.addEventListener("submit", () => clearTimeout(wait));
+}
+
 // The preview of an edit follows what is typed; the server computes it.
 const editor = $("form[data-preview]");
 if (editor) {

@@ -15,6 +15,7 @@ from foliot.model.query import MOST_LOOKED_AT, JobOrder, JobPage, JobQuery, JobS
 from foliot.stores.sql import history_queries
 from foliot.stores.sql.answer import Shown, bounds, show, wanted
 from foliot.stores.sql.entry import ENTRIES, Entry
+from foliot.stores.sql.queries import SOURCES
 from foliot.stores.sql.rows import Row
 from foliot.stores.sql.session import Session
 
@@ -26,18 +27,6 @@ PAGE = f"""
     {ENTRIES} AND j.key > :after AND (CAST(:last AS text) IS NULL OR j.key < :last)
     AND (:removed OR s.removed_at IS NULL) ORDER BY j.key LIMIT :most
 """
-# From a source to the next one: one step into the index of keys for each.
-SOURCES = """
-    WITH RECURSIVE found (source) AS (
-        SELECT substr(min(key), 1, instr(min(key), '/') - 1) FROM jobs
-        UNION ALL
-        SELECT (
-            SELECT substr(j.key, 1, instr(j.key, '/') - 1) FROM jobs AS j
-            WHERE j.key > f.source || '0' ORDER BY j.key LIMIT 1
-        ) FROM found AS f WHERE f.source IS NOT NULL
-    )
-    SELECT source FROM found WHERE source IS NOT NULL
-"""  # "0" follows "/"
 _FACTS = "j.key, j.job_no, s.lane_no, s.paused_at, s.failures_in_row, s.damage, s.removed_at"
 SCAN = f"""
     SELECT {_FACTS} FROM jobs AS j CROSS JOIN states AS s WHERE s.job_no = j.job_no

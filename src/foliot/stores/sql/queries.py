@@ -7,8 +7,9 @@ from datetime import datetime
 from typing import NamedTuple
 
 from foliot.model.kinds import serves
+from foliot.model.query import JobQuery
 from foliot.model.view import Lane, Overview
-from foliot.stores.sql.answer import Woken, first_wake
+from foliot.stores.sql.answer import Woken, bounds, first_wake
 from foliot.stores.sql.codes import UNREADABLE, an_instant, whole
 from foliot.stores.sql.session import Session
 
@@ -30,9 +31,15 @@ BACKLOG = f"""
     )
     FROM lanes AS l WHERE l.queue IN :texts
 """
+# The keys of a source are counted in their index, without a look at the jobs. Few of them are removed.
+JOBS_OF_SOURCE = "SELECT count(*) FROM jobs AS j WHERE j.key > :after AND j.key < :last"
 JOBS_BY_SOURCE = """
     SELECT substr(j.key, 1, instr(j.key, '/') - 1), count(*) FROM jobs AS j CROSS JOIN states AS s
     WHERE s.job_no = j.job_no AND s.removed_at IS NULL GROUP BY 1
+"""
+REMOVED_BY_SOURCE = """
+    SELECT substr(j.key, 1, instr(j.key, '/') - 1), count(*) FROM states AS s CROSS JOIN jobs AS j
+    WHERE s.removed_at IS NOT NULL AND j.job_no = s.job_no GROUP BY 1
 """
 COUNTS = """
     SELECT
@@ -44,6 +51,18 @@ COUNTS = """
         (SELECT count(*) FROM attempts AS a INDEXED BY attempts_open CROSS JOIN states AS s
             WHERE a.state < 3 AND s.job_no = a.job_no AND s.removed_at IS NULL)
 """
+# From a source to the next one: one step into the index of keys for each.
+SOURCES = """
+    WITH RECURSIVE found (source) AS (
+        SELECT substr(min(key), 1, instr(min(key), '/') - 1) FROM jobs
+        UNION
+        SELECT (
+            SELECT substr(j.key, 1, instr(j.key, '/') - 1) FROM jobs AS j
+            WHERE j.key > f.source || '0' ORDER BY j.key LIMIT 1
+        ) FROM found AS f WHERE f.source IS NOT NULL
+    )
+    SELECT source FROM found WHERE source IS NOT NULL
+"""  # "0" follows "/"
 _NODES = "SELECT i.id FROM nodes AS n JOIN node_names AS i ON i.node_no = n.node_no WHERE NOT n.is_buried"
 
 
@@ -72,7 +91,17 @@ def wakes(session: Session, asked: WakeQuery) -> Woken:
 
 def count_jobs(session: Session) -> dict[str, int]:
     """How many jobs each source declares. All jobs are counted, so stores remember the answer for a while."""
-    return dict(session.dialect.run(JOBS_BY_SOURCE).fetchall())
+    dialect = session.dialect
+    removed: dict[str, int] = dict(dialect.run(REMOVED_BY_SOURCE).fetchall())
+    sources = [source for (source,) in dialect.run(SOURCES).fetchall()]
+    if session.has_bad_text or "" in sources:  # a damaged key stands somewhere else than its source
+        return dict(dialect.run(JOBS_BY_SOURCE).fetchall())
+    found = {}
+    for source in sources:
+        after, last = bounds(JobQuery(source=source))
+        ((count,),) = dialect.run(JOBS_OF_SOURCE, after=after, last=last).fetchall()
+        found[source] = count - removed.get(source, 0)
+    return {source: count for source, count in found.items() if count}
 
 
 def overview(session: Session, jobs: int) -> tuple[Overview, tuple[int, ...]]:

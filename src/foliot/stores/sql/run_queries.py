@@ -130,9 +130,14 @@ def _of_job(session: Session, job: str, query: RunQuery) -> list[Row]:
     return _after(session, ((*row[:-1], job) for row in rows), query)
 
 
+_OF_A_TIME = 128  # rows that are fetched at first if a time has a begin: mostly it is a short one
+
+
 def _history(session: Session, number: int, query: RunQuery) -> Iterable[Row]:
     """The rows of a job, the newest instants first."""
     most = query.limit + 2
+    if query.since is not None:
+        most = min(most, _OF_A_TIME)
     if not query.after or session.dialect.run(history_queries.RISES, job=number).fetchone():
         return history_queries.newest_first(session.dialect, number, most)
     return history_queries.newest_first_from(session.dialect, number, _read_place(query.after)[0], most)

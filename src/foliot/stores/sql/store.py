@@ -45,6 +45,7 @@ from foliot.stores.sql import (
     pipelines,
     prune,
     queries,
+    rule_queries,
     run_queries,
     runs,
     source_rows,
@@ -137,6 +138,7 @@ class SqlStore(ABC, Generic[SomeSession]):
     forget_source = verb(Lane.PEOPLE, source_rows.forget_source)
 
     runs = verb(Lane.READER, run_queries.runs)
+    rules = verb(Lane.READER, rule_queries.rules)
     skips = verb(Lane.READER, run_queries.skips)
     versions = verb(Lane.READER, versions.versions)
     output = verb(Lane.READER, outputs.output)
