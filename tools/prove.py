@@ -7,7 +7,7 @@
 A budget is in minutes, on two quiet cores. A part that is not done after four times its budget is ended, and
 fails: either something hangs, or a change has made the tests slow.
 
-If at most three tests of a part fail, they are run once more, alone. One that passes then does not fail the
+If at most five tests of a part fail, they are run once more, alone. One that passes then does not fail the
 suite, and is named at the end: it has found a race, or a machine that was too slow for it.
 """
 
@@ -31,7 +31,7 @@ PATIENCE = 4  # a part may take so many times its budget: other machines are slo
 FAILED = "failed with code 1"  # what pytest ends with if tests failed, and nothing else went wrong
 PYTEST = ("-m", "pytest", "-q")
 SPREAD = (*PYTEST, "-n", "auto", "--dist", "worksteal")
-MOST_REPEATED = 3  # tests of a part: if more of them fail, the code is wrong and not the moment
+MOST_REPEATED = 5  # tests of a part: if more of them fail, the code is wrong and not the moment
 NAMED = 20  # of the tests that failed
 CACHE = ROOT / ".pytest_cache"
 TWO_MORE = str((os.cpu_count() or 1) + 2)  # workers: half of the time a test waits for programs and servers

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import ExitStack
 from datetime import timedelta
 
 import pytest
@@ -51,7 +52,7 @@ async def test_events_of_this_process_are_told_at_once_and_only_of_sources_that_
     ):
         await desk.ops.trigger("hourly", request="a")
         hub.note(desk.told[-1])
-        hub.send()
+        await hub.send()
         assert [one.topic for one in taken(mine)] == ["job:shop~2Fhourly", "run:shop~2Fhourly~21a"]
         assert taken(others) == []
         assert [one.topic for one in taken(everybody)][-1] == "overview", "it is about all sources"
@@ -102,6 +103,23 @@ async def test_what_comes_soon_after_is_sent_together_and_each_topic_once(desk: 
         await one.news.wait()
         [second] = one.take()
         assert second.text == first.text
+    await hub.close()
+
+
+@scenario
+async def test_many_watchers_are_told_a_few_at_a_time(desk: Desk) -> None:
+    """All at once, they would keep an engine of the same process waiting."""
+    hub = Hub(desk.ops, desk.clock)
+    with ExitStack() as stack:
+        watchers = [stack.enter_context(hub.watching([], None)) for _ in range(40)]
+        await desk.ops.trigger("hourly", request="a")
+        hub.note(desk.told[-1])
+        told = []
+        for _ in range(4):
+            await desk.clock.advance(SECOND / 32)
+            told.append(sum(watcher.news.is_set() for watcher in watchers))
+        assert told == sorted(told)
+        assert 0 < told[0] < told[-1] == 40, told
     await hub.close()
 
 

@@ -123,7 +123,7 @@ def test_what_fails_is_run_once_more_and_named(
 def test_more_failures_than_a_race_would_give_are_not_tried_again(
     prove: ModuleType, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
-    assert _flaky(prove, monkeypatch, tmp_path, failures=1, always=3) == 1
+    assert _flaky(prove, monkeypatch, tmp_path, failures=1, always=5) == 1
     assert "once more" not in capfd.readouterr().out
     assert (tmp_path / "tries").read_text() == "x"
 

@@ -31,7 +31,8 @@ from foliot.protocols import Clock
 
 POLL = timedelta(seconds=1)
 _PAUSE = timedelta(milliseconds=200)
-_PAUSE_FOR_EACH = timedelta(milliseconds=4)
+_PAUSE_FOR_EACH = timedelta(milliseconds=2)
+_AT_ONCE = 16  # watchers that are given a batch before the next ones wait
 _QUIET = timedelta(hours=1)
 _MOST_TOPICS = 200  # of a batch
 _MOST_WAITING = 5  # batches of a watcher
@@ -167,20 +168,22 @@ class Hub:
         self._pending[hint.topic] = hint
         self._has_news.set()
 
-    def send(self) -> None:
-        """Give all watchers what has changed since the last time."""
+    async def send(self) -> None:
+        """Give all watchers what has changed since the last time: a few, then a pause for the engine."""
         hints, self._pending = list(self._pending.values()), {}
-        for subscription, watchers in self._watchers.items():
+        for subscription, watchers in list(self._watchers.items()):
             if meant := [hint for hint in hints if subscription.means(hint)]:
                 batch = Batch(meant)
-                for watcher in watchers:
+                for number, watcher in enumerate(list(watchers), 1):
                     watcher.give(batch)
+                    if number % _AT_ONCE == 0:
+                        await self._clock.wait(_PAUSE_FOR_EACH * _AT_ONCE)
 
     async def _send_on(self) -> None:
         while self._watchers:
             await self._clock.wait(_QUIET, self._has_news)
             self._has_news.clear()
-            self.send()
+            await self.send()
             # What comes meanwhile is sent together. Many watchers rest longer: their work delays the engine.
             count = sum(map(len, self._watchers.values()))
             await self._clock.wait(max(_PAUSE, _PAUSE_FOR_EACH * count))
