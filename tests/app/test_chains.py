@@ -16,7 +16,7 @@ from foliot.app.part import Workplace
 from foliot.engine.plan_command import Pause, RunNow, plan_command
 from foliot.engine.planner import plan_due, plan_ended
 from foliot.engine.reconciler import reconcile
-from foliot.errors import StoreUnavailableError
+from foliot.errors import JobNotFoundError, StoreUnavailableError
 from foliot.model.attempt import Ending, Outcome, Trigger
 from foliot.model.chain import Link, parent_of
 from foliot.model.job import Action, Job
@@ -141,6 +141,32 @@ def test_a_paused_child_has_a_skip_and_no_run() -> None:
         assert await house.children() == []
         (skip,) = await house.store.skips(SkipQuery("s/report"))
         assert skip.reason == f"the job was paused: after {run}, which succeeded"
+
+    play(scene())
+
+
+class Blind:
+    """A store as an older program sees it: the child has a zone or a field that is unknown there."""
+
+    def __init__(self, store: MemoryStore) -> None:
+        self._store = store
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._store, name)
+
+    async def update(self, job: str, _: Any) -> Any:
+        raise JobNotFoundError(job)
+
+
+def test_a_child_that_this_process_cannot_read_waits_for_one_that_can() -> None:
+    async def scene() -> None:
+        house = House()
+        await house.begin()
+        run = await house.run_parent("r1")
+        await ask_for_followers(house.host(Blind(house.store)))
+        assert len(await house.store.waiting_channels()) == 1
+        await ask_for_followers(house.host())
+        assert await house.children() == [run]
 
     play(scene())
 

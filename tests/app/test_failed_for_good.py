@@ -67,6 +67,17 @@ def test_how_a_run_ends(
 
 
 @pytest.mark.parametrize(
+    "policy",
+    [{"overlap": "replace"}, {"retry": Retry(max=3, delay="90m", longest="2h", is_preempted=True)}],
+)
+def test_a_failed_run_whose_retry_gives_way_to_the_next_occurrence(policy: dict[str, object]) -> None:
+    app, told = listening({"retry": Retry(max=3, delay="90m", longest="2h")} | policy, fail)
+    with Stepper(app, at="2026-03-01T11:59:00Z") as time:
+        time.advance(hours=3)
+        assert [(number, outcome) for _, number, outcome in told] == [(2, Outcome.CANCELLED)] * 2
+
+
+@pytest.mark.parametrize(
     ("on_lost", "expected"),
     [("give_up", [("its node was declared dead", 1, Outcome.LOST)]), ("restart", [])],
 )

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
 from foliot.model.alert import OWN_SOURCE
 from foliot.model.query import JobOrder, JobState
-from foliot.operations.own import is_own
+from foliot.model.view import Overview
+from foliot.operations.own import count_jobs, is_own
 from foliot.protocols import JobQuery, JobView
 from operations.desk import HOURLY, Desk
 from operations.scene import scenario
@@ -61,6 +63,22 @@ async def test_what_is_paused_among_them_is_not_counted_either(desk: Desk) -> No
     await desk.ops.pause("hourly")
     assert (await desk.ops.overview()).paused == 1
     assert keys(await desk.ops.jobs(state=JobState.PAUSED)) == ["shop/hourly"]
+
+
+@scenario
+async def test_no_count_is_negative_when_something_changes_between_two_looks(desk: Desk) -> None:
+    await desk.declare(*OWN[:1])
+    before = await desk.store.overview()
+    await desk.ops.pause(OWN[0].key)
+
+    class Late:
+        async def overview(self) -> Overview:
+            return before
+
+        def __getattr__(self, name: str) -> Any:
+            return getattr(desk.store, name)
+
+    assert (await count_jobs(Late())).paused == 0
 
 
 @pytest.mark.parametrize(("key", "is_hidden"), [("foliot.alerts/x", False), ("foliot.alertsx/x", False)])

@@ -36,8 +36,13 @@ class RuleCounts:
         self._known: OrderedDict[tuple[str | None, ...], _Known] = OrderedDict()
 
     async def of(self, sources: Seen) -> tuple[Rules, bool]:
-        """What is counted, and whether the count goes on. It may be two minutes old."""
+        """What is counted, and whether the count goes on.
+
+        A count of more than two minutes is answered while a new one is made; one of half an hour is not.
+        """
         key = tuple(sources)
+        if key in self._known:
+            self._known.move_to_end(key)
         known, now = self._known.get(key), self._clock.monotonic()
         if known is None or now - known.at > OLDEST:
             count = RuleCount(self._store, key)
@@ -68,10 +73,10 @@ class RuleCounts:
             known.task = None
 
     def _forget_the_oldest(self) -> None:
-        while len(self._known) > _MOST:
-            _, old = self._known.popitem(last=False)
-            if old.task is not None:
-                old.task.cancel()
+        """Those whose count goes on stay, and so does that of all jobs: to count them again costs most."""
+        spare = [key for key, known in self._known.items() if known.task is None and key != (None,)]
+        for key in spare[: max(0, len(self._known) - _MOST)]:
+            del self._known[key]
 
     async def close(self) -> None:
         """Count no more."""

@@ -85,8 +85,9 @@ async def ask_for_followers(host: Workplace) -> None:
     for channel in sorted(await host.store.waiting_channels()):
         if channel.startswith(CHANNEL):
             while rows := await host.store.waiting(channel, _AT_ONCE):
-                for row in rows:
-                    await follow(host, channel.removeprefix(CHANNEL), _command(row))
+                job = channel.removeprefix(CHANNEL)
+                if not all([await follow(host, job, _command(row)) for row in rows]):
+                    break  # they wait for a process that can read the job
                 ids = [row.alert.id for row in rows]
                 await host.store.settle(channel, ids, AlertState.SENT, await host.store.now())
 

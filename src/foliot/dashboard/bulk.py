@@ -20,10 +20,12 @@ from foliot.dashboard.route import Form, Pages
 from foliot.dashboard.view import frame_of, leave, render
 from foliot.dashboard.words import number
 from foliot.model.access import Scope
+from foliot.model.alert import OWN_SOURCE
 
 pages = Pages("jobs")
 DEEDS = {"pause": "Pause", "resume": "Resume", "run": "Run now"}
 _DONE = {"pause": "paused", "resume": "resumed", "run": "asked to run"}
+_MORE = "More jobs fit now than the preview has counted."
 _AT_ONCE = 100  # jobs of one form: about a second of work
 _SHOWN = 20  # jobs whose effect is previewed
 _COUNTED = 500  # jobs of a page when they are only counted
@@ -93,15 +95,17 @@ async def bulk_all(call: Call, form: Form) -> Response:
         return await _preview(call, asked)
     if "stop" in form:
         return leave(call, _back(call, asked), f"Stopped. {_told(asked)}")
-    most = _AT_ONCE if asked.expect is None else min(_AT_ONCE, max(1, asked.expect - asked.seen))
+    left = _AT_ONCE if asked.expect is None else max(0, asked.expect - asked.seen)
+    most = min(_AT_ONCE, max(1, left))
     ids, following = await page_that_fits(call, asked.filter, asked.action, asked.cursor, most)
+    if ids and not left:
+        return leave(call, _back(call, asked), f"{_told(asked)} {_MORE}")
     results = await carry_out(call, asked.action, ids, asked.reason)
     now = _added(asked, results, following)
     if following is not None and asked.expect is not None and now.seen >= asked.expect:
         more, following = await page_that_fits(call, asked.filter, asked.action, following, 1)
         if more:
-            told = f"{_told(now)} More jobs fit now than the preview has counted."
-            return leave(call, _back(call, asked), told)
+            return leave(call, _back(call, asked), f"{_told(now)} {_MORE}")
     if following is None:
         return leave(call, _back(call, asked), f"Done. {_told(now)}")
     return await _show(call, now, results)
@@ -170,7 +174,11 @@ async def _count(call: Call, asked: Progress) -> Counted:
     chosen, found = asked.filter, 0
     if chosen in (BulkFilter(), BulkFilter(source=chosen.source)):
         sources = call.seen_sources(chosen.source)
-        known = [one for one in await call.ops.store.sources() if None in sources or one.source in sources]
+        known = [
+            one
+            for one in await call.ops.store.sources()
+            if one.source in sources or (None in sources and one.source != OWN_SOURCE)
+        ]
         return Counted(sum(one.jobs for one in known), 0)
     cursor = None
     for _ in range(_MOST_PAGES):

@@ -158,7 +158,8 @@ def _replace_open(draft: Draft, window: Window) -> None:
             draft.tell(Happening.CANCEL_ASKED, reason, attempt)
             draft.change(attempt, state=AttemptState.CANCELLING, reason=reason)
         elif attempt.state is AttemptState.PENDING and attempt.trigger not in _ASKED_FOR:
-            draft.drop(attempt, "a newer occurrence replaced it")
+            # A retry that waits is of a run that has failed by itself: that is told.
+            draft.drop(attempt, "a newer occurrence replaced it", is_told=attempt.trigger in _AGAIN)
     draft.skip_all_but(window, window.last, "a newer occurrence replaced it", AlertKind.SKIPPED)
     reason = "replaces the open run"
     _open_pending(draft, window.last, Trigger.SCHEDULE, reason, must_wait=not draft.is_free)

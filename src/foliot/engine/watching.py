@@ -169,14 +169,14 @@ class Watching:
     # -- how runs end ------------------------------------------------------------------------------
 
     def _see_ends(self, ended: list[tuple[Attempt | None, Attempt]]) -> None:
-        preempted = {e.run_key for e in self._draft.events if e.what is Happening.RETRY_PREEMPTED}
+        failed = {e.run_key for e in self._draft.events if e.what is Happening.FAILED_FOR_GOOD}
         for before, attempt in ended:
             if attempt.key in self._draft.wrote:
                 written = Episode(AlertKind.OUTPUT, _name(attempt), self._now)
                 self._tell(written, attempt, why="it wrote something")
             if attempt.outcome is Outcome.SUCCEEDED:
                 self._see_success(attempt)
-            elif attempt.run_key in preempted or (
+            elif attempt.run_key in failed or (
                 before is not None and before.state is AttemptState.RUNNING and not self._goes_on(attempt)
             ):
                 self._see_failure(attempt)

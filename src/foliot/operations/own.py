@@ -45,8 +45,9 @@ async def count_jobs(store: FullStore) -> Overview:
     # A store may count jobs by source, and count them anew only after a while: so the two numbers are alike.
     counted = sum(view.jobs for view in await store.sources() if view.source == OWN_SOURCE)
     return seen._replace(
-        jobs=seen.jobs - max(0, counted - (len(views) - len(own))),
-        open_attempts=seen.open_attempts - sum(len(record.attempts) for record in own),
-        paused=seen.paused - sum(record.state.paused_at is not None for record in own),
-        failing=seen.failing - sum(record.state.failures_in_row > 0 for record in own),
+        # What changes between the two looks must not make a count negative.
+        jobs=max(0, seen.jobs - max(0, counted - (len(views) - len(own)))),
+        open_attempts=max(0, seen.open_attempts - sum(len(record.attempts) for record in own)),
+        paused=max(0, seen.paused - sum(record.state.paused_at is not None for record in own)),
+        failing=max(0, seen.failing - sum(record.state.failures_in_row > 0 for record in own)),
     )

@@ -33,13 +33,14 @@ class Connection(sqlite3.Connection):
 
     files: OpenFiles
     synchronous: Synchronous  # as the store was opened
-    _waits = True
+    _waits: bool | None = True  # None: unknown
 
     def wait_for_disk(self, waits: bool) -> None:  # noqa: FBT001 - it is a switch
         """Let the next commits wait for the disk, or not. One that waits covers those before it."""
         if waits != self._waits and self.synchronous is Synchronous.FULL:
-            self._waits = waits
+            self._waits = None
             self.execute(f"PRAGMA synchronous = {Synchronous.FULL if waits else Synchronous.NORMAL}")
+            self._waits = waits
 
 
 def connect(
