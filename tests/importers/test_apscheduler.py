@@ -81,6 +81,34 @@ def test_the_model_fires_when_apscheduler_did(
     assert told[: len(expected)] == expected
 
 
+# What `str(field)` was for the fields of APScheduler 3.11's CronTrigger(**given), from month to second.
+@pytest.mark.parametrize(
+    ("given", "whole"),
+    [
+        ({"hour": "2", "minute": "30"}, "* * * 2 30 0"),
+        ({"hour": "2"}, "* * * 2 0 0"),
+        ({"month": "3"}, "3 1 * 0 0 0"),
+        ({"day": "1st mon"}, "* 1st-mon * 0 0 0"),
+        ({"day_of_week": "mon"}, "* * mon 0 0 0"),
+        ({"week": "*"}, "* * * 0 0 0"),
+        ({"year": "*"}, "1 1 * 0 0 0"),
+        ({"month": "3", "minute": "5"}, "3 * * * 5 0"),
+        ({"second": "5"}, "* * * * * 5"),
+        ({}, "* * * * * *"),
+    ],
+)
+def test_fields_that_are_left_out_are_those_of_apscheduler(given: dict[str, str], whole: str) -> None:
+    names = ("month", "day", "day_of_week", "hour", "minute", "second")
+    words = (word.replace("-", " ") for word in whole.split())
+    assert read_fields(given, "UTC") == read_fields(dict(zip(names, words, strict=True)), "UTC")
+
+
+def test_an_hour_and_a_minute_run_once_a_day() -> None:
+    (draft,) = read(job({"type": "cron", "fields": {"hour": "2", "minute": "30"}})).drafts
+    assert draft.when
+    assert (draft.when.cron, draft.when.dialect) == ("30 2 * * *", "standard")
+
+
 def differences(**fields: str) -> set[str]:
     source = read(job(cron(**fields)))
     proof = conclude([source], START, 10).proofs[source.drafts[0].id]
