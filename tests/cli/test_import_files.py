@@ -85,3 +85,11 @@ def test_a_file_that_only_its_owner_reads_stays_so(ops: Path) -> None:
     modes = [(ops / name).stat().st_mode & 0o777 for name in NAMES]
     assert modes == [0o600, 0o644]
     assert (ops / "rollcron.yaml").read_text() == "new"
+
+
+@pytest.mark.parametrize("user", ["IMPORT.md", "import.md", "rollcron.yaml"])
+def test_a_user_with_the_name_of_a_file_gets_no_directory(ops: Path, user: str) -> None:
+    (ops.parent / "t").write_text(f"0 3 * * * bob tidy\n0 4 * * * {user} tidy\n")
+    done = split(ops, "--force")
+    assert (done.code, f"line 2: the user {user} can have no directory" in done.err) == (1, True)
+    assert list(ops.iterdir()) == []
