@@ -81,6 +81,34 @@ def test_the_model_fires_when_apscheduler_did(
     assert told[: len(expected)] == expected
 
 
+# What `str(field)` was for the fields of APScheduler 3.11's CronTrigger(**given), from month to second.
+@pytest.mark.parametrize(
+    ("given", "whole"),
+    [
+        ({"hour": "2", "minute": "30"}, "* * * 2 30 0"),
+        ({"hour": "2"}, "* * * 2 0 0"),
+        ({"month": "3"}, "3 1 * 0 0 0"),
+        ({"day": "1st mon"}, "* 1st-mon * 0 0 0"),
+        ({"day_of_week": "mon"}, "* * mon 0 0 0"),
+        ({"week": "*"}, "* * * 0 0 0"),
+        ({"year": "*"}, "1 1 * 0 0 0"),
+        ({"month": "3", "minute": "5"}, "3 * * * 5 0"),
+        ({"second": "5"}, "* * * * * 5"),
+        ({}, "* * * * * *"),
+    ],
+)
+def test_fields_that_are_left_out_are_those_of_apscheduler(given: dict[str, str], whole: str) -> None:
+    names = ("month", "day", "day_of_week", "hour", "minute", "second")
+    words = (word.replace("-", " ") for word in whole.split())
+    assert read_fields(given, "UTC") == read_fields(dict(zip(names, words, strict=True)), "UTC")
+
+
+def test_an_hour_and_a_minute_run_once_a_day() -> None:
+    (draft,) = read(job({"type": "cron", "fields": {"hour": "2", "minute": "30"}})).drafts
+    assert draft.when
+    assert (draft.when.cron, draft.when.dialect) == ("30 2 * * *", "standard")
+
+
 def differences(**fields: str) -> set[str]:
     source = read(job(cron(**fields)))
     proof = conclude([source], START, 10).proofs[source.drafts[0].id]
@@ -130,6 +158,36 @@ def test_what_is_not_translated_has_its_reason(trigger: Any, code: str) -> None:
     assert line.to_do
 
 
+INTERVAL = {"type": "interval", "start_date": "2026-11-17"}
+ENDLESS = float("inf")
+
+
+@pytest.mark.parametrize(
+    ("bad", "code"),
+    [
+        (job(cron(hour="4") | {"jitter": ENDLESS}), "number"),
+        (job(INTERVAL | {"seconds": ENDLESS}), "number"),
+        (job(INTERVAL | {"seconds": float("nan")}), "number"),
+        (job(cron(hour="4"), args=[1, {"a": [-ENDLESS]}]), "number"),
+        (job(cron(hour="4"), kwargs={"a": float("nan")}), "number"),
+        (job(cron(hour="4") | {"jitter": 1e300}), "refused-here"),
+        (job(cron(hour="4") | {"start_date": "0001-01-01", "timezone": "Asia/Tokyo"}), "unreadable"),
+        (job(INTERVAL | {"seconds": 60, "start_date": "9999-12-31T23:00:00-05:00"}), "unreadable"),
+    ],
+)
+def test_a_bad_value_refuses_its_own_job_and_no_other(bad: Any, code: str) -> None:
+    source = read(bad, job(cron(hour="4")))
+    assert [(line.kind, line.code) for line in source.lines] == [
+        (LineKind.UNTRANSLATED, code), (LineKind.JOB, ""),
+    ]  # fmt: skip
+
+
+def test_a_number_that_is_too_large_for_python_counts_as_endless() -> None:
+    text = json.dumps({"apscheduler": 3, "jobs": [job(INTERVAL | {"seconds": "?"})]}).replace('"?"', "1e999")
+    (line,) = read_export("j", text.encode(), "UTC", "python3", Registry()).lines
+    assert line.code == "number"
+
+
 def test_arguments_are_texts_of_python_and_of_no_shell() -> None:
     args = ["it's $(evil)", 1.5, None, {"a": [True]}]
     (draft,) = read(job(cron(hour="2", minute="0"), args=args, kwargs={"x": "`y`"})).drafts
@@ -142,7 +200,9 @@ def test_arguments_are_texts_of_python_and_of_no_shell() -> None:
     assert ast.literal_eval(called.value.keywords[0].value) == {"x": "`y`"}
 
 
-@pytest.mark.parametrize("func", ["os.system", "a:b()", "a:b; evil", "", None, "a b:c"])
+@pytest.mark.parametrize(
+    "func", ["os.system", "a:b()", "a:b; evil", "", None, "a b:c", "m.:f", "m:f.", "a..b:c", "m:1f"]
+)
 def test_a_function_is_a_name_and_nothing_else(func: Any) -> None:
     assert read(job(cron(hour="2"), func=func)).lines[0].code == "func"
 
@@ -189,7 +249,7 @@ def test_the_command_writes_a_file_and_a_report(tmp_path: Path) -> None:
 
 
 _json = st.recursive(
-    st.none() | st.booleans() | st.integers(-5, 100) | st.text(max_size=8) | st.floats(allow_nan=False),
+    st.none() | st.booleans() | st.integers(-5, 100) | st.text(max_size=8) | st.floats(),
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=8), inner, max_size=3),
     max_leaves=8,
 )

@@ -16,6 +16,7 @@ from foliot.importers.draft import LineKind, Source
 from foliot.importers.model.vixie import Flavour
 from foliot.importers.registry import Registry
 from foliot.importers.report import account
+from foliot.importers.systemd import Unit, read_timer
 from foliot.importers.work import conclude, texts
 
 START = datetime(2026, 11, 17, tzinfo=UTC)
@@ -182,3 +183,20 @@ def test_the_users_of_a_system_table_are_kept() -> None:
 
 def test_a_table_without_a_last_line_break_is_told_of() -> None:
     assert read("0 3 * * * a").notes[0].code == "no-newline"
+
+
+def test_a_bad_address_refuses_its_own_line_and_no_other() -> None:
+    names = Registry()
+    table = "0 1 * * * bob one\n0 2 * * * -rf two\n0 3 * * * bob three\n0 4 * * * eve four\n"
+    source = read(table, names, is_system=True)
+    assert [line.number for line in source.lines if line.kind is LineKind.UNTRANSLATED] == [2]
+    assert [draft.id for draft in source.drafts] == ["one", "three", "four"]
+    assert list(names.channels) == ["bob", "eve"]
+
+
+def test_the_channels_of_a_table_do_not_count_for_a_timer() -> None:
+    names = Registry()
+    names.channel_for({"mail": "-rf"})
+    timer, service = b"[Timer]\nOnCalendar=daily\n", b"[Service]\nExecStart=/bin/true\n"
+    timed, _ = read_timer(Unit("x.timer", timer), Unit("x.service", service), "UTC", names, "bob")
+    assert [draft.id for draft in timed.drafts] == ["x"]

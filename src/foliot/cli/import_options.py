@@ -13,9 +13,9 @@ import click
 
 from foliot.cli.cron_options import output_option, takes_start
 from foliot.cli.exit_code import ExitCode
+from foliot.cli.import_files import write_files
 from foliot.cli.output import labelled, visible, write, write_json
 from foliot.clock import SystemClock, host_timezone
-from foliot.errors import FoliotError
 from foliot.importers.against_log import read_log
 from foliot.importers.draft import LineKind, Source
 from foliot.importers.proof import LEAST
@@ -115,7 +115,7 @@ def import_options(command: Callable[..., Sequence[Source]]) -> Callable[..., Ex
             sources = split_by_user(sources)
         seen = None if log is None else read_log(log.read(), home, now)
         outcome = conclude(sources, begin, least, seen)
-        written = _write_files(folder, texts(outcome, names), force=force)
+        written = write_files(folder, texts(outcome, names), force=force)
         if output == "json":
             write_json({**facts(outcome), "files": written})
         else:
@@ -128,18 +128,6 @@ def import_options(command: Callable[..., Sequence[Source]]) -> Callable[..., Ex
     for option in reversed(_OPTIONS):
         made = option(made)
     return made
-
-
-def _write_files(folder: Path, files: dict[str, str], *, force: bool) -> list[str]:
-    """Write all files, or none if one is there already."""
-    there = [name for name in files if (folder / name).exists()]
-    if there and not force:
-        hint = "give another directory with --to, or write over it with --force"
-        raise FoliotError(f"{folder / there[0]} is there already: nothing was written", hint=hint)
-    for name, text in files.items():
-        (folder / name).parent.mkdir(parents=True, exist_ok=True)
-        (folder / name).write_text(text, encoding="utf-8")
-    return [str(folder / name) for name in files]
 
 
 def _tell(outcome: Outcome, written: list[str]) -> None:

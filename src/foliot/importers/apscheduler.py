@@ -13,6 +13,7 @@ Each job is accounted for as one line: a job, or not translated.
 from __future__ import annotations
 
 import json
+import math
 import re
 from datetime import UTC, datetime
 from typing import Any
@@ -26,7 +27,8 @@ from foliot.importers.refused import RefusedError
 from foliot.importers.registry import Registry
 
 _PICKLE = "__apscheduler_pickle__"
-_FUNCTION = re.compile(r"([A-Za-z_][\w.]*):([A-Za-z_][\w.]*)", re.ASCII)
+_NAME = r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*"
+_FUNCTION = re.compile(rf"({_NAME}):({_NAME})", re.ASCII)
 _BY_HAND = "write the job by hand"
 _DOCS = "export the columns as docs/how-to/from-crontab.md shows"
 _LONGEST_SHOWN = 200
@@ -68,6 +70,7 @@ class _Reader:
         trigger = job.get("trigger") if isinstance(job, dict) else None
         if not isinstance(trigger, dict) or not isinstance(job.get("id"), str):
             raise RefusedError("unreadable", "it has no id, or no trigger", _DOCS)
+        _refuse_endless(job)
         when, original, notes = self._rule(trigger)
         if original and (jitter := _jitter(trigger)):
             original = original._replace(window=jitter)
@@ -119,6 +122,19 @@ class _Reader:
         return [self._python, "-c", program]
 
 
+def _refuse_endless(job: dict[str, Any]) -> None:
+    """RefusedError for NaN and Infinity, anywhere: no rule has them, and a program cannot spell them.
+
+    Python writes and reads them in JSON, and reads 1e999 as Infinity, too.
+    """
+    left: list[Any] = [job]
+    while left:
+        value = left.pop()
+        if isinstance(value, float) and not math.isfinite(value):
+            raise RefusedError("number", f"it has {value}, which is no number of JSON", _BY_HAND)
+        left += value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+
+
 def _written(trigger: dict[str, Any]) -> str:
     """A trigger in short."""
     if trigger["type"] == "interval":
@@ -148,9 +164,9 @@ def _instant(text: Any, zone: str) -> datetime | None:
         return None
     try:
         at = datetime.fromisoformat(str(text))
-    except ValueError as error:
+        return (at if at.tzinfo else at.replace(tzinfo=ZoneInfo(zone))).astimezone(UTC)
+    except (ValueError, OverflowError) as error:  # the first and last days of the calendar have no UTC
         raise RefusedError("unreadable", f"{str(text)[:40]} is no time", "write ISO 8601") from error
-    return (at if at.tzinfo else at.replace(tzinfo=ZoneInfo(zone))).astimezone(UTC)
 
 
 def _later(start: datetime | None) -> tuple[Note, ...]:

@@ -128,6 +128,7 @@ class _Reader:
     def _draft(self, place: str, entry: Entry, stdin: str | None, part: Part, split: Split) -> Draft:
         rule = self._rule(entry)
         notes = [*(rule.notes if rule else ())]
+        known = frozenset(self._names.channels)
         fields = self._fields(part.command, stdin, entry.user or self._setting.user, notes)
         notes += hints(part.command, entry.rule)
         if rule and rule.splay:
@@ -135,7 +136,8 @@ class _Reader:
         when = rule.when if rule else When(REBOOT, self._setting.zone)
         if split.parts:
             fields |= split.fields(when)
-        if reason := refusal_of(when, fields, self._names.channels):
+        if reason := refusal_of(when, fields, self._names.channels_of(fields)):
+            self._names.keep_channels(known)
             raise RefusedError("refused-here", reason, "write the job by hand")
         return Draft(
             id=self._names.id_named(part.name) if part.name else self._names.id_for(part.command),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Mapping
 from typing import Any
 
 from foliot.importers.naming import clean_id, id_of
@@ -33,6 +34,15 @@ class Registry:
         name = base if base not in self.channels else f"{base}-{len(self.channels) + 1}"
         self.channels[name] = entry
         return name
+
+    def channels_of(self, fields: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+        """The channel that a job names, if it names one: those of other jobs say nothing about this one."""
+        name = fields["notify"]["to"] if "notify" in fields else None
+        return {name: self.channels[name]} if name in self.channels else {}
+
+    def keep_channels(self, known: Collection[str]) -> None:
+        """Forget the channels that came after some names: the job that asked for them is refused."""
+        self.channels = {name: entry for name, entry in self.channels.items() if name in known}
 
     def group_for(self, folder: str) -> str:
         """The name of the group of a directory's jobs; equal directories are one."""

@@ -112,7 +112,7 @@ class _Reader:
                 continue
             try:
                 when, original, notes = self._start(row)
-                if reason := refusal_of(when, fields, self._names.channels):
+                if reason := refusal_of(when, fields, {}):
                     raise RefusedError("refused-here", reason, "write the job by hand")  # noqa: TRY301 - told like the others
             except RefusedError as error:
                 self._refused[row.number] = error

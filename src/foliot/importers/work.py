@@ -9,6 +9,7 @@ from pathlib import PurePosixPath
 from typing import Any
 
 from foliot.doors.rollcron.config import FILE
+from foliot.errors import FoliotError
 from foliot.importers.against_log import Seen, compare
 from foliot.importers.draft import USER, Draft, Note, Source
 from foliot.importers.proof import prove
@@ -17,6 +18,7 @@ from foliot.importers.report import Outcome, markdown
 from foliot.importers.yaml_text import NONE, write_yaml
 
 REPORT = "IMPORT.md"
+_OWN_FILES = (REPORT.lower(), FILE.lower())
 # What cron, systemd and Kubernetes do, if a job says nothing else.
 DEFAULTS: dict[str, Any] = {"timeout": NONE, "concurrency": "parallel", "misfire": "skip"}
 
@@ -44,7 +46,10 @@ def texts(outcome: Outcome, names: Registry) -> dict[str, str]:
 
 
 def split_by_user(sources: Sequence[Source]) -> list[Source]:
-    """The same, with a directory for each user in the place of the field `user`."""
+    """The same, with a directory for each user in the place of the field `user`.
+
+    FoliotError if a user has the name of a file that an import writes: no directory can have it, too.
+    """
     return [
         replace(source, drafts=tuple(_at_home(draft) for draft in source.drafts), notes=_own(source))
         for source in sources
@@ -56,6 +61,10 @@ def _at_home(draft: Draft) -> Draft:
     user = fields.pop("user", "")
     if not user:
         return draft
+    if user.lower() in _OWN_FILES:  # some file systems do not tell A from a
+        message = f"{draft.source}, {draft.place}: the user {user} can have no directory, because an import "
+        hint = "import it without --split-by-user"
+        raise FoliotError(f"{message}writes a file of that name: nothing was written", hint=hint)
     text = f"it is in {user}/{FILE}: a daemon of {user} runs it"
     notes = (*(note for note in draft.notes if note.code != USER), Note(USER, text))
     return replace(draft, fields=fields, home=user, notes=notes)

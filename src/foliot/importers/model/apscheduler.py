@@ -26,6 +26,11 @@ _BOUNDS = {
     "month": (1, 12), "day": (1, 31), "day_of_week": (0, 6), "hour": (0, 23), "minute": (0, 59),
     "second": (0, 59),
 }  # fmt: skip
+# The fields from the greatest to the least, and what the constructor puts behind the last that is given.
+_LEAST = {
+    "year": "*", "month": "1", "day": "1", "week": "*", "day_of_week": "*", "hour": "0", "minute": "0",
+    "second": "0",
+}  # fmt: skip
 _WORDS = {"month": (MONTHS, 1), "day_of_week": (_WEEKDAYS, 0)}
 _ITEM = re.compile(r"(\*|\w+)(?:-(\w+))?(?:/(\d+))?", re.ASCII)
 _POSITION = re.compile(r"([1-5])(?:st|nd|rd|th) +([a-z]{3})", re.ASCII)
@@ -55,24 +60,35 @@ class CronFields(NamedTuple):
 
 
 def read_fields(fields: dict[str, str], zone: str) -> CronFields:
-    """The fields as `str(field)` writes them; UnreadableError for what only a calendar could say."""
-    for name in ("year", "week"):
-        if fields.get(name, "*") != "*":
-            raise UnreadableError(f"the {name} {fields[name][:20]}")
-    if unknown := set(fields) - {"year", "week", *_BOUNDS}:
+    """The fields as `str(field)` writes them; UnreadableError for what only a calendar could say.
+
+    What is left out is what APScheduler's constructor makes of it.
+    """
+    if unknown := set(fields) - set(_LEAST):
         raise UnreadableError(f"the field {min(unknown)[:20]!r}")
+    fields = _completed(fields)
+    for name in ("year", "week"):
+        if fields[name] != "*":
+            raise UnreadableError(f"the {name} {fields[name][:20]}")
     positions, days = set(), list[str]()
-    for item in fields.get("day", "*").lower().split(","):
+    for item in fields["day"].lower().split(","):
         found = _POSITION.fullmatch(item.strip())
         if found and found[2] in _WEEKDAYS:
             positions.add((int(found[1]), _WEEKDAYS.index(found[2])))
         else:
             days.append(item)
-    read = {name: _numbers(name, fields.get(name, "*")) for name in _BOUNDS if name != "day"}
+    read = {name: _numbers(name, fields[name]) for name in _BOUNDS if name != "day"}
     return CronFields(
         read["month"], _numbers("day", ",".join(days)) if days else frozenset(), frozenset(positions),
         read["day_of_week"], read["hour"], read["minute"], read["second"], zone,
     )  # fmt: skip
+
+
+def _completed(fields: dict[str, str]) -> dict[str, str]:
+    """All fields: `hour=2` alone is 02:00:00, and no field at all is each second."""
+    names = list(_LEAST)
+    last = max((names.index(name) for name in fields), default=len(names))
+    return {name: fields.get(name, "*" if place < last else _LEAST[name]) for place, name in enumerate(names)}
 
 
 def _numbers(name: str, text: str) -> frozenset[int]:
