@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
+from itertools import count
 from typing import Any
 
 from foliot.importers.naming import clean_id, id_of
@@ -31,7 +32,7 @@ class Registry:
                 return name
         to = entry["mail"]
         base = clean_id(to if isinstance(to, str) else to[0])
-        name = base if base not in self.channels else f"{base}-{len(self.channels) + 1}"
+        name = _free_name(base, self.channels)
         self.channels[name] = entry
         return name
 
@@ -48,6 +49,11 @@ class Registry:
         """The name of the group of a directory's jobs; equal directories are one."""
         if folder not in self._groups:
             base = clean_id(folder.rpartition("/")[2])
-            is_free = base not in self._groups.values()
-            self._groups[folder] = base if is_free else f"{base}-{len(self._groups) + 1}"
+            self._groups[folder] = _free_name(base, self._groups.values())
         return self._groups[folder]
+
+
+def _free_name(base: str, taken: Collection[str]) -> str:
+    """A name that nothing has yet: `base`, `base-2`, `base-3` and so on."""
+    names = (f"{base}-{number}" for number in count(2))
+    return base if base not in taken else next(name for name in names if name not in taken)
