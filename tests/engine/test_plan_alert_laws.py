@@ -12,7 +12,7 @@ from engine.plan_lives import Player, jobs, lives, numbers
 from foliot.engine.plan_command import Command
 from foliot.errors import CommandRefusedError
 from foliot.model.alert import Alert, AlertKind
-from foliot.model.attempt import Attempt, AttemptState, Outcome
+from foliot.model.attempt import Attempt, AttemptState, Outcome, Trigger
 from foliot.model.decision import Happening
 from foliot.model.job import Job
 from foliot.model.policy import Notify
@@ -46,7 +46,16 @@ def runs_over(step: Step) -> list[str]:
         and a.run_key not in still
     ]
     preempted = [e.run_key for e in step.decision.events if e.what is Happening.RETRY_PREEMPTED and e.run_key]
-    return [*over, *preempted]
+    replaced = [
+        a.run_key
+        for a in step.decision.attempts
+        if a.key in before
+        and before[a.key].state is AttemptState.PENDING
+        and a.trigger in (Trigger.RETRY, Trigger.LOST)
+        and a.reason == "a newer occurrence replaced it"
+        and a.run_key not in still
+    ]
+    return [*over, *preempted, *replaced]
 
 
 def every_alert_has_an_id_of_its_own(life: Life) -> None:

@@ -281,7 +281,7 @@ def test_a_plain_function_that_returns_a_coroutine_has_failed() -> None:
         stage.start(a_run())
         result = await stage.result()
         assert result.outcome is Outcome.FAILED
-        assert "declare it `async def`" in (result.error or "")
+        assert "declare the function `async def`" in (result.error or "")
 
     play(wrapper, scene)
 
