@@ -5,6 +5,7 @@ from __future__ import annotations
 import fcntl
 import json
 import os
+import re
 import secrets
 import signal
 import socket
@@ -195,6 +196,11 @@ class RedisServer:
         """Have what another server has, and no more, from now on."""
         self.ask("REPLICAOF", "127.0.0.1", str(master.port))
         wait_until(lambda: b"master_link_status:up" in self.ask("INFO", "replication"), "to follow")
+        # The master sends it writes only after its first answer, which may come a second later. There must be
+        # something to answer: a message that nobody listens to.
+        master.ask("PUBLISH", "foliot.testing", "followed")
+        heard = re.compile(rb"port=%d,state=online,offset=[1-9]" % self.port)
+        wait_until(lambda: heard.search(master.ask("INFO", "replication")) is not None, "to be heard of")
 
     def promote(self) -> None:
         """Follow no other any more: take writes."""
