@@ -70,7 +70,7 @@ def test_killed_before_and_after_every_write_a_server_without_transactions_keeps
     tmp_path: Path,
 ) -> None:
     shared_mongodb_url()  # who has no server, skips
-    code, facts, said = kill_loop(tmp_path, "--kills", "90", "--store", "mongodb")
+    code, facts, said = kill_loop(tmp_path, "--kills", "150", "--store", "mongodb")
     assert (code, facts["problems"]) == (0, 0), said
     assert facts["steps"].keys() >= {*STEPS, *KINDS["mongodb"].loop_steps}, "each step was died at"
 
