@@ -19,7 +19,7 @@ help: ## show this list
 run: $(RUN)/.ready ## run the jobs of a small git repository, and watch them (q ends it); says what to try
 	@$(RUN)/bin/python examples/follow.py
 
-test: $(STAMP) ## run the tests and the snippets of the documentation: ten to fifteen minutes
+test: $(STAMP) ## run the tests and the snippets of the documentation: about ten minutes
 	@$(PYTHON) tools/prove.py --suite test
 
 prove: $(STAMP) ## run the long proofs: simulation, kill loops, fault harness, planted bugs; about an hour
