@@ -44,7 +44,10 @@ async def work_through(url: str, disturb: Callable[[], Awaitable[None]]) -> tupl
         client = await stack.enter_async_context(AsyncMongoClient[Any](url, timeoutMS=30_000))
         jobs = client[fresh_database()].jobs
         await jobs.insert_many([{"_id": number, "sleepUntil": OLD} for number in range(DOCUMENTS)])
-        config = Config(store=MongoStore(jobs), on_document=handle, on_error=errors.append)
+        # A worker whose lock was written and not answered leaves the document until that lock has run out.
+        config = Config(
+            store=MongoStore(jobs), on_document=handle, on_error=errors.append, lock_duration="30s"
+        )
         for _ in range(2):
             await stack.enter_async_context(Scheduler(config))
         await disturb()

@@ -38,7 +38,7 @@ from foliot.doors.documents.job import (
 from foliot.doors.documents.stores.mongodb_errors import store_error
 from foliot.doors.documents.stores.server_time import ServerTime
 from foliot.doors.documents.stores.settling import settle_guarded
-from foliot.errors import JobNotFoundError, shorten
+from foliot.errors import JobNotFoundError, StoreUnavailableError, shorten
 from foliot.protocols import Clock
 
 AnyCollection: TypeAlias = Collection[Any] | AsyncCollection[Any]
@@ -229,6 +229,12 @@ async def _answer(verb: str, method: Callable[..., Any], *arguments: Any, **opti
         return await asyncio.to_thread(method, *arguments, **options)
     except PyMongoError as error:
         raise store_error(verb, error) from error
+    except AttributeError as error:
+        # A server that steps down answers with an error, and the driver tries to change that answer, which it
+        # cannot if answers are read as they come. Whether the call took effect is unknown.
+        if RawBSONDocument.__name__ not in str(error):
+            raise
+        raise StoreUnavailableError(verb, "the server is stepping down") from error
 
 
 def _checked(collection: object) -> AnyCollection:
