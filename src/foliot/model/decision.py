@@ -21,7 +21,7 @@ class Happening(StrEnum):
     STARTED = "started"
     WAITS = "waits"
     ENDED = "ended"
-    FAILED_FOR_GOOD = "failed_for_good"  # its run is over without success, and nobody asked it to end
+    FAILED_FOR_GOOD = "failed_for_good"  # its run is over without success, and not by request
     SKIPPED = "skipped"
     RETRY_PLANNED = "retry_planned"
     RETRY_PREEMPTED = "retry_preempted"

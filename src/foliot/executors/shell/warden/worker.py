@@ -199,7 +199,7 @@ class Worker:
                 tree.step = Step.LINGERING
                 self._timer.after(self._linger, partial(self._end, tree, self._grace))
             elif tree.step is Step.ENDING and tree.code == -signal.SIGTERM:
-                self._ask(tree)  # nobody cleans up here: what the shell left, it forked before it heard
+                self._ask(tree)  # the shell had no trap: it forked what is left before it got the signal
 
     def _orphans(self) -> dict[Tree, list[int]]:
         """The children of this process that are no shells of ours, by the tree that they come from."""
