@@ -7,7 +7,8 @@ from datetime import datetime
 from typing import Any
 
 from foliot.model.query import AuditQuery, PipelineQuery, TokenQuery
-from foliot.operations.copying.past import PAGE, Past, read_past
+from foliot.operations.copying.past import Past, read_past
+from foliot.operations.copying.walk import PAGE
 from foliot.protocols import JobQuery, JobView
 from foliot.wiring import FullStore
 

@@ -11,10 +11,9 @@ from foliot.model.attempt import Attempt
 from foliot.model.outbox import is_forgotten
 from foliot.model.state import Record, Skip
 from foliot.model.version import Version
+from foliot.operations.copying.walk import entries_of
 from foliot.protocols import AlertQuery, ChannelAlert, JobView, RunQuery, SkipQuery
 from foliot.wiring import FullStore
-
-PAGE = 500
 
 
 class Past(NamedTuple):
@@ -37,8 +36,12 @@ async def read_past(store: FullStore, view: JobView, now: datetime) -> Past | No
     if view.record is None:
         return None
     record, lost = without_the_dead(view.record, now)
-    ended = [attempt async for attempt in every_attempt(store, view.key) if not attempt.is_open]
-    ended = [attempt for attempt in ended if attempt.key not in {one.key for one in lost}]
+    not_ended = {attempt.key for attempt in lost}  # in the store
+    ended = [
+        attempt
+        async for attempt in every_attempt(store, view.key)
+        if not attempt.is_open and attempt.key not in not_ended
+    ]
     return Past(
         record,
         tuple(reversed(await store.versions(view.key))),
@@ -63,38 +66,18 @@ def _order(attempt: Attempt) -> tuple[datetime, str, int]:
     return attempt.scheduled_for, attempt.request or "", attempt.number
 
 
-async def every_attempt(store: FullStore, job: str) -> AsyncIterator[Attempt]:
+def every_attempt(store: FullStore, job: str) -> AsyncIterator[Attempt]:
     """All attempts of a job, newest first."""
-    query = RunQuery(job=job, limit=PAGE)
-    while True:
-        page = await store.runs(query)
-        for attempt in page:
-            yield attempt
-        if page.next is None:
-            return
-        query = query._replace(after=page.next)
+    return entries_of(store.runs, RunQuery(job=job))
 
 
-async def every_skip(store: FullStore, job: str) -> AsyncIterator[Skip]:
+def every_skip(store: FullStore, job: str) -> AsyncIterator[Skip]:
     """All skips of a job, newest first."""
-    query = SkipQuery(job=job, limit=PAGE)
-    while True:
-        page = await store.skips(query)
-        for skip in page:
-            yield skip
-        if page.next is None:
-            return
-        query = query._replace(after=page.next)
+    return entries_of(store.skips, SkipQuery(job=job))
 
 
 async def _alerts(store: FullStore, job: str) -> AsyncIterator[ChannelAlert]:
     """The alerts of a job that a store keeps. It does not keep sent pings."""
-    query = AlertQuery(job=job, limit=PAGE)
-    while True:
-        page = await store.alerts(query)
-        for alert in page:
-            if not is_forgotten(alert.alert.kind, alert.state):
-                yield alert
-        if page.next is None:
-            return
-        query = query._replace(after=page.next)
+    async for alert in entries_of(store.alerts, AlertQuery(job=job)):
+        if not is_forgotten(alert.alert.kind, alert.state):
+            yield alert
