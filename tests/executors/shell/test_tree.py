@@ -31,6 +31,7 @@ from foliot.protocols import Run
 # How many hostile runs there are at least; a soak sets it to thousands.
 RUNS = int(os.environ.get("FOLIOT_HOSTILE_RUNS", "300"))
 AT_ONCE = 24
+HUGE_PAGE = 2048  # kB: by so much the memory of a process may grow at once, if the kernel is set to it
 
 # T is a number that no other process has on its command line: whoever empties its environment is found by it.
 HOSTILE = {
@@ -126,9 +127,11 @@ def test_a_thousand_quick_runs_leave_nothing_behind(tmp_path: Path) -> None:
         before = files_of(os.getpid()), files_of(stage.worker), threads_of(os.getpid())
         memory = memory_of(stage.worker)
         await asyncio.gather(*(some(count // 10) for _ in range(10)))
-        assert (files_of(os.getpid()), files_of(stage.worker), threads_of(os.getpid())) == before
-        assert process_tree.children_by_file(stage.worker) == []
-        assert memory_of(stage.worker) <= memory * 1.05 + 256
+        await until(lambda: process_tree.children_by_file(stage.worker) == [])
+        after = files_of(os.getpid()), files_of(stage.worker), threads_of(os.getpid())
+        # Pools of threads grow with the load of a moment. What a run leaves behind would count a thousand.
+        assert all(new <= old + 8 for old, new in zip(before, after, strict=True)), (before, after)
+        assert memory_of(stage.worker) <= memory * 1.05 + 256 + HUGE_PAGE
 
     play(tmp_path, scene)
 

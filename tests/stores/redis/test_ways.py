@@ -6,6 +6,7 @@ import asyncio
 import subprocess
 from collections.abc import Callable, Iterator
 from contextlib import nullcontext, suppress
+from datetime import timedelta
 from pathlib import Path
 from socket import SHUT_WR, socketpair
 
@@ -13,6 +14,7 @@ import pytest
 from redis import exceptions
 
 from cli.calls import call
+from foliot.clock import SystemClock
 from foliot.errors import InvalidStoreError, StoreError, StoreUnavailableError
 from foliot.model.attempt import Outcome
 from foliot.model.state import Node
@@ -76,14 +78,20 @@ def test_a_store_follows_its_slot_to_a_replica_that_takes_over(cluster: RedisClu
         await store.join(Node("a"))
         await declare(store, clock)
         runs = await start(store, clock)
-        assert replica.ask("CLUSTER", "FAILOVER") == b"+OK\r\n"
-        async with asyncio.timeout(60):
-            while cluster.owner(f"{{{namespace}}}") is first:
-                await asyncio.to_thread(lambda: None)
+        asked = asyncio.create_task(fail_over(replica))
+        await until(lambda: cluster.owner(f"{{{namespace}}}") is not first)
+        asked.cancel()
         assert {run.attempt for run in runs} == set(await again(lambda: store.held("a")))
         assert (await store.health()).regressions == 0
 
     play(f"{cluster.url}?namespace={namespace}", act)
+
+
+async def fail_over(replica: RedisServer) -> None:
+    """Ask a replica to take over, again and again: a busy server gives it up after five seconds."""
+    while True:
+        assert await asyncio.to_thread(replica.ask, "CLUSTER", "FAILOVER") == b"+OK\r\n"
+        await SystemClock().wait(timedelta(seconds=6))
 
 
 def by_sentinel(master: RedisServer, sentinel: RedisServer, service: str = "mymaster") -> str:
