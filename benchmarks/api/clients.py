@@ -12,6 +12,7 @@ from collections import Counter
 from dataclasses import dataclass
 from datetime import timedelta
 from itertools import count, cycle
+from random import Random
 from typing import Any
 
 from benchmarks.api.connection import Connection, connected, request
@@ -80,14 +81,14 @@ class Clients:
         return [self._crowd.tokens[4 + n // _STREAMS_OF_TOKEN] for n in range(self._crowd.streams)]
 
     async def _ask(self, number: int) -> None:
-        """Ask at fixed times: an answer that comes late is late from when it should have been asked for."""
-        pause, begin = _ASKING / self._crowd.rate, _CLOCK.monotonic() + number / self._crowd.rate
-        turns = count()
+        """Ask at times that are fixed before: late is an answer from when it should have been asked for."""
+        pause, begin = _ASKING / self._crowd.rate, _CLOCK.monotonic()
+        turns, times = count(), Random(number)  # noqa: S311 - no secret
         while True:
             try:
                 async with connected(self._crowd.port) as connection:
                     for turn in turns:
-                        due = begin + turn * pause
+                        due = begin + (turn + times.random()) * pause
                         await _CLOCK.wait(timedelta(seconds=max(0.0, due - _CLOCK.monotonic())))
                         self.answers[await connection.ask(self._question(turn + number))] += 1
                         self.took.append(_CLOCK.monotonic() - due)

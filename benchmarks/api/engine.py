@@ -11,6 +11,7 @@ from contextlib import asynccontextmanager
 from dataclasses import asdict, replace
 from datetime import timedelta
 from pathlib import Path
+from random import Random
 from tempfile import TemporaryDirectory
 from typing import Any
 from urllib.parse import urlsplit
@@ -41,7 +42,7 @@ async def measure(jobs: int, seconds: float, crowd: Crowd) -> dict[str, Any]:
         lateness: list[float] = []
         app = _make_app(url, lateness)
         where = Listening(host="127.0.0.1", port=0, state=Path(folder))
-        with short_turns(), serving(AppBackend(app, _CLOCK), _CLOCK, where, {}) as address:
+        with serving(AppBackend(app, _CLOCK), _CLOCK, where, {}) as address, short_turns():
             async with app:
                 await app.schedule("by-hand", "0 0 1 1 *", "rest")
                 run = await app.trigger("by-hand")
@@ -70,12 +71,18 @@ def _make_app(url: str, lateness: list[float]) -> Foliot:
 
 
 async def _let_start(app: Foliot, jobs: int, seconds: float, others: float) -> int:
-    """Have jobs start, evenly spread; how many. `others`: runs a second that are not measured."""
-    total, more = max(1, round(jobs * seconds / 60)), round(others * seconds)
+    """Have jobs start, evenly spread; how many. `others`: runs a second that are not measured.
+
+    Those come at any time, as if somebody asked for them: at fixed distances from the jobs they would either
+    never meet a start, or always.
+    """
+    total, times = max(1, round(jobs * seconds / 60)), Random(1)  # noqa: S311 - no secret
     begin, length = _CLOCK.now() + _AHEAD, timedelta(seconds=seconds)
-    for name, number, action in (("job", total, "start"), ("other", more, "rest")):
+    evenly = [n / total for n in range(total)]
+    at_random = [times.random() for _ in range(round(others * seconds))]
+    for name, parts, action in (("job", evenly, "start"), ("other", at_random, "rest")):
         await app.schedule_many(
-            (f"{name}-{n}", Once(begin + length * n / number), action, None) for n in range(number)
+            (f"{name}-{n}", Once(begin + length * part), action, None) for n, part in enumerate(parts)
         )
     await _CLOCK.wait(begin + length + _AFTER - _CLOCK.now())
     return total

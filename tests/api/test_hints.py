@@ -18,6 +18,10 @@ SECOND = timedelta(seconds=1)
 ALL = Subscription(frozenset(), None)
 
 
+async def nobody_waits() -> None:
+    """No engine is here that might go first."""
+
+
 def taken(watcher: Watcher) -> list[Hint]:
     """The hints that a watcher has been given."""
     return [hint for batch in watcher.take() for hint in batch.hints]
@@ -25,7 +29,7 @@ def taken(watcher: Watcher) -> list[Hint]:
 
 @scenario
 async def test_what_other_nodes_do_is_found_by_looking_while_somebody_watches(desk: Desk) -> None:
-    hub = Hub(desk.ops, desk.clock)
+    hub = Hub(desk.ops, desk.clock, nobody_waits)
     with hub.watching(["job:shop~2Fhourly"], None) as watcher:
         await desk.clock.advance(SECOND)
         assert taken(watcher) == []
@@ -44,7 +48,7 @@ async def test_what_other_nodes_do_is_found_by_looking_while_somebody_watches(de
 async def test_events_of_this_process_are_told_at_once_and_only_of_sources_that_may_be_seen(
     desk: Desk,
 ) -> None:
-    hub = Hub(desk.ops, desk.clock)
+    hub = Hub(desk.ops, desk.clock, nobody_waits)
     with (
         hub.watching([], ["shop"]) as mine,
         hub.watching([], ["other"]) as others,
@@ -64,7 +68,7 @@ async def test_a_log_that_is_watched_by_name_is_told_when_it_grows(desk: Desk) -
     await desk.advance(at(7))
     [attempt] = await desk.claim()
     topic = f"log:{id_of(attempt.run_key)}/1"
-    hub = Hub(desk.ops, desk.clock)
+    hub = Hub(desk.ops, desk.clock, nobody_waits)
     with hub.watching([topic], ["shop"]) as watcher, hub.watching([topic], ["other"]) as other:
         for start, text in ((0, "one\n"), (4, "two\n")):
             await desk.ops.store.append_outputs([OutputPart(attempt.job, *attempt.key, start, text)])
@@ -86,7 +90,7 @@ def test_a_topic_of_a_log_has_a_run_and_a_number(topic: str) -> None:
 
 @scenario
 async def test_what_comes_soon_after_is_sent_together_and_each_topic_once(desk: Desk) -> None:
-    hub = Hub(desk.ops, desk.clock)
+    hub = Hub(desk.ops, desk.clock, nobody_waits)
     await desk.ops.trigger("hourly", request="a")
     event = desk.told[-1]
     with hub.watching([], None) as one, hub.watching([], None) as two:
@@ -109,7 +113,7 @@ async def test_what_comes_soon_after_is_sent_together_and_each_topic_once(desk: 
 @scenario
 async def test_many_watchers_are_told_a_few_at_a_time(desk: Desk) -> None:
     """All at once, they would keep an engine of the same process waiting."""
-    hub = Hub(desk.ops, desk.clock)
+    hub = Hub(desk.ops, desk.clock, nobody_waits)
     with ExitStack() as stack:
         watchers = [stack.enter_context(hub.watching([], None)) for _ in range(40)]
         await desk.ops.trigger("hourly", request="a")
@@ -125,7 +129,7 @@ async def test_many_watchers_are_told_a_few_at_a_time(desk: Desk) -> None:
 
 @scenario
 async def test_what_an_event_has_told_the_poller_does_not_tell_again(desk: Desk) -> None:
-    hub = Hub(desk.ops, desk.clock)
+    hub = Hub(desk.ops, desk.clock, nobody_waits)
     with hub.watching([], None) as watcher:
         await desk.clock.advance(SECOND)
         await desk.ops.trigger("hourly", request="a")
@@ -163,7 +167,7 @@ async def test_a_watcher_that_reads_too_slowly_looks_at_everything_anew(desk: De
 
 @scenario
 async def test_a_hub_works_on_for_who_comes_after_the_last_one_has_left(desk: Desk) -> None:
-    hub = Hub(desk.ops, desk.clock)
+    hub = Hub(desk.ops, desk.clock, nobody_waits)
     await desk.ops.trigger("hourly", request="a")
     for _ in range(3):
         with hub.watching([], None) as watcher:

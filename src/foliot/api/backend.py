@@ -37,6 +37,10 @@ class StoreBackend:
         async with open_store(self.place, self._clock, lease=LEASE) as store:
             yield store
 
+    def is_starting(self, within: timedelta) -> bool:  # noqa: ARG002 - no engine is here
+        """No engine is here."""
+        return False
+
     def tell(self, events: Sequence[Event]) -> None:
         """Engines of other processes find out by themselves."""
 
@@ -49,16 +53,17 @@ class StoreBackend:
 
 
 class EngineWatch:
-    """A part of an application that tells whether the engine's loop turns."""
+    """A part of an application that tells whether the engine's loop turns, and whether it starts jobs."""
 
     def __init__(self) -> None:
         self._clock: Clock | None = None
         self._lease = LEASE
         self._turned_at: float | None = None
+        self._rests_until: Callable[[], float] = lambda: 0.0
 
     async def begin(self, host: Workplace) -> Mapping[str, Executor]:
         """There is nothing to declare."""
-        self._clock, self._lease = host.clock, host.lease
+        self._clock, self._lease, self._rests_until = host.clock, host.lease, host.rests_until
         return {}
 
     async def live(self) -> None:
@@ -74,6 +79,12 @@ class EngineWatch:
 
     def title(self, job: str) -> None:
         """No job is its own."""
+
+    def is_starting(self, within: timedelta) -> bool:
+        """Whether the engine starts jobs now, or will within so long. False if it has not begun."""
+        if self._clock is None or self._turned_at is None:
+            return False
+        return self._rests_until() <= self._clock.monotonic() + within.total_seconds()
 
     @property
     def has_begun(self) -> bool:
@@ -118,6 +129,10 @@ class AppBackend:
             return
         async with open_store(self._app.store, self._clock, lease=LEASE) as store:
             yield store
+
+    def is_starting(self, within: timedelta) -> bool:
+        """Whether the engine starts jobs now, or will within so long."""
+        return self._watch.is_starting(within)
 
     def tell(self, events: Sequence[Event]) -> None:
         """The engine need not wait to find out."""

@@ -14,6 +14,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from foliot.api.courtesy import Courtesy
 from foliot.api.problem import ProblemError, problem_of
 from foliot.api.service import Service
 from foliot.errors import FoliotError
@@ -30,6 +31,7 @@ HEADERS = {
     "Content-Security-Policy": CSP,
 }
 _HOST = re.compile(r"(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._-]+)(?::[0-9]{1,5})?", re.ASCII)
+_PORTION = 1 << 17  # bytes of a body: what the server reads in about half a millisecond
 _ENCODED_SLASH = re.compile(rb"%(2f|5c|00)", re.IGNORECASE)
 
 
@@ -54,7 +56,8 @@ class Guard:
             check_head(self._service.limits.header, scope)
             check_host(self._service.options.hosts, scope)
             self._place(scope)
-            await self._app(scope, receive, sent)
+            await self._service.courtesy.give_way()
+            await self._app(scope, _Receiving(receive, self._service.courtesy), sent)
         except ClientDisconnect:
             return
         except (FoliotError, HTTPException) as error:
@@ -98,6 +101,22 @@ class Guard:
 _ONCE = (b"if-match", b"idempotency-key", b"content-type", b"content-encoding")
 _VERSIONS = ("1.0", "1.1", "2", "2.0", "3", None)
 _VERBS = frozenset(("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"))
+
+
+class _Receiving:
+    """Receives a body in portions, and lets the engine go first before each. Meanwhile the client waits."""
+
+    def __init__(self, receive: Receive, courtesy: Courtesy) -> None:
+        self._receive, self._courtesy = receive, courtesy
+        self._portion = 0
+
+    async def __call__(self) -> Message:
+        if self._portion >= _PORTION:
+            self._portion = 0
+            await self._courtesy.give_way()
+        message = await self._receive()
+        self._portion += len(message.get("body", b""))
+        return message
 
 
 class _Sending:

@@ -39,6 +39,7 @@ _MOST_WAITING = 5  # batches of a watcher
 _NEWEST = 200
 _MOST_DIGITS = 6  # of the number of an attempt
 RESYNC = Sent("resync", {})
+GiveWay = Callable[[], Coroutine[Any, Any, None]]
 _DEFINED = (Happening.DECLARED, Happening.CHANGED, Happening.REMOVED, Happening.PAUSED, Happening.RESUMED)
 
 
@@ -113,10 +114,10 @@ class Watcher:
 
 
 class Hub:
-    """Tells all watchers. It lives on the loop of the API."""
+    """Tells all watchers. It lives on the loop of the API. `give_way` lets the engine go first."""
 
-    def __init__(self, ops: Operations, clock: Clock) -> None:
-        self._ops, self._clock = ops, clock
+    def __init__(self, ops: Operations, clock: Clock, give_way: GiveWay) -> None:
+        self._ops, self._clock, self._give_way = ops, clock, give_way
         self._loop = asyncio.get_running_loop()
         self._watchers: dict[Subscription, set[Watcher]] = {}
         self._pending: dict[str, Hint] = {}  # in their order; of one topic, the newest
@@ -174,10 +175,11 @@ class Hub:
         for subscription, watchers in list(self._watchers.items()):
             if meant := [hint for hint in hints if subscription.means(hint)]:
                 batch = Batch(meant)
-                for number, watcher in enumerate(list(watchers), 1):
-                    watcher.give(batch)
+                for number, watcher in enumerate(list(watchers)):
                     if number % _AT_ONCE == 0:
-                        await self._clock.wait(_PAUSE_FOR_EACH * _AT_ONCE)
+                        await self._clock.wait(_PAUSE_FOR_EACH * min(number, _AT_ONCE))
+                        await self._give_way()
+                    watcher.give(batch)
 
     async def _send_on(self) -> None:
         while self._watchers:

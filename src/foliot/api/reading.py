@@ -169,7 +169,7 @@ async def receive(request: Request, most: int) -> bytes:
         total += len(chunk)
         if total > most * _PATIENCE:
             break
-        if total <= most:
+        if total <= most and nested <= _MOST_NESTED:
             body += chunk
             nested += chunk.count(b"[") + chunk.count(b"{")
     if total > most:

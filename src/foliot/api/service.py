@@ -7,9 +7,11 @@ from collections import Counter
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
+from datetime import timedelta
 from typing import Any, Protocol
 
 from foliot.access import Authority
+from foliot.api.courtesy import Courtesy
 from foliot.api.hints import Hub
 from foliot.api.limits import Buckets, Gate, Limits
 from foliot.api.log_reader import LogReaders
@@ -52,6 +54,10 @@ class Backend(Protocol):
 
     def open_store(self) -> Any:
         """The store, for as long as the API is open: an async context manager."""
+        ...
+
+    def is_starting(self, within: timedelta) -> bool:
+        """Whether an engine in the same process starts jobs now, or will within so long."""
         ...
 
     def tell(self, events: Sequence[Event]) -> None:
@@ -121,6 +127,7 @@ class Service:
         self.streams = Gate(limits, "streams", "streams_of_token")
         self.heavy = Gate(limits, "heavy")
         self.totals = Totals(clock)
+        self.courtesy = Courtesy(backend.is_starting, clock)
         self.answered: Counter[tuple[str, str, int]] = Counter()  # by verb, path of the route, and status
         self.refused: Counter[str] = Counter()  # by the limit that was met
         self.document: dict[str, Any] = {}  # that describes all routes
@@ -147,7 +154,7 @@ class Service:
                 raise
             self.ops = Operations(self.store, self.clock, tell=self._tell)
             self.authority = Authority(self.store, self.clock, self.options.environment_token)
-            self.hub = Hub(self.ops, self.clock)
+            self.hub = Hub(self.ops, self.clock, self.courtesy.give_way)
             self.logs = LogReaders(self.ops, self.clock)
             self.rules = RuleCounts(self.store, self.clock)
             self.backend.listen(self.hub.note_from_other_thread)

@@ -76,6 +76,7 @@ class EngineRun:
             live.follow,
             self._add_executors,
             self._limit_groups,
+            lambda: 0.0 if self._engine is None else self._engine.rests_until,
         )
         try:
             for part in self._parts:

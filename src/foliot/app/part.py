@@ -26,6 +26,7 @@ class Workplace(NamedTuple):
     `follow_log`: store the output of a run while it runs.
     `learn`: let the engine serve more kinds of action than `begin` returned.
     `limit`: set the limits of groups, over all nodes.
+    `rests_until`: when the engine claims again, by the monotonic clock; 0 while it claims. On any thread.
     """
 
     store: FullStore
@@ -36,6 +37,7 @@ class Workplace(NamedTuple):
     follow_log: FollowLog
     learn: Callable[[Mapping[str, Executor]], None] = lambda _: None
     limit: Callable[[Mapping[str, int]], None] = lambda _: None
+    rests_until: Callable[[], float] = lambda: 0.0
 
 
 class Part(Protocol):

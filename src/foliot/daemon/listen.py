@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import os
 import signal
 import sys
@@ -51,18 +52,25 @@ def serving_beside(app: Foliot, listen: Listen, pulls: Pulls) -> Iterator[None]:
     def make(backend: Any) -> Any:
         return backend.AppBackend(app, clock, pulls, read_config=_read_config)
 
-    with short_turns(), _serving(listen, make):
+    with _serving(listen, make), short_turns():
         yield
 
 
 @contextmanager
 def short_turns() -> Iterator[None]:
-    """Let no thread of this process keep the others waiting for long."""
+    """Let nothing in this process keep its threads waiting for long: no other thread, and no collector.
+
+    Python's collector of garbage now and then looks at all objects, and all threads wait: 70 ms for modules
+    and classes, which never become garbage. So what is there now is left out.
+    """
     before = sys.getswitchinterval()
     sys.setswitchinterval(min(before, _SWITCH_INTERVAL))
+    gc.collect()
+    gc.freeze()
     try:
         yield
     finally:
+        gc.unfreeze()
         sys.setswitchinterval(before)
 
 

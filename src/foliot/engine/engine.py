@@ -90,8 +90,10 @@ class Engine:
         self.node = ""
         calls = {"finish": self._finish, "leave": lambda: store.leave(self.node)}
         self._shutdown = Shutdown(self._runner, clock, settings, self._listeners, calls)
-        self._is_claiming = False
-        self._is_full = False
+        self._is_claiming = self._is_full = False
+        self.rests_until = (
+            0.0  # by the monotonic clock: when it claims again, if nobody wakes it; on any thread
+        )
         self._has_learned = False
         self._in_vain = 0  # claims in a row that returned nothing although jobs were due
         self._rising = asyncio.Lock()
@@ -147,6 +149,7 @@ class Engine:
     async def _work(self) -> timedelta:
         """Claim due jobs, start them, and wait for more."""
         self._woken.clear()
+        self.rests_until = 0.0
         if self._has_learned:
             await self._join_again()
         if self._is_full:
@@ -160,16 +163,14 @@ class Engine:
             self._runner.start(runs)
         self._passed = self._fitness.tell()
         self._tell_turn("claim", began)
-        if not claimed.runs and not claimed.more:
-            duration = await self._time_to_next(looked_at if claimed.waits else None)
+        if not claimed.more:
+            duration = await self._time_to_next(looked_at, claimed)
+            self.rests_until = self._clock.monotonic() + duration.total_seconds()
             await self._clock.wait(duration, self._woken)
-        else:
-            self._in_vain = 0
         return _AT_ONCE
 
     async def _claim(self) -> Claimed:
         node, room = self.node, self._room()
-        self._is_full = len(room) < len(self._settings.slots)
         if not room or not self._store_clock.is_sure:
             return Claimed()
         self._is_claiming = True
@@ -195,35 +196,35 @@ class Engine:
             except StoreUnavailableError as error:
                 self._listeners.tell_trouble(error)
                 await self._clock.wait(self._settings.pause, self._stopping)
-            if (
-                self._stopping.is_set()
-            ):  # its attempts are ended later as unknown attempts, or are lost when this node leaves
+            # If it stops, its attempts are ended later as unknown ones, or are lost when this node leaves.
+            if self._stopping.is_set():
                 break
         return Claimed()
 
     def _room(self) -> dict[str, int]:
-        """The queues with free slots, and how many."""
+        """The queues with free slots, and how many. The next turn knows whether one of them had none."""
         most = self._settings.claim
         free = {queue: slots - self._runner.busy(queue) for queue, slots in self._settings.slots.items()}
+        self._is_full = min(free.values()) <= 0
         return {queue: min(count, most) for queue, count in free.items() if count > 0}
 
-    async def _time_to_next(self, after: datetime | None = None) -> timedelta:
-        """The time to the next claim. Jobs that were passed over are claimed after a pause.
+    async def _time_to_next(self, looked_at: datetime, claimed: Claimed) -> timedelta:
+        """The time to the next claim, after one that began at `looked_at`.
 
-        If other nodes take the due jobs, this node asks less and less often.
-
-        `after`: jobs that were due by then wait for their group, and must not hide later ones.
+        Jobs that were passed over are claimed after a pause. If other nodes take the due jobs, this node
+        asks less and less often. A job that became due since the claim is claimed at once.
         """
         if not self._store_clock.is_sure:
             return self._settings.poll  # the next heartbeat wakes the loop
         room, kinds = self._room(), tuple(kind for kind in self._kinds if kind not in self._passed)
-        longest = self._settings.pause if self._passed or after else self._settings.poll
+        longest = self._settings.pause if self._passed or claimed.waits else self._settings.poll
+        after = looked_at if claimed.waits else None  # who waits for its group must not hide later jobs
         next_at = (await self._store.wakes(room, kinds, after=after)).first if room and kinds else None
         if next_at is None:
             return longest
-        if next_at > self.now():
+        if next_at > looked_at or claimed.runs:
             self._in_vain = 0
-            return min(next_at - self.now(), longest)
+            return min(max(next_at - self.now(), _AT_ONCE), longest)
         self._in_vain += 1
         return min(_GATHER * (1 << min(self._in_vain, 8)), self._settings.pause)
 
