@@ -19,21 +19,24 @@ SOURCES = 4
 RULES = tuple(Cron(f"{minute} {hour} * * *") for hour in range(24) for minute in (0, 7, 15, 30, 42))
 RUNNING = Cron("* * * * *")
 _NODE = "bench"
+KEPT = 100  # runs of a job: what the usual policy keeps
 
 
 async def furnish(store: FullStore, jobs: int, runs: int) -> None:
-    """Declare so many jobs, and let one hundred of them have so many runs together."""
+    """Declare so many jobs, and more that have so many runs together: each as many as are usually kept."""
     now = await store.now()
     for source in range(SOURCES):
         declared = [_job(source, number) for number in range(source, jobs, SOURCES)]
         for begin in range(0, len(declared), AT_ONCE):
             await _declare(store, f"s{source}", declared[begin : begin + AT_ONCE], now)
-    busy = [Job(source="busy", name=f"b{n}", schedule=RUNNING, action=Action(kind="k")) for n in range(100)]
-    since = now - timedelta(minutes=runs // len(busy) + 1)
+    names = [f"b{n}" for n in range(max(2, runs // KEPT))]
+    busy = [Job(source="busy", name=name, schedule=RUNNING, action=Action(kind="k")) for name in names]
+    since = now - timedelta(minutes=KEPT + 1)
     await _declare(store, "busy", busy, since)
-    await store.join(Node(_NODE, kinds=None, slots=(("default", 200),)))
+    slots = 2 * len(busy)
+    await store.join(Node(_NODE, kinds=None, slots=(("default", slots),)))
     for turn in range(runs // len(busy)):
-        await _turn(store, since + timedelta(minutes=turn + 1))
+        await _turn(store, since + timedelta(minutes=turn + 1), slots)
 
 
 def _job(source: int, number: int) -> Job:
@@ -49,9 +52,9 @@ async def _declare(store: FullStore, source: str, jobs: list[Job], at: datetime)
     )  # fmt: skip
 
 
-async def _turn(store: FullStore, now: datetime) -> None:
+async def _turn(store: FullStore, now: datetime, slots: int) -> None:
     """One minute: all busy jobs run; some fail."""
-    claimed = await store.claim(_NODE, now, {"default": 200}, plan_due, uuid4().hex)
+    claimed = await store.claim(_NODE, now, {"default": slots}, plan_due, uuid4().hex)
     endings = []
     for number, (_, attempt) in enumerate(claimed.runs):
         outcome = Outcome.FAILED if number % 9 == 0 else Outcome.SUCCEEDED

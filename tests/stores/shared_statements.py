@@ -31,6 +31,7 @@ from foliot.stores.sql import (
 
 _JOBS, _STATES = "jobs USING INTEGER PRIMARY KEY", "states USING INTEGER PRIMARY KEY"
 _KEY = "sqlite_autoindex_jobs_1"
+_KEY_TO = f"{_KEY} (key>? AND key<?)"
 VALUES = {
     **dict.fromkeys(
         (
@@ -102,6 +103,7 @@ SHARED = {
     "open attempts": Shared(entry.OPEN_BY_NUMBER, ["attempts_open"], ["attempts_open"]),
     "an attempt": Shared(batch.ATTEMPT, ["PRIMARY KEY"], ["attempts_"]),  # of a request: that index
     "a page of jobs": Shared(job_queries.PAGE, [_KEY], ["jobs_key_key", "states_pkey"]),
+    "a page of a source": Shared(job_queries.PAGE_OF_SOURCE, [_KEY_TO], ["jobs_key_key", "states_pkey"]),
     "the next wake": Shared(queries.WAKES_OF_QUEUES, ["states_due"], ["states_due", "states_pkey"]),
     "the next wake after a time": Shared(
         queries.LATER_WAKES_OF_QUEUES, ["states_due"], ["states_due", "states_pkey"]
@@ -118,6 +120,9 @@ SHARED = {
     "jobs of a source": Shared(queries.JOBS_OF_SOURCE, [_KEY], ["jobs_key_key"]),
     "sources of jobs": Shared(queries.SOURCES, [_KEY], ["jobs_key_key"]),
     "jobs to be searched": Shared(job_queries.SCAN, [_KEY, _STATES], ["jobs_key_key", "states_pkey"]),
+    "jobs of a source to be searched": Shared(
+        job_queries.SCAN_OF_SOURCE, [_KEY_TO, _STATES], ["jobs_key_key", "states_pkey"]
+    ),
     "facts of jobs": Shared(job_queries.FACTS_OF, [_JOBS, _STATES], ["jobs_pkey", "states_pkey"]),
     "jobs that are paused": Shared(
         job_queries.OF_STATE[JobState.PAUSED], ["states_paused"], ["states_paused"]

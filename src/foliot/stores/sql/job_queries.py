@@ -22,16 +22,21 @@ from foliot.stores.sql.session import Session
 # ruff: noqa: S608 - made of constants only
 
 _ALL = 2**31
+BOUND = "AND j.key < :last"  # where the jobs of a source end: else all that follow would be read
 _FEW = 5000  # jobs in a state: their keys are sorted. If there are more, one in a few hundred jobs is in it
-PAGE = f"""
-    {ENTRIES} AND j.key > :after AND (CAST(:last AS text) IS NULL OR j.key < :last)
+_PAGE = f"""
+    {ENTRIES} AND j.key > :after {{bound}}
     AND (:removed OR s.removed_at IS NULL) ORDER BY j.key LIMIT :most
 """
+PAGE = _PAGE.format(bound="")
+PAGE_OF_SOURCE = _PAGE.format(bound=BOUND)
 _FACTS = "j.key, j.job_no, s.lane_no, s.paused_at, s.failures_in_row, s.damage, s.removed_at"
-SCAN = f"""
+_SCAN = f"""
     SELECT {_FACTS} FROM jobs AS j CROSS JOIN states AS s WHERE s.job_no = j.job_no
-    AND j.key > :after AND (CAST(:last AS text) IS NULL OR j.key < :last) ORDER BY j.key LIMIT :most
+    AND j.key > :after {{bound}} ORDER BY j.key LIMIT :most
 """
+SCAN = _SCAN.format(bound="")
+SCAN_OF_SOURCE = _SCAN.format(bound=BOUND)
 FACTS_OF = f"""
     SELECT {_FACTS} FROM jobs AS j CROSS JOIN states AS s WHERE s.job_no = j.job_no AND j.job_no IN :these
 """
@@ -101,7 +106,9 @@ def _keys(session: Session, query: JobQuery) -> Collection[str] | None:
 def _page(session: Session, query: JobQuery) -> list[Row]:
     after, last = bounds(query)
     most = _ALL if session.has_bad_text else query.limit + 1
-    rows = session.dialect.run(PAGE, after=after, last=last, removed=query.with_removed, most=most).fetchall()
+    statement, end = (PAGE, {}) if last is None else (PAGE_OF_SOURCE, {"last": last})
+    asked = session.dialect.run(statement, after=after, removed=query.with_removed, most=most, **end)
+    rows = asked.fetchall()
     if session.has_bad_text:
         # A key of invalid text is shown with others that sort lower: do not repeat it on the next page.
         rows = [row for row in rows if row[1] > query.after][: query.limit + 1]
@@ -148,7 +155,8 @@ class _Search:
 
     def _by_key(self) -> tuple[list[int], str | None]:
         after, last = bounds(self._query)
-        rows = self._dialect.run(SCAN, after=after, last=last, most=MOST_LOOKED_AT).fetchall()
+        statement, end = (SCAN, {}) if last is None else (SCAN_OF_SOURCE, {"last": last})
+        rows = self._dialect.run(statement, after=after, most=MOST_LOOKED_AT, **end).fetchall()
         if self._query.state is JobState.OPEN:
             self._look_for_open(row[_NUMBER] for row in rows)
         page = list(islice(filter(self._is_meant, rows), self._query.limit))
