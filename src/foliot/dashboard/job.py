@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from datetime import datetime, timedelta
 from typing import Any, Literal
 
@@ -26,7 +27,7 @@ from foliot.dashboard.view import frame_of, leave, render
 from foliot.errors import FoliotError
 from foliot.model.access import Scope
 from foliot.model.version import API_SOURCE
-from foliot.operations import Fate, Past, readable
+from foliot.operations import Effect, Fate, Past, readable
 from foliot.protocols import JobView
 from foliot.schedules.zone import load_zone
 
@@ -35,8 +36,8 @@ Tab = Literal["occurrences", "runs", "definition", "policies"]
 Zoom = Literal["hour", "day", "week", "year", "auto"]
 _SPANS = {"week": timedelta(days=7), "day": timedelta(days=1), "hour": timedelta(hours=1)}
 _SMALLEST = timedelta(minutes=10)
-_MOST_MARKS = 120
-_LEDGER = 50
+_MOST_MARKS = 80
+_LEDGER = 30
 _HALF_A_YEAR = timedelta(days=190)
 _MOST_OF_YEAR = 5000
 
@@ -139,16 +140,20 @@ async def _effects(call: Call, job: JobView) -> dict[str, str]:
     """What each button would do, by the planner: told before it is pressed."""
     if not call.identity.allows(Scope.OPERATE, job.key.partition("/")[0]):
         return {}
-    told = {}
-    for name, command in (("run", call.ops.trigger), ("pause", call.ops.pause), ("resume", call.ops.resume)):
-        try:
-            effect = await command(living(job), dry_run=True)
-        except FoliotError as error:
-            told[name] = error.message
-        else:
-            words = effect.consequences or (effect.text,)
-            told[name] = "; ".join(words[:3]).replace(effect.run, "the run") if name == "run" else words[-1]
-    return told
+    ops = call.ops
+    commands = {"run": ops.trigger, "pause": ops.pause, "resume": ops.resume}
+    asked = [command(living(job), dry_run=True) for command in commands.values()]
+    effects = await asyncio.gather(*asked, return_exceptions=True)  # each asks a database for its time
+    return {name: _in_short(name, effect) for name, effect in zip(commands, effects, strict=True)}
+
+
+def _in_short(name: str, effect: Effect | BaseException) -> str:
+    if isinstance(effect, FoliotError):
+        return effect.message
+    if isinstance(effect, BaseException):
+        raise effect
+    words = effect.consequences or (effect.text,)
+    return "; ".join(words[:3]).replace(effect.run, "the run") if name == "run" else words[-1]
 
 
 @pages.get("/jobs/{job}/versions/{number}", Scope.READ)

@@ -17,9 +17,10 @@ from foliot.stores.sql.rows import ATTEMPT_COLUMNS, Row
 
 # ruff: noqa: S608 - made of constants only
 
-# The last success is searched among this many instants; if there is none, the next one behind them counts.
+# The last success is searched among this many instants, for all jobs of a page at once; for those that have
+# none there, among as many as are usually kept; and for those that have none even there, one by one.
 # A later success is missed only if it ran beside as many other runs.
-NEAR = 32
+NEAR, USUAL = 32, 128
 # Search no further than this: a list of jobs must not wait for a job that has failed so often.
 FAR = 20_000
 _MOST_AT_FIRST, _MOST_AT_ONCE = 1000, 10_000  # instants of a part
@@ -113,11 +114,12 @@ def last_successes(dialect: Dialect, entries: Collection[Entry]) -> Iterable[int
     """When each of some jobs last succeeded, as far as their histories go back."""
     newest = {entry.job_no: entry.newest for entry in entries if entry.newest is not None}
     found: dict[int, int | None] = {}
-    asked = {}
-    for job_no, depth, at in dialect.among(SUCCESS_NEAR, newest.keys(), most=NEAR).fetchall():
-        found[job_no] = at
-        if at is None and depth >= NEAR:
-            asked[job_no] = dialect.run(SUCCESS_FAR, job=job_no, newest=newest[job_no], most=FAR)
+    unknown: Collection[int] = newest.keys()
+    for most in (NEAR, USUAL):
+        rows = dialect.among(SUCCESS_NEAR, unknown, most=most).fetchall() if unknown else []
+        found |= {job_no: at for job_no, _, at in rows}
+        unknown = [job_no for job_no, depth, at in rows if at is None and depth >= most]
+    asked = {job: dialect.run(SUCCESS_FAR, job=job, newest=newest[job], most=FAR) for job in unknown}
     found |= {job_no: _first(answer.fetchone()) for job_no, answer in asked.items()}
     return [found.get(entry.job_no) for entry in entries]
 
