@@ -8,7 +8,7 @@ from datetime import timedelta
 from itertools import count
 from typing import Any
 
-from engine.stage import LEASE, MINUTE, SECOND, Stage, Watch, job, staged
+from engine.stage import LEASE, MINUTE, SECOND, Stage, job, staged
 from foliot.engine.plan_command import Cancel, RunNow, plan_command
 from foliot.engine.planner import plan_due
 from foliot.errors import StoreUnavailableError
@@ -19,8 +19,6 @@ from foliot.model.policy import Overlap, OverlapMode, Retry
 from foliot.model.state import Lease, Node
 from foliot.protocols import AskToEnd, JobQuery, OnEnd, Output, Result, Run
 from foliot.stores.memory import MemoryStore
-
-MILLISECOND = timedelta(milliseconds=1)
 
 
 @staged
@@ -47,43 +45,6 @@ async def test_a_job_declared_later_is_started_without_waiting_for_the_poll(stag
     await stage.clock.advance(MINUTE)
 
     assert len(stage.starts) == 1
-
-
-class SlowToLook(MemoryStore):
-    """A store that takes a moment to tell what comes next."""
-
-    async def wakes(self, *facts: Any, **more: Any) -> Any:
-        found = await super().wakes(*facts, **more)
-        await self._clock.wait(2 * MILLISECOND)
-        return found
-
-
-@staged
-async def test_a_job_that_becomes_due_while_the_node_looks_for_the_next_is_not_passed_over(
-    stage: Stage,
-) -> None:
-    stage.store = SlowToLook(stage.clock, lease=LEASE)
-    await stage.declare(job())
-    await stage.clock.advance(MINUTE - MILLISECOND)
-
-    await stage.start()
-    await stage.clock.advance(3 * MILLISECOND)
-
-    assert len(stage.starts) == 1
-
-
-@staged
-async def test_a_claim_that_took_all_that_is_due_is_not_repeated(stage: Stage) -> None:
-    watch = Watch()
-    await stage.declare(job())
-    await stage.clock.advance(MINUTE - SECOND)
-    await stage.start(monitors=[watch])
-    before = len(watch.turns)
-
-    await stage.clock.advance(SECOND)
-
-    assert len(stage.starts) == 1
-    assert [what for what, _, _ in watch.turns[before:]] == ["claim"]
 
 
 @staged

@@ -91,9 +91,7 @@ class Engine:
         calls = {"finish": self._finish, "leave": lambda: store.leave(self.node)}
         self._shutdown = Shutdown(self._runner, clock, settings, self._listeners, calls)
         self._is_claiming = self._is_full = False
-        self.rests_until = (
-            0.0  # by the monotonic clock: when it claims again, if nobody wakes it; on any thread
-        )
+        self.rests_until = 0.0  # when it claims again, by the monotonic clock; 0: now. On any thread
         self._has_learned = False
         self._in_vain = 0  # claims in a row that returned nothing although jobs were due
         self._rising = asyncio.Lock()
