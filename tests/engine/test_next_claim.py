@@ -1,11 +1,11 @@
-"""When a node claims next: at once if something became due meanwhile, and not once more in vain."""
+"""When a node claims next: at once if something became due while it looked."""
 
 from __future__ import annotations
 
 from datetime import timedelta
 from typing import Any
 
-from engine.stage import LEASE, MINUTE, SECOND, Stage, Watch, job, staged
+from engine.stage import LEASE, MINUTE, Stage, job, staged
 from foliot.stores.memory import MemoryStore
 
 MILLISECOND = timedelta(milliseconds=1)
@@ -32,17 +32,3 @@ async def test_a_job_that_becomes_due_while_the_node_looks_for_the_next_is_not_p
     await stage.clock.advance(3 * MILLISECOND)
 
     assert len(stage.starts) == 1
-
-
-@staged
-async def test_a_claim_that_took_all_that_is_due_is_not_repeated(stage: Stage) -> None:
-    watch = Watch()
-    await stage.declare(job())
-    await stage.clock.advance(MINUTE - SECOND)
-    await stage.start(monitors=[watch])
-    before = len(watch.turns)
-
-    await stage.clock.advance(SECOND)
-
-    assert len(stage.starts) == 1
-    assert [what for what, _, _ in watch.turns[before:]] == ["claim"]

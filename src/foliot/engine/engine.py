@@ -161,7 +161,9 @@ class Engine:
             self._runner.start(runs)
         self._passed = self._fitness.tell()
         self._tell_turn("claim", began)
-        if not claimed.more:
+        if claimed.runs or claimed.more:
+            self._in_vain = 0
+        else:
             duration = await self._time_to_next(looked_at, claimed)
             self.rests_until = self._clock.monotonic() + duration.total_seconds()
             await self._clock.wait(duration, self._woken)
@@ -169,6 +171,7 @@ class Engine:
 
     async def _claim(self) -> Claimed:
         node, room = self.node, self._room()
+        self._is_full = len(room) < len(self._settings.slots)
         if not room or not self._store_clock.is_sure:
             return Claimed()
         self._is_claiming = True
@@ -200,14 +203,13 @@ class Engine:
         return Claimed()
 
     def _room(self) -> dict[str, int]:
-        """The queues with free slots, and how many. The next turn knows whether one of them had none."""
+        """The queues with free slots, and how many."""
         most = self._settings.claim
         free = {queue: slots - self._runner.busy(queue) for queue, slots in self._settings.slots.items()}
-        self._is_full = min(free.values()) <= 0
         return {queue: min(count, most) for queue, count in free.items() if count > 0}
 
     async def _time_to_next(self, looked_at: datetime, claimed: Claimed) -> timedelta:
-        """The time to the next claim, after one that began at `looked_at`.
+        """The time to the next claim, after one that began at `looked_at` and returned nothing.
 
         Jobs that were passed over are claimed after a pause. If other nodes take the due jobs, this node
         asks less and less often. A job that became due since the claim is claimed at once.
@@ -220,7 +222,7 @@ class Engine:
         next_at = (await self._store.wakes(room, kinds, after=after)).first if room and kinds else None
         if next_at is None:
             return longest
-        if next_at > looked_at or claimed.runs:
+        if next_at > looked_at:
             self._in_vain = 0
             return min(max(next_at - self.now(), _AT_ONCE), longest)
         self._in_vain += 1
