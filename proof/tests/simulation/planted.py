@@ -358,7 +358,7 @@ BUGS = [
     Bug(skip_without_a_trace, {Code.MISSED}, first_seed=2, of_the_ten="skip w/o reason"),
     Bug(drop_the_lost, {Code.ORPHAN_DROPPED, Code.STUCK}, first_seed=1),
     Bug(ignore_open_runs, {Code.OVERLAP, Code.DUP_SLOT, Code.DUP_CLAIM}, first_seed=1),
-    Bug(forget_claims, {Code.STUCK}, first_seed=4),
+    Bug(forget_claims, {Code.STUCK}, first_seed=3),
     Bug(start_without_a_lease, {Code.UNEXPLAINED_LOSS, Code.OVERLAP}, first_seed=91),
     Bug(lose_endings, {Code.STUCK, Code.MISSED, Code.WRONG_SKIP, Code.LATE}, first_seed=3),
     Bug(
