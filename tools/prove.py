@@ -7,8 +7,8 @@
 A budget is in minutes, on two quiet cores. A part that is not done after four times its budget is ended, and
 fails: either something hangs, or a change has made the tests slow.
 
-If at most five tests of a part fail, they are run once more, alone. One that passes then does not fail the
-suite, and is named at the end: it has found a race, or a machine that was too slow for it.
+If at most five tests of a part fail, they are run again, alone, twice at most. One that passes then does not
+fail the suite, and is named at the end: it has found a race, or a machine that was too slow for it.
 """
 
 from __future__ import annotations
@@ -31,6 +31,7 @@ PATIENCE = 4  # a part may take so many times its budget: other machines are slo
 FAILED = "failed with code 1"  # what pytest ends with if tests failed, and nothing else went wrong
 PYTEST = ("-m", "pytest", "-q")
 SPREAD = (*PYTEST, "-n", "auto", "--dist", "worksteal")
+REPEATS = 2  # of what failed
 MOST_REPEATED = 5  # tests of a part: if more of them fail, the code is wrong and not the moment
 NAMED = 20  # of the tests that failed
 CACHE = ROOT / ".pytest_cache"
@@ -78,7 +79,7 @@ class Result(NamedTuple):
 
 
 def run(part: Part) -> Result:
-    """Run a part, and what failed in it once more."""
+    """Run a part, and again what failed in it."""
     print(f"\n== {part.name}: budget {part.budget:g} minutes", flush=True)
     begin = CLOCK.monotonic()
     if part.command[:2] != PYTEST[:2]:
@@ -88,11 +89,11 @@ def run(part: Part) -> Result:
         command = (*part.command, "-o", f"cache_dir={cache}")
         problem = run_once(part, (*command, "--cache-clear"))
         failed = failures(cache) if problem == FAILED else []
-        if 0 < len(failed) <= MOST_REPEATED:
-            print(f"\n== {part.name}: what failed, once more and alone", flush=True)
-            problem = run_once(
-                part, (*command, "--last-failed", "--last-failed-no-failures", "none", "-n", "0")
-            )
+        again = (*command, "--last-failed", "--last-failed-no-failures", "none", "-n", "0")
+        for _ in range(REPEATS if 0 < len(failed) <= MOST_REPEATED else 0):
+            if problem == FAILED:
+                print(f"\n== {part.name}: what failed, once more and alone", flush=True)
+                problem = run_once(part, again)
     return Result(part, (CLOCK.monotonic() - begin) / 60, problem, failed)
 
 

@@ -108,11 +108,12 @@ def test_of_the_code(case):
     [
         (0, 0, 0, "ok"),
         (1, 0, 0, "failed, and passed alone: test_it.py::test_of_the_moment"),
-        (2, 0, 1, "failed: test_it.py::test_of_the_moment"),
+        (2, 0, 0, "failed, and passed alone: test_it.py::test_of_the_moment"),
+        (3, 0, 1, "failed: test_it.py::test_of_the_moment"),
         (1, 1, 1, "failed: test_it.py::test_of_the_code[0]"),
     ],
 )
-def test_what_fails_is_run_once_more_and_named(
+def test_what_fails_is_run_again_and_named(
     *, prove: ModuleType, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str],
     tmp_path: Path, failures: int, always: int, code: int, said: str,
 ) -> None:  # fmt: skip

@@ -74,7 +74,8 @@ class Stage:
         """The checker's report; what it does not look at must be well."""
         notes = read_witness_log(self.folder / "witness_log.jsonl", self.times)
         evidence = Evidence(self.hosts, notes, await read_ledger(self.url), self.times)
-        assert [*evidence.problems(), *kind_of(self.url).problems(self.url)] == [], self.log[-2000:]
+        problems = [*evidence.problems(), *kind_of(self.url).problems(self.url)]
+        assert problems == [], "\n".join([*problems, self.log[-2000:]])
         history = evidence.history(self.times.now(), PLAN.bounds, self.faults)
         return check(history), history
 
