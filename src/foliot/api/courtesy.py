@@ -5,8 +5,8 @@ while a request is answered. So a request that comes while jobs start, or shortl
 
     request ──▶ jobs start within 5 ms? ──▶ wait 1 ms, and look again ──▶ after 15 ms: answer it anyway
 
-A client does not notice 15 ms. Nobody who asks without a pause can delay the engine, and a large herd of jobs
-cannot shut clients out.
+A client hardly notices 15 ms. Clients that ask without a pause delay jobs less, and a large herd of jobs
+delays each request by 15 ms at most.
 """
 
 from __future__ import annotations
