@@ -49,6 +49,7 @@ VALUES = {
             "lane",
             "until",
             "looked",
+            "least",
         ),
         9,
     ),

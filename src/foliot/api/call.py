@@ -45,12 +45,13 @@ class Call:
     before: Any = None
     after: Any = None
     touched: dict[str, Any] = field(default_factory=dict)
+    look: Operations | None = None  # what a page asks; None: it is no page
     _new_id: str | None = None
 
     @property
     def ops(self) -> Operations:
         """What can be asked and told."""
-        return self.service.ops
+        return self.look or self.service.ops
 
     @property
     def auditor(self) -> Auditor:

@@ -20,6 +20,7 @@ from foliot.api.reading import receive
 from foliot.api.route import Route
 from foliot.api.service import Service
 from foliot.dashboard.last_page import LastPages
+from foliot.dashboard.one_look import one_look
 from foliot.dashboard.route import Form
 from foliot.dashboard.view import error_page, page_headers
 from foliot.errors import FoliotError, StoreUnavailableError
@@ -82,6 +83,7 @@ class PageEndpoint(Endpoint):
 
     async def _given(self, call: Call) -> dict[str, Any]:
         if not call.route.changes:
+            call.look = one_look(call.service) if call.route.scope is not None else None
             return await super()._given(call)
         form = None
         if "form" in call.route.handler.__annotations__:

@@ -62,6 +62,7 @@ class PostgresStore(SqlStore[PostgresSession]):
             Lane.PEOPLE: self._worker("people", WRITE, rests=True),
             Lane.UPKEEP: self._worker("upkeep", WRITE, rests=True),
             Lane.READER: self._worker("reader", READ, rests=True),
+            Lane.COUNTER: self._worker("counter", READ, rests=True),
         }
         self._lanes = {**self._workers, Lane.GLANCE: self._workers[Lane.HEARTBEAT]}
         self._listener = Listener(self._address.schema, self._connect)

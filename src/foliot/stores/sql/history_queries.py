@@ -11,16 +11,17 @@ from collections.abc import Collection, Iterable, Iterator
 from heapq import merge
 from itertools import groupby
 
+from foliot.model.state import Record
 from foliot.stores.sql.dialect import Dialect
 from foliot.stores.sql.entry import Entry
 from foliot.stores.sql.rows import ATTEMPT_COLUMNS, Row
 
 # ruff: noqa: S608 - made of constants only
 
-# The last success is searched among this many instants, for all jobs of a page at once; for those that have
-# none there, among as many as are usually kept; and for those that have none even there, one by one.
-# A later success is missed only if it ran beside as many other runs.
-NEAR, USUAL = 32, 128
+# The last success of each job of a page is searched from the newest instant back: among so many instants at
+# least, because runs may end in another order, and else as far as the first success, but no further than
+# histories usually go back. Jobs that have none even there are searched one by one.
+LEAST, USUAL = 8, 128
 # Search no further than this: a list of jobs must not wait for a job that has failed so often.
 FAR = 20_000
 _MOST_AT_FIRST, _MOST_AT_ONCE = 1000, 10_000  # instants of a part
@@ -52,15 +53,17 @@ RISES = """
 """
 ONE_PART = f"WITH RECURSIVE heads (at) AS (SELECT CAST(:head AS bigint)), {_PARTS}"
 SUCCESS_NEAR = f"""
-    WITH RECURSIVE instants (job_no, at, depth) AS (
-        SELECT s.job_no, s.newest_at, 1 FROM states AS s WHERE s.job_no IN :these AND s.newest_at IS NOT NULL
+    WITH RECURSIVE past (job_no, at, depth, success_at) AS (
+        SELECT s.job_no, s.newest_at, 0, CAST(NULL AS bigint) FROM states AS s
+        WHERE s.job_no IN :these AND s.newest_at IS NOT NULL
         UNION
-        SELECT i.job_no, a.previous_at, i.depth + 1 FROM instants AS i CROSS JOIN attempts AS a
-        WHERE a.scheduled_for = i.at AND a.job_no = i.job_no AND a.previous_at IS NOT NULL AND i.depth < :most
+        SELECT p.job_no, a.previous_at, p.depth + 1,
+            CASE WHEN a.outcome = 1 AND {_NUMBER} THEN a.finished_at ELSE p.success_at END
+        FROM past AS p CROSS JOIN attempts AS a
+        WHERE a.scheduled_for = p.at AND a.job_no = p.job_no AND p.depth < :most
+            AND (p.success_at IS NULL OR p.depth < :least)
     )
-    SELECT i.job_no, max(i.depth), max(CASE WHEN a.outcome = 1 AND {_NUMBER} THEN a.finished_at END)
-    FROM instants AS i CROSS JOIN attempts AS a WHERE a.scheduled_for = i.at AND a.job_no = i.job_no
-    GROUP BY i.job_no
+    SELECT p.job_no, max(p.depth), max(p.success_at) FROM past AS p GROUP BY p.job_no
 """
 SUCCESS_FAR = f"""
     WITH RECURSIVE instants (at) AS (
@@ -112,16 +115,27 @@ def _instant(row: Row) -> int:
 
 def last_successes(dialect: Dialect, entries: Collection[Entry]) -> Iterable[int | None]:
     """When each of some jobs last succeeded, as far as their histories go back."""
-    newest = {entry.job_no: entry.newest for entry in entries if entry.newest is not None}
-    found: dict[int, int | None] = {}
-    unknown: Collection[int] = newest.keys()
-    for most in (NEAR, USUAL):
-        rows = dialect.among(SUCCESS_NEAR, unknown, most=most).fetchall() if unknown else []
-        found |= {job_no: at for job_no, _, at in rows}
-        unknown = [job_no for job_no, depth, at in rows if at is None and depth >= most]
+    newest = {
+        entry.job_no: entry.newest
+        for entry in entries
+        if entry.newest is not None and not _has_only_failed(entry.record)
+    }
+    if not newest:
+        return [None] * len(entries)
+    rows = dialect.among(SUCCESS_NEAR, newest, least=LEAST, most=USUAL).fetchall()
+    found = {job_no: at for job_no, _, at in rows}
+    unknown = [job_no for job_no, depth, at in rows if at is None and depth >= USUAL]
     asked = {job: dialect.run(SUCCESS_FAR, job=job, newest=newest[job], most=FAR) for job in unknown}
     found |= {job_no: _first(answer.fetchone()) for job_no, answer in asked.items()}
     return [found.get(entry.job_no) for entry in entries]
+
+
+def _has_only_failed(record: Record | None) -> bool:
+    """Whether each run of a job has failed for good, or is open: then no success need be searched for."""
+    if record is None:
+        return False
+    running = sum(attempt.is_running for attempt in record.attempts)
+    return 0 < record.state.fired_count - running <= record.state.failures_in_row
 
 
 def _first(row: Row | None) -> int | None:

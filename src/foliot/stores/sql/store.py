@@ -3,7 +3,7 @@
     verb ──▶ lane ──▶ a worker: a thread with a connection ──▶ session ──▶ dialect ──▶ database
 
 A *lane* groups calls that may wait for each other; calls of other lanes do not wait. The dialect decides
-which worker serves a lane: SQLite has one writer and two readers, PostgreSQL has a connection for each lane.
+which worker serves a lane: SQLite has one writer and three readers, PostgreSQL a connection for each lane.
 Most verbs are one function that works in one transaction, and a line here; the protocols have the contract of
 each.
 """
@@ -65,7 +65,8 @@ SomeSession = TypeVar("SomeSession", bound=Session)
 class Lane(Enum):
     """The kind of a call. Calls of one lane go one after the other.
 
-    HEARTBEAT: joins and renewals. GLANCE: queries of the engine before it waits. READER: all other queries.
+    HEARTBEAT: joins and renewals. GLANCE: queries of the engine before it waits. COUNTER: queries that look
+    at every job. READER: all other queries.
     """
 
     CLAIMS = auto()
@@ -75,6 +76,7 @@ class Lane(Enum):
     PEOPLE = auto()
     UPKEEP = auto()
     READER = auto()
+    COUNTER = auto()
 
 
 def verb(
@@ -138,7 +140,7 @@ class SqlStore(ABC, Generic[SomeSession]):
     forget_source = verb(Lane.PEOPLE, source_rows.forget_source)
 
     runs = verb(Lane.READER, run_queries.runs)
-    rules = verb(Lane.READER, rule_queries.rules)
+    rules = verb(Lane.COUNTER, rule_queries.rules)
     skips = verb(Lane.READER, run_queries.skips)
     versions = verb(Lane.READER, versions.versions)
     output = verb(Lane.READER, outputs.output)
@@ -245,7 +247,7 @@ class SqlStore(ABC, Generic[SomeSession]):
         """The number of jobs of each source. The count is at most half a minute old."""
         known, now = self._counts, self._clock.monotonic()
         if known is None or not 0 <= now - known[0] < _COUNTED_FOR:
-            known = now, await self._call(Lane.READER, "count_jobs", queries.count_jobs)
+            known = now, await self._call(Lane.COUNTER, "count_jobs", queries.count_jobs)
             self._counts = known
         return known[1]
 

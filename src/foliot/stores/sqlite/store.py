@@ -98,10 +98,13 @@ class SqliteStore(SqlStore[SqliteSession]):
         self._jobs = JobReader(), JobWriter()
         turn = WriteTurn(self._path, self._busy_for)
         self._writer = Writer("foliot-writer", self._equip, turn, failpoint)
-        # Two readers: a long list must not delay the engine's own queries.
+        # Three readers: a long list must not delay the engine's own queries, nor a count of all jobs a list.
         self._reader = Worker("foliot-reader", self._equip_to_read)
         self._lookout = Worker("foliot-lookout", self._equip_to_read)
-        self._readers = {Lane.READER: self._reader, Lane.GLANCE: self._lookout}
+        self._counter = Worker("foliot-counter", self._equip_to_read)
+        self._readers = {
+            Lane.READER: self._reader, Lane.GLANCE: self._lookout, Lane.COUNTER: self._counter
+        }  # fmt: skip
         self._cancels: asyncio.Event | None = None  # set while a caller waits for hints
         self._seen: frozenset[Row] = frozenset()  # cancel requests that the last look found
         self._told: frozenset[Row] = frozenset()  # cancel requests that were already announced
@@ -122,7 +125,7 @@ class SqliteStore(SqlStore[SqliteSession]):
         if self._writer.ident is not None:
             raise StoreError("a store is opened once", hint="make a new SqliteStore of the same file")
         try:
-            for worker in (self._writer, self._reader, self._lookout):
+            for worker in (self._writer, *self._readers.values()):
                 worker.start()
             await self._writer.call("open", self._sweep)
         except BaseException:
@@ -131,7 +134,7 @@ class SqliteStore(SqlStore[SqliteSession]):
 
     async def close(self) -> None:
         """Finish pending calls, and close the file. Nodes that have not left count as dead."""
-        workers = [w for w in (self._reader, self._lookout, self._writer) if w.ident is not None]
+        workers = [w for w in (*self._readers.values(), self._writer) if w.ident is not None]
         for worker in workers:
             worker.close()
         if self._cancels is not None:

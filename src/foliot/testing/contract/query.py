@@ -223,6 +223,18 @@ class QueryContract(Contract):
         assert await self._last_success(stage) == success.finished_at
 
     @scenario
+    async def test_a_success_of_a_second_try_is_found_behind_failures(self, stage: Stage) -> None:
+        await stage.declare(a_job(), wake_at=stage.later(HOUR))
+        tried, tried_again = (
+            ended(stage.now - 30 * HOUR, Outcome.FAILED),
+            ended(stage.now - 30 * HOUR, number=2),
+        )
+        older = [ended(stage.now - hours * HOUR) for hours in (50, 40)]
+        failures = [ended(stage.now - hours * HOUR, Outcome.FAILED) for hours in range(20, 0, -1)]
+        await stage.store.update(KEY, write_down([*older, tried, tried_again, *failures]))
+        assert await self._last_success(stage) == tried_again.finished_at
+
+    @scenario
     async def test_the_last_success_is_the_one_that_ended_last(self, stage: Stage) -> None:
         await stage.declare(a_job(), wake_at=stage.later(HOUR))
         caught_up = ended(stage.now - 9 * HOUR)._replace(finished_at=stage.now)
