@@ -42,8 +42,8 @@ def test_a_job_is_paused_and_resumed_and_the_audit_tells_it(stage: Stage, ada: V
     page = ada.press(page, "Resume")
     assert "paused" not in stage.get(JOB)["state"]
     entries = ada.get("/audit?object=job:ops/backup").text
-    assert "pause job:ops/backup" in entries
-    assert "resume job:ops/backup" in entries
+    assert "pause ops/backup" in entries
+    assert "resume ops/backup" in entries
     assert "told" not in ada.client.cookies, "what was told once is not told again"
 
 
@@ -82,7 +82,7 @@ def test_why_is_told_for_any_instant_in_the_zone_of_the_job(ada: Visitor) -> Non
     assert "0 4 * * * (Europe/Berlin)" in page.text
     page = ada.press(page, "Explain", at="2031-03-02T04:00")
     assert "will run" in page.text
-    assert "2031-03-02T03:00:00Z is an occurrence" in page.text
+    assert "Sun 2 Mar 2031 04:00 CET is an occurrence" in page.text
     gap = ada.get(f"{JOB}?why=true&at=2031-03-30T02:30").text
     assert "2031" in gap
     wrong = ada.get(f"{JOB}?why=true&at=yesterday", code=422)

@@ -32,7 +32,11 @@ def test_each_page_has_a_heading_a_way_to_all_others_and_the_same_in_the_shell(
     assert [tag for tag, _ in page.tags].count("h1") == 1
     assert {"/", "/jobs", "/journal", "/calendar", "/sources", "/nodes", "/audit"} <= set(page.links)
     if path != "/docs":
-        assert "The same in the shell: foliot " in page.text
+        told = re.search(r"The same in the shell: (foliot|curl) .*", page.text)
+        assert told, path
+        if told[1] == "curl":
+            address = told[0].partition('$TOKEN" ')[2].split()[0].strip("'")
+            assert ada.client.get(address).status_code == 200
     assert ("html", "en") in [(tag, found.get("lang")) for tag, found in page.tags]
 
 

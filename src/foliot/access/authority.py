@@ -38,6 +38,7 @@ class Authority:
         self._store = store
         self._clock = clock
         self._environment = environment
+        self.revoked = set[str]()  # ids of tokens that were revoked here
         self._tokens = _Memory[Token](clock, store.token)
         self._sessions = _Memory[Session](clock, store.session)
 
@@ -101,6 +102,7 @@ class Authority:
         """Forget a token, here at once, on other nodes within five seconds; whether it was there."""
         was_there = await self._store.revoke_token(token_id)
         self._tokens.drop(token_id)
+        self.revoked.add(token_id)
         return was_there
 
     async def _shown(self, text: str) -> Token | None:

@@ -55,6 +55,7 @@ class Endpoint:
         else:
             await service.open()
             identity = await identify(service, request)
+            request.scope["foliot.identity"] = identity
             check_scope(route, identity)
         query, dry_run = read_query(request.scope["query_string"], route.query)
         if dry_run and (not route.changes or route.scope is None):

@@ -216,9 +216,11 @@ async def list_queues(call: Call) -> QueueList:
 async def overview(call: Call) -> OverviewAnswer:
     """Tell how many jobs there are, and how many are paused, failing, open or not served."""
     found, nodes = await call.ops.overview(), await call.ops.store.nodes()
+    now = await call.ops.store.now()
+    living = sum(node_state(view, now) != "silent" for view in nodes)
     return OverviewAnswer(
         jobs=found.jobs, damaged=found.damaged, paused=found.paused, failing=found.failing,
-        open_attempts=found.open_attempts, nodes=len(found.nodes), next_wake_at=utc(found.next_wake_at),
+        open_attempts=found.open_attempts, nodes=living, next_wake_at=utc(found.next_wake_at),
         unserved=await _unserved(call, nodes),
     )  # fmt: skip
 

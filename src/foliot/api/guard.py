@@ -11,11 +11,12 @@ from uuid import uuid4
 
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.exceptions import HTTPException
-from starlette.requests import ClientDisconnect
+from starlette.requests import ClientDisconnect, Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from foliot.api.courtesy import Courtesy
 from foliot.api.problem import ProblemError, problem_of
+from foliot.api.route import PREFIX
 from foliot.api.service import Service
 from foliot.errors import FoliotError
 from foliot.observability.log import tell
@@ -89,7 +90,9 @@ class Guard:
         problem = problem_of(error) if isinstance(error, FoliotError) else _of_http(error)
         if (limit := _limit_of(problem, scope)) is not None:
             self._service.refused[limit] += 1
-        await problem.response(sent.request_id)(scope, receive, sent)
+        shown = self._service.lost_page if _is_lost(problem, scope) else None
+        response = shown(Request(scope), problem) if shown else problem.response(sent.request_id)
+        await response(scope, receive, sent)
 
     def _count(self, scope: Scope, status: int) -> None:
         route = scope.get("foliot.route")
@@ -135,6 +138,13 @@ class _Sending:
             for name, value in HEADERS.items():
                 headers.setdefault(name, value)
         await self._send(message)
+
+
+def _is_lost(problem: ProblemError, scope: Scope) -> bool:
+    """Whether a browser has asked for a page that there is not."""
+    path = scope["path"].removeprefix(scope.get("root_path", ""))
+    is_page = "text/html" in Headers(scope=scope).get("accept", "") and not path.startswith(f"{PREFIX}/")
+    return is_page and problem.code == "NOT_FOUND"
 
 
 def _limit_of(problem: ProblemError, scope: Scope) -> str | None:

@@ -10,11 +10,15 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any, Protocol
 
+from starlette.requests import Request
+from starlette.responses import Response
+
 from foliot.access import Authority
 from foliot.api.courtesy import Courtesy
 from foliot.api.hints import Hub
 from foliot.api.limits import Buckets, Gate, Limits
 from foliot.api.log_reader import LogReaders
+from foliot.api.problem import ProblemError
 from foliot.api.rule_counts import RuleCounts
 from foliot.api.totals import Totals
 from foliot.engine.change import PlanEffect
@@ -131,6 +135,7 @@ class Service:
         self.answered: Counter[tuple[str, str, int]] = Counter()  # by verb, path of the route, and status
         self.refused: Counter[str] = Counter()  # by the limit that was met
         self.document: dict[str, Any] = {}  # that describes all routes
+        self.lost_page: Callable[[Request, ProblemError], Response] | None = None  # for browsers
         self.hub: Hub
         self.logs: LogReaders
         self.rules: RuleCounts
@@ -140,6 +145,11 @@ class Service:
         self._open: AsyncExitStack | None = None
         self._opening = asyncio.Lock()
         self.stopping = asyncio.Event()
+
+    @property
+    def is_open(self) -> bool:
+        """Whether the store was opened."""
+        return self._open is not None
 
     async def open(self) -> None:
         """Open the store, if it is not open. A store that is away is asked again with the next request."""

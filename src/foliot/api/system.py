@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import Any
 from urllib.parse import parse_qs
 
@@ -18,6 +19,7 @@ from foliot.api.limits import too_many
 from foliot.api.problem import ProblemError
 from foliot.api.reading import read_body, receive
 from foliot.api.route import Group
+from foliot.errors import StoreUnavailableError
 from foliot.model.access import SESSION_LIFE, Scope
 
 _MOST_LOGIN = 4096  # bytes of a body
@@ -129,7 +131,10 @@ async def login(call: Call) -> Any:
     group = group_of(address)
     if wait := service.logins.wait(group):
         raise too_many("failed_logins", "too many logins from this address were wrong", wait)
-    is_form = call.request.headers.get("content-type", "").partition(";")[0].strip().lower() == _FORM
+    headers = call.request.headers
+    is_form = headers.get("content-type", "").partition(";")[0].strip().lower() == _FORM
+    if is_form or "origin" in headers or "sec-fetch-site" in headers:
+        check_origin(call.request)  # another site could log a person in under its own name, or lock her out
     text = await (_token_of_form(call) if is_form else _token_of_json(call))
     await service.open()
     session = await service.authority.login(text) if text else None
@@ -147,7 +152,6 @@ async def login(call: Call) -> Any:
 
 
 async def _token_of_form(call: Call) -> str:
-    check_origin(call.request)  # another site could log a person in under its own name
     body = await receive(call.request, _MOST_LOGIN)
     fields = parse_qs(body.decode("utf-8", "replace"), max_num_fields=5)
     return fields.get("token", [""])[0].strip()
@@ -162,9 +166,10 @@ async def _token_of_json(call: Call) -> str:
 async def logout(call: Call) -> Any:
     """End the session."""
     check_origin(call.request)
-    await call.service.open()
     if cookie := call.request.cookies.get(cookie_name(call.service)):
-        await call.service.authority.logout(cookie)
+        with suppress(StoreUnavailableError):  # the browser forgets it, and it ends by itself
+            await call.service.open()
+            await call.service.authority.logout(cookie)
     response = RedirectResponse(f"{_root(call)}/login", 303)
     _set_cookie(call, response, "", 0)
     return response

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from dataclasses import asdict
 from importlib.metadata import version
 
@@ -10,8 +11,9 @@ from starlette.responses import Response
 from foliot.api.call import Call
 from foliot.api.fleet import scheduler
 from foliot.api.tokens import whoami
+from foliot.dashboard.frame import RAIL
 from foliot.dashboard.route import Pages
-from foliot.dashboard.view import RAIL, render
+from foliot.dashboard.view import render
 from foliot.errors import FoliotError
 from foliot.model.access import Scope
 from foliot.model.view import Schema
@@ -44,7 +46,7 @@ async def about_page(call: Call) -> Response:
         command=("--version",),
         packages=packages,
         store=without_password(url),
-        schema=_schema(url),
+        schema=await asyncio.to_thread(_schema, url),  # it waits for the store, and others must not
         scheduler=await scheduler(call),
         who=await whoami(call),
         limits=asdict(call.service.limits),

@@ -15,9 +15,10 @@ from foliot.api.problem import ProblemError, problem_of
 from foliot.api.reading import read_struct
 from foliot.api.tokens import AuditsQuery, TokenBody, list_tokens
 from foliot.dashboard.endpoint import ReturnedFormError
+from foliot.dashboard.frame import frame_of
 from foliot.dashboard.route import Form, Pages, Short, Trail, filters_of, narrowed
 from foliot.dashboard.times import read_instant
-from foliot.dashboard.view import frame_of, leave, render
+from foliot.dashboard.view import leave, render
 from foliot.errors import FoliotError
 from foliot.model.access import Right, Scope, Token
 
@@ -40,7 +41,7 @@ async def _page(
     call: Call,
     query: TokensQuery,
     problem: ProblemError | None = None,
-    typed: dict[str, str] | None = None,
+    form: Form | None = None,
     made: Any = None,
 ) -> Response:
     found = await list_tokens(call, narrowed(query, Paged))
@@ -56,7 +57,8 @@ async def _page(
         scopes=[one.value for one in Scope],
         rights=[one.value for one in Right],
         problem=problem,
-        typed={**usual, **(typed or {})},
+        typed={**usual, **(form.typed if form else {})},
+        chosen_rights=form.all("right") if form else [],
         made=made,
         status=problem.status if problem else 200,
     )
@@ -77,7 +79,7 @@ async def create_token(call: Call, form: Form) -> Response:
         made = await tokens.create_token(call, read_struct(given, TokenBody))
     except FoliotError as error:
         problem = problem_of(error)
-        raise ReturnedFormError(problem, await _page(call, TokensQuery(), problem, form.typed)) from None
+        raise ReturnedFormError(problem, await _page(call, TokensQuery(), problem, form)) from None
     return await _page(call, TokensQuery(), made=made)
 
 
@@ -121,27 +123,34 @@ class AuditPageQuery(Paged, frozen=True, rename={"first": "from", "last": "to"})
 @pages.get("/audit", Scope.ADMIN, is_of_all=True)
 async def audit_page(call: Call, query: AuditPageQuery) -> Response:
     """The changes that were asked for, and how they ended."""
-    since, until = read_instant(query.first, "UTC", "from"), read_instant(query.last, "UTC", "to")
-    found = await tokens.audit(
-        call,
-        AuditsQuery(
+    found, problem = None, None
+    try:
+        since, until = read_instant(query.first, "UTC", "from"), read_instant(query.last, "UTC", "to")
+    except ProblemError as error:
+        problem = error
+    else:
+        asked = AuditsQuery(
             limit=query.limit,
             cursor=query.cursor,
             actor=query.actor,
             object=query.object,
             since=since,
             until=until,
-        ),
-    )
+        )
+        found = await tokens.audit(call, asked)
     return await render(
         call,
         "audit.html",
         heading="Audit",
-        command=("audit", "list"),
+        command=("audit", "list")
+        + (("--actor", query.actor) if query.actor else ())
+        + (("--object", query.object) if query.object else ()),
         query=query,
         filters=filters_of(query),
-        entries=[(one, _read(one.before), _read(one.after)) for one in found.audit],
-        next=found.next,
+        entries=[(one, _read(one.before), _read(one.after)) for one in (found.audit if found else ())],
+        next=found.next if found else None,
+        problem=problem,
+        status=problem.status if problem else 200,
     )
 
 

@@ -29,6 +29,7 @@ from foliot.dashboard import (
 )
 from foliot.dashboard.endpoint import PageEndpoint
 from foliot.dashboard.last_page import LastPages
+from foliot.dashboard.view import error_page
 
 PAGES: tuple[Group, ...] = tuple(
     module.pages
@@ -56,6 +57,7 @@ PAGES: tuple[Group, ...] = tuple(
 def make_pages(service: Service) -> Sequence[StarletteRoute]:
     """The routes of all pages."""
     last = LastPages(service.clock)
+    service.lost_page = error_page
 
     def make(service: Service, routes: Mapping[str, Route]) -> PageEndpoint:
         return PageEndpoint(service, routes, last)

@@ -15,9 +15,10 @@ from foliot.api.job_history import LedgerQuery, occurrences
 from foliot.api.problem import Fault, ProblemError, problem_of
 from foliot.api.reading import read_struct
 from foliot.dashboard.endpoint import ReturnedFormError
+from foliot.dashboard.frame import frame_of
 from foliot.dashboard.route import Form, Pages
 from foliot.dashboard.times import read_instant
-from foliot.dashboard.view import frame_of, leave, render
+from foliot.dashboard.view import leave, render
 from foliot.errors import FoliotError
 from foliot.model.access import Scope
 from foliot.operations import Which, readable
@@ -47,7 +48,7 @@ async def backfill(call: Call, job: JobView, form: Form) -> Response:
     try:
         body = _read(job, form, await call.ops.store.now())
         if not call.dry_run:
-            _check_sure(form)
+            _check_sure(form, await _would(call, job, body))
         done = await job_commands.backfill(call, job, body)
     except FoliotError as error:
         problem = problem_of(error)
@@ -82,10 +83,21 @@ def _text(value: Any) -> Any:
     return value.isoformat() if isinstance(value, datetime) else value
 
 
-def _check_sure(form: Form) -> None:
-    """422 if many runs are to start, and their number was not typed."""
-    count = form.get("count")
-    if count.isdecimal() and int(count) > _SURE and form.get("typed") != count:
+async def _would(call: Call, job: JobView, body: BackfillBody) -> int:
+    """How many runs would start now."""
+    call.dry_run = True
+    try:
+        return len((await job_commands.backfill(call, job, body)).runs)
+    finally:
+        call.dry_run = False
+
+
+def _check_sure(form: Form, count: int) -> None:
+    """409 if it is not what the preview has shown; 422 if many runs are to start, and no number was typed."""
+    if form.get("count") != str(count):
+        detail = f"{count} runs would start now, which is not what the preview has shown"
+        raise ProblemError(409, "CHANGED", detail, hint="look at the preview again")
+    if count > _SURE and form.get("typed") != str(count):
         detail = f"type {count} to start {count} runs"
         fault = Fault(pointer="/typed", detail=detail, hint="this protects against a typing error")
         raise ProblemError(422, "INVALID", detail, hint=fault.hint, errors=[fault])

@@ -16,8 +16,9 @@ from foliot.api.answers import BulkItem
 from foliot.api.call import Call
 from foliot.api.job_commands import Act, BulkFilter, carry_out, page_that_fits
 from foliot.api.reading import read_struct
+from foliot.dashboard.frame import frame_of
 from foliot.dashboard.route import Form, Pages
-from foliot.dashboard.view import frame_of, leave, render
+from foliot.dashboard.view import leave, render
 from foliot.dashboard.words import number
 from foliot.model.access import Scope
 from foliot.model.alert import OWN_SOURCE

@@ -4,21 +4,25 @@ from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
 from typing import Annotated, NamedTuple
+from urllib.parse import urlencode
 
-from msgspec import Meta
+from msgspec import Meta, structs
 from starlette.responses import Response
 
 from foliot.api.answers import ForecastAnswer
 from foliot.api.call import Call
 from foliot.api.cursor import Query
 from foliot.api.jobs import JobsQuery, page_of_jobs
+from foliot.api.problem import problem_of
 from foliot.api.rules import ForecastQuery
 from foliot.dashboard.drawing import Cell, levels
 from foliot.dashboard.forecasts import forecast_of
 from foliot.dashboard.route import Pages, Short, filters_of
 from foliot.dashboard.times import read_instant
 from foliot.dashboard.view import render
+from foliot.errors import FoliotError
 from foliot.model.access import Scope
+from foliot.model.attempt import format_instant
 from foliot.model.query import JobOrder
 from foliot.schedules.zone import load_zone
 
@@ -47,14 +51,18 @@ class Day(NamedTuple):
 @pages.get("/calendar", Scope.READ)
 async def calendar_page(call: Call, query: CalendarQuery) -> Response:
     """How many runs come in each hour of a week."""
-    zone = load_zone(query.zone)
+    problem, at = None, None
+    try:
+        zone, at = load_zone(query.zone), read_instant(query.at, query.zone, "at")
+    except FoliotError as error:  # the page goes by UTC, and tells what is wrong
+        problem, zone = problem_of(error), load_zone("UTC")
+        query = structs.replace(query, zone="UTC", at="")
     now = await call.ops.store.now()
     first = now.astimezone(zone).replace(minute=0, second=0, microsecond=0).astimezone(UTC)
     asked = ForecastQuery(
         first=first, last=first + _WEEK, zone=query.zone, queue=query.queue, source=query.source
     )
     found = await forecast_of(call, asked)
-    at = read_instant(query.at, query.zone, "at")
     hour = None if at is None else at.replace(minute=0, second=0, microsecond=0)
     minutes = await _minutes(call, query, hour) if hour is not None else None
     jobs = await _jobs_of(call, query, hour) if hour is not None else []
@@ -62,8 +70,11 @@ async def calendar_page(call: Call, query: CalendarQuery) -> Response:
         call,
         "calendar.html",
         heading="Calendar",
-        command=("job", "list"),
+        api=f"/forecast?{urlencode(_asked(query, first))}",
         query=query,
+        problem=problem,
+        typed_zone=call.request.query_params.get("zone", query.zone),
+        status=422 if problem else 200,
         filters=filters_of(query),
         days=_days(found, query.zone),
         found=found,
@@ -71,6 +82,13 @@ async def calendar_page(call: Call, query: CalendarQuery) -> Response:
         minutes=minutes,
         jobs=jobs,
     )
+
+
+def _asked(query: CalendarQuery, first: datetime) -> dict[str, str]:
+    """The same question, as the API takes it."""
+    some = {"queue": query.queue, "source": query.source}
+    time = {"from": format_instant(first), "to": format_instant(first + _WEEK), "zone": query.zone}
+    return time | {name: value for name, value in some.items() if value is not None}
 
 
 def _days(found: ForecastAnswer, zone: str) -> list[Day]:

@@ -3,25 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from datetime import UTC, date, datetime, time, timedelta
+from datetime import date, datetime, time, timedelta
 from functools import lru_cache
-from math import ceil, log10
-from typing import Any, NamedTuple
+from math import ceil, floor, log10
+from typing import NamedTuple
 from zoneinfo import ZoneInfo
 
 from foliot.api.answers import OccurrenceAnswer, RunAnswer
+from foliot.dashboard.axis import Band, Tick, bands_of, ticks_of
 from foliot.dashboard.times import Times
 from foliot.dashboard.words import tone_of, word_of
 from foliot.model.attempt import Attempt
 from foliot.schedules import Schedule
-from foliot.schedules.zone import changes
 
 BAR, BARS, HIGH = 5, 20, 16
 WIDE = 960  # of a timeline
-_DOT_HIGH = 90
-_WEEKS, _CELL = 53, 18
-_STEPS = (1, 5, 10, 30, 60, 180, 360, 720, 1440, 2880, 10_080)  # minutes between two marks of an axis
-_MOST_TICKS = 12
+_DOT_WIDE, _DOT_HIGH, _DOT_LEFT, _DOT_EDGE = 480, 96, 44, 10
+_WEEKS, _WEEK, _CELL = 53, 7, 18
 _PLANNED = ("planned", "waits")
 _LOWEST = {"good": 5, "rest": 9}  # where the bar of a tone begins: a shape, beside its colour
 
@@ -60,20 +58,19 @@ def meter(part: float, wide: int = 60) -> int:
 class Dot(NamedTuple):
     """A run: how long it took, or how late it was."""
 
-    x: int
-    y: int
+    x: float
+    y: float
     tone: str
     run: RunAnswer
     value: str
 
 
 class Dots(NamedTuple):
-    """A drawing of runs, the oldest first. `top` and `bottom` are what its axis says."""
+    """A drawing of runs, the oldest first. `lines`: one for each power of ten, with its `y` in `x`."""
 
     dots: list[Dot]
-    top: float
-    bottom: float
-    wide: int = WIDE
+    lines: list[Tick]
+    wide: int = _DOT_WIDE
     high: int = _DOT_HIGH
 
 
@@ -83,23 +80,24 @@ def dots(runs: Sequence[RunAnswer], what: str) -> Dots | None:
     if not found:
         return None
     values = [max(value, 0.011) for _, value in found]
-    low, high = _power(min(values), -1), _power(max(values), 1)
-    scale = max(log10(high) - log10(low), 1e-9)
-    step = WIDE / max(len(found), 1)
-    return Dots(
-        [
-            Dot(
-                round((place + 0.5) * step),
-                round(_DOT_HIGH - 6 - (log10(value) - log10(low)) / scale * (_DOT_HIGH - 12)),
-                tone_of(run.outcome or run.status),
-                run,
-                _seconds(value),
-            )
-            for place, ((run, _), value) in enumerate(zip(found, values, strict=True))
-        ],
-        high,
-        low,
-    )
+    low, high = floor(log10(min(values))), ceil(log10(max(values)))
+    scale = (_DOT_HIGH - 2 * _DOT_EDGE) / max(high - low, 1)
+    step = (_DOT_WIDE - _DOT_LEFT) / len(found)
+
+    def place(power: float) -> float:
+        return round(_DOT_HIGH - _DOT_EDGE - (power - low) * scale, 1)
+
+    marks = [
+        Dot(
+            round(_DOT_LEFT + (number + 0.5) * step, 1),
+            place(log10(value)),
+            tone_of(run.outcome or run.status),
+            run,
+            _seconds(value),
+        )
+        for number, ((run, _), value) in enumerate(zip(found, values, strict=True))
+    ]
+    return Dots(marks, [Tick(place(power), _round(power)) for power in range(low, max(high, low + 1) + 1)])
 
 
 def _value(run: RunAnswer, what: str) -> float | None:
@@ -110,9 +108,9 @@ def _value(run: RunAnswer, what: str) -> float | None:
     return max(0.0, (run.started_at - run.scheduled_for).total_seconds())
 
 
-def _power(value: float, direction: int) -> float:
-    exact = log10(value)
-    return float(10 ** (ceil(exact) if direction > 0 else ceil(exact) - 1))
+def _round(power: int) -> str:
+    """A power of ten as a time: `10 ms`, `100 s`."""
+    return f"{10 ** (power + 3)} ms" if power < 0 else f"{10**power:,} s"
 
 
 def _seconds(value: float) -> str:
@@ -129,22 +127,6 @@ class Mark(NamedTuple):
     tone: str
     at: str
     name: str
-    text: str
-
-
-class Tick(NamedTuple):
-    """A mark of the axis."""
-
-    x: float
-    text: str
-
-
-class Band(NamedTuple):
-    """Wall times that do not exist (`gap`), or come twice (`fold`), around a change of the clocks."""
-
-    x: float
-    wide: float
-    kind: str
     text: str
 
 
@@ -172,9 +154,9 @@ def timeline(
 
     times = Times(now)
     marks = [_mark(line, place(line.at), times, zone.key) for line in lines if first <= line.at <= last]
-    found = (Tick(place(at), text) for at, text in _ticks(first, last, zone))
+    found = (Tick(place(at), text) for at, text in ticks_of(first, last, zone))
     return Timeline(
-        first, last, place(now), marks, list(found), list(_bands(first, last, zone, place)), zone.key
+        first, last, place(now), marks, list(found), list(bands_of(first, last, zone, place)), zone.key
     )
 
 
@@ -206,45 +188,22 @@ def mark_tone(line: OccurrenceAnswer) -> str:
     return tone_of(line.outcome if line.verdict == "ran" and line.outcome else line.verdict)
 
 
-def _ticks(first: datetime, last: datetime, zone: ZoneInfo) -> Iterable[tuple[datetime, str]]:
-    minutes = (last - first) / timedelta(minutes=1)
-    step = next((one for one in _STEPS if minutes / one <= _MOST_TICKS), _STEPS[-1])
-    wall = first.astimezone(zone).replace(hour=0, minute=0, second=0, microsecond=0, tzinfo=None)
-    while (at := wall.replace(tzinfo=zone).astimezone(UTC)) <= last:
-        if at >= first:
-            is_day = not wall.hour and not wall.minute
-            yield at, f"{wall:%a} {wall.day} {wall:%b}" if is_day else f"{wall:%H:%M}"
-        wall += timedelta(minutes=step)
-
-
-def _bands(first: datetime, last: datetime, zone: ZoneInfo, place: Any) -> Iterable[Band]:
-    for year in range(first.year, last.year + 1):
-        for change in changes(zone, year):
-            if not first <= change.at <= last:
-                continue
-            size = abs(change.after - change.before)
-            kind = "gap" if change.is_gap else "fold"
-            begin = change.at if change.is_gap else change.at - size
-            end = begin + (size if change.is_gap else 2 * size)
-            does = (
-                "do not exist: the clocks go forward" if change.is_gap else "come twice: the clocks go back"
-            )
-            text = f"{change.wall_start:%H:%M} to {change.wall_end:%H:%M} of {change.wall_start:%d %b} {does}"
-            x = place(max(begin, first))
-            yield Band(x, round(max(place(min(end, last)) - x, 4.0), 1), kind, text)
-
-
 # -- a year of days --------------------------------------------------------------------------------
 
 
 class DayMark(NamedTuple):
-    """A day of a year: the worst of what ran in it, or how much is planned."""
+    """A day of a year: the worst of what ran in it, or how much is planned.
+
+    `month`: the name above its week, if a month begins in that.
+    """
 
     x: int
     y: int
     day: date
     tone: str
     text: str
+    month: str = ""
+    is_today: bool = False
 
 
 def days_of_year(attempts: Iterable[Attempt], rule: Schedule, now: datetime, zone: ZoneInfo) -> list[DayMark]:
@@ -255,7 +214,7 @@ def days_of_year(attempts: Iterable[Attempt], rule: Schedule, now: datetime, zon
         worst.setdefault(day, []).append((attempt.outcome or attempt.state).value)
     today = now.astimezone(zone).date()
     first = today - timedelta(days=182 + today.weekday())
-    return [_day(first + timedelta(days=n), n, worst, rule, today, zone) for n in range(_WEEKS * 7)]
+    return [_day(first + timedelta(days=n), n, worst, rule, today, zone) for n in range(_WEEKS * _WEEK)]
 
 
 def _day(  # noqa: PLR0913, PLR0917 - a day, its place, and what is known of it
@@ -264,14 +223,18 @@ def _day(  # noqa: PLR0913, PLR0917 - a day, its place, and what is known of it
     found = worst.get(day, [])
     tones = [tone_of(word) for word in found]
     tone = next((one for one in ("bad", "busy", "rest", "good") if one in tones), "none")
-    text = f"{len(found)} attempts" if found else "no attempt that is kept"
+    attempts = f"{len(found)} attempt{'' if len(found) == 1 else 's'}"
+    text = attempts if found else "no attempt that is kept"
     if day >= today:
         begin = datetime.combine(day, time(), zone)
         planned = rule.count(begin, begin + timedelta(days=1) - timedelta(microseconds=1))
-        text = f"{len(found)} attempts, {planned} planned" if found else f"{planned} planned"
+        text = f"{attempts}, {planned} planned" if found else f"{planned} planned"
         tone = tone if found else "wait" if planned else "none"
-    week, weekday = divmod(number, 7)
-    return DayMark(week * _CELL, weekday * _CELL, day, tone, f"{day:%a} {day.day} {day:%b %Y}: {text}")
+    week, weekday = divmod(number, _WEEK)
+    sunday = day + timedelta(days=_WEEK - 1)
+    month = f"{sunday:%b}" if weekday == 0 and sunday.day <= _WEEK else ""
+    told = f"{day:%a} {day.day} {day:%b %Y}{', today' if day == today else ''}: {text}"
+    return DayMark(week * _CELL, weekday * _CELL, day, tone, told, month, day == today)
 
 
 # -- the week --------------------------------------------------------------------------------------
@@ -287,15 +250,14 @@ class Cell(NamedTuple):
     text: str = ""
 
 
-_LEVELS, _MIDDLE = 5, 2
+LEVELS = 5
 
 
 def levels(counts: Iterable[int]) -> list[int]:
-    """Steps of a colour from the least to the most, by the logarithm: few do not vanish beside many."""
+    """Steps of a colour: 0 for none, then equal parts of the most. So nearly equal counts look the same.
+
+    A count below five is not dark, though it may be the most.
+    """
     given = list(counts)
-    some = [log10(count) for count in given if count]
-    least, most = min(some, default=0.0), max(some, default=0.0)
-    if most == least:
-        return [min(count, 1) * _MIDDLE for count in given]
-    steps = _LEVELS - 1
-    return [1 + round((log10(count) - least) / (most - least) * steps) if count else 0 for count in given]
+    most = max((LEVELS, *given))
+    return [-(-count * LEVELS // most) for count in given]

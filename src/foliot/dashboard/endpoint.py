@@ -10,7 +10,8 @@ from urllib.parse import parse_qsl, quote, urlencode
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
-from starlette.types import Receive, Scope, Send
+from starlette.types import Receive, Send
+from starlette.types import Scope as AsgiScope
 
 from foliot.api.call import Call
 from foliot.api.endpoint import Endpoint
@@ -24,10 +25,12 @@ from foliot.dashboard.one_look import one_look
 from foliot.dashboard.route import Form
 from foliot.dashboard.view import error_page, page_headers
 from foliot.errors import FoliotError, StoreUnavailableError
+from foliot.model.access import Scope
 
 _FORM = "application/x-www-form-urlencoded"
 _UNAUTHORIZED, _OK = 401, 200
 _WORTH_IT = 1000  # bytes from which on a page is compressed
+LONGEST_AIM = 2000  # characters of the address to which a login leads
 
 
 class ReturnedFormError(ProblemError):
@@ -55,7 +58,7 @@ class PageEndpoint(Endpoint):
         super().__init__(service, routes)
         self._last = last
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+    async def __call__(self, scope: AsgiScope, receive: Receive, send: Send) -> None:
         """Answer; what goes wrong is a page, too, for who takes pages."""
         scope["query_string"] = without_blanks(scope["query_string"])
         request = Request(scope, receive)
@@ -72,13 +75,14 @@ class PageEndpoint(Endpoint):
             self._service.refused[problem.limit] += 1
         if isinstance(error, ReturnedFormError):
             return error.page
-        root = str(request.scope.get("root_path", ""))
-        if problem.status == _UNAUTHORIZED and request.method == "GET":
-            path = request.url.path + (f"?{request.url.query}" if request.url.query else "")
-            aim = "" if path.removeprefix(root) == "/" else f"?next={quote(path, safe='')}"
-            return RedirectResponse(f"{root}/login{aim}", 303)
-        if isinstance(error, StoreUnavailableError) and (old := self._last.find(self._whose(request))):
-            return HTMLResponse(old, problem.status, {**page_headers(), "Retry-After": "2"})
+        if problem.status == _UNAUTHORIZED:
+            self._last.forget(self._reader(request))
+            if request.method == "GET":
+                return _to_login(request)
+        if isinstance(error, StoreUnavailableError) and request.method == "GET":
+            revoked = self._service.authority.revoked if self._service.is_open else set[str]()
+            if old := self._last.find(self._reader(request), str(request.url), revoked):
+                return HTMLResponse(old, problem.status, {**page_headers(), "Retry-After": "2"})
         return error_page(request, problem)
 
     async def _given(self, call: Call) -> dict[str, Any]:
@@ -95,17 +99,27 @@ class PageEndpoint(Endpoint):
 
     async def _done(self, call: Call, given: dict[str, Any]) -> Response:
         response = await super()._done(call, given)
+        if call.route.path == "/logout":
+            self._last.forget(self._reader(call.request))
         is_page = isinstance(response, HTMLResponse) and response.status_code == _OK
         if not is_page or call.route.changes or call.route.scope is None:
             return response
         text = bytes(response.body)
-        self._last.keep(self._whose(call.request), text, call.service.clock.monotonic())
+        if call.route.scope is not Scope.ADMIN:
+            self._last.keep(self._reader(call.request), str(call.request.url), text, call.identity.token_id)
         return _compressed(call.request, response, text)
 
-    def _whose(self, request: Request) -> tuple[str, str]:
-        """Whose page it is, and which: nobody gets a page that another one has asked for."""
-        shown = request.cookies.get(cookie_name(self._service)) or request.headers.get("authorization", "")
-        return shown, str(request.url)
+    def _reader(self, request: Request) -> str:
+        """By what a reader is known: nobody gets a page that another one has asked for."""
+        return request.headers.get("authorization") or request.cookies.get(cookie_name(self._service), "")
+
+
+def _to_login(request: Request) -> Response:
+    """To the form for a token, and back again; not back, if that address is too long."""
+    root = str(request.scope.get("root_path", ""))
+    path = request.url.path + (f"?{request.url.query}" if request.url.query else "")
+    is_plain = path.removeprefix(root) == "/" or len(path) > LONGEST_AIM
+    return RedirectResponse(f"{root}/login" + ("" if is_plain else f"?next={quote(path, safe='')}"), 303)
 
 
 async def _read_form(call: Call) -> Form:

@@ -14,9 +14,10 @@ from foliot.api.cursor import Query
 from foliot.api.problem import ProblemError
 from foliot.api.route import Finder
 from foliot.api.system import document_of
-from foliot.dashboard.endpoint import ReturnedFormError
+from foliot.dashboard.endpoint import LONGEST_AIM, ReturnedFormError
+from foliot.dashboard.frame import THEMES, own_path
 from foliot.dashboard.route import Form, Pages, Short
-from foliot.dashboard.view import HERE, THEMES, own_path, plain_page, render
+from foliot.dashboard.view import HERE, plain_page, render
 from foliot.model.access import Scope
 
 _TYPES = {
@@ -41,7 +42,7 @@ pages = Pages("entry", {"file": Finder(find_file, lambda name: f"file:{name}", "
 class LoginQuery(Query, frozen=True):
     """Where to go afterwards."""
 
-    next: Annotated[str, Meta(max_length=2000)] = ""
+    next: Annotated[str, Meta(max_length=LONGEST_AIM)] = ""
 
 
 @pages.get("/login", None)

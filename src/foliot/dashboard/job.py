@@ -3,43 +3,39 @@
 from __future__ import annotations
 
 import asyncio
-from datetime import datetime, timedelta
+from collections.abc import Iterable
 from typing import Any, Literal
 
+import msgspec
 from starlette.responses import Response
 
 from foliot.api import job_commands, jobs
-from foliot.api.answers import WholeJob, WhyAnswer
+from foliot.api.answers import OccurrenceAnswer, WholeJob, WhyAnswer
 from foliot.api.call import Call
 from foliot.api.cursor import Paged
 from foliot.api.finders import living
 from foliot.api.job_commands import PauseBody, RunBody
 from foliot.api.job_history import DiffQuery as VersionsDiff
 from foliot.api.job_history import LedgerQuery, WhyQuery, diff, ledger_of, versions, why
+from foliot.api.problem import ProblemError
 from foliot.api.runs import RunsOfJobQuery, list_runs_of_job
 from foliot.api.show import show_whole_job
 from foliot.api.terms import Status
-from foliot.dashboard.drawing import DayMark, Timeline, days_of_year, timeline
+from foliot.dashboard.frame import frame_of
+from foliot.dashboard.job_timeline import Zoom, draw_timeline, draw_year
 from foliot.dashboard.policy_words import policy_sentences
 from foliot.dashboard.route import Form, Pages, Short, Trail, filters_of
-from foliot.dashboard.times import read_instant
-from foliot.dashboard.view import frame_of, leave, render
+from foliot.dashboard.times import Times, read_instant
+from foliot.dashboard.view import leave, render
 from foliot.errors import FoliotError
 from foliot.model.access import Scope
 from foliot.model.version import API_SOURCE
-from foliot.operations import Effect, Fate, Past, readable
+from foliot.operations import Effect, Past, readable
 from foliot.protocols import JobView
-from foliot.schedules.zone import load_zone
 
 pages = Pages("job")
 Tab = Literal["occurrences", "runs", "definition", "policies"]
-Zoom = Literal["hour", "day", "week", "year", "auto"]
-_SPANS = {"week": timedelta(days=7), "day": timedelta(days=1), "hour": timedelta(hours=1)}
-_SMALLEST = timedelta(minutes=10)
-_MOST_MARKS = 80
 _LEDGER = 30
-_HALF_A_YEAR = timedelta(days=190)
-_MOST_OF_YEAR = 5000
 
 
 class JobPageQuery(Paged, frozen=True):
@@ -59,15 +55,18 @@ async def job_page(call: Call, job: JobView, query: JobPageQuery) -> Response:
     """A job: what became of its occurrences, what comes, and why."""
     whole = show_whole_job(call, job)
     now = await call.ops.store.now()
-    at = read_instant(query.at, whole.timezone, "at")
-    answer = await why(call, job, WhyQuery(at=at)) if query.why or at else None
+    times = Times(now)
+    answer, problem = await _why(call, job, whole, query, times)
     is_readable = job.record is not None and job.damage is None
     is_year = query.zoom == "year"
     past = Past(job.key)
     past.now = now
     shown = await _tab(call, job, whole, query, past)  # its ledger goes back further than the timeline
-    drawn = await _timeline(call, job, now, query.zoom, past) if is_readable and not is_year else None
-    year = await _year(call, job, now) if is_readable and is_year else None
+    if "lines" in shown:
+        shown["lines"] = [_in_zone(one, times, whole.timezone) for one in shown["lines"]]
+    drawn = await draw_timeline(call, job, now, query.zoom, past) if is_readable and not is_year else None
+    year = await draw_year(call, job, now) if is_readable and is_year else None
+    effects = await _effects(call, job) if is_readable else {}
     return await render(
         call,
         "job.html",
@@ -81,10 +80,36 @@ async def job_page(call: Call, job: JobView, query: JobPageQuery) -> Response:
         answer=answer,
         line=drawn,
         year=year,
-        effects=await _effects(call, job) if is_readable else {},
+        effects={name: times.told(text, whole.timezone) for name, text in effects.items()},
+        problem=problem,
+        status=problem.status if problem else 200,
+        is_fine=_has_seconds(shown.get("lines", ())),
         is_own=whole.source == API_SOURCE and is_readable,
         **shown,
     )
+
+
+async def _why(
+    call: Call, job: JobView, whole: WholeJob, query: JobPageQuery, times: Times
+) -> tuple[WhyAnswer | None, ProblemError | None]:
+    """Why, in the zone of the job, if that is asked; or what is wrong with the instant that was typed."""
+    try:
+        at = read_instant(query.at, whole.timezone, "at")
+    except ProblemError as problem:
+        return None, problem
+    if not query.why and not at:
+        return None, None
+    answer = await why(call, job, WhyQuery(at=at))
+    return msgspec.structs.replace(answer, text=times.told(answer.text, whole.timezone)), None
+
+
+def _in_zone(line: OccurrenceAnswer, times: Times, zone: str | None) -> OccurrenceAnswer:
+    return msgspec.structs.replace(line, reason=times.told(line.reason, zone))
+
+
+def _has_seconds(lines: Iterable[OccurrenceAnswer]) -> bool:
+    """Whether minutes do not tell occurrences apart."""
+    return any(line.at.second for line in lines)
 
 
 def _command(whole: WholeJob, query: JobPageQuery, answer: WhyAnswer | None) -> tuple[str, ...]:
@@ -110,30 +135,6 @@ async def _tab(call: Call, job: JobView, whole: WholeJob, query: JobPageQuery, p
     until = read_instant(query.to, whole.timezone, "to")
     ledger = await ledger_of(call, job, LedgerQuery(last=until, limit=_LEDGER), past)
     return {"tab": "occurrences", "lines": list(reversed(ledger.occurrences)), "is_whole": until is None}
-
-
-async def _timeline(call: Call, job: JobView, now: datetime, zoom: Zoom, past: Past) -> Timeline:
-    """The occurrences around now: without a zoom, as long a time as can be drawn.
-
-    What its rule says of a time in which the job was not there, or had another rule, is no occurrence.
-    """
-    record = readable(job)
-    rule, state = record.job.schedule, record.state
-    span = _SPANS.get(zoom, _SPANS["day"])
-    while zoom == "auto" and span > _SMALLEST and rule.count(now - span, now + span) > _MOST_MARKS:
-        span /= 2
-    first, last = now - span, now + span
-    found = await ledger_of(call, job, LedgerQuery(first=first, last=last, limit=_MOST_MARKS * 4), past)
-    since = state.defined_at or state.created_at
-    lines = [one for one in found.occurrences if one.at >= since or one.verdict != Fate.UNKNOWN]
-    return timeline(lines, first, last, now, load_zone(getattr(rule, "timezone", None) or "UTC"))
-
-
-async def _year(call: Call, job: JobView, now: datetime) -> list[DayMark]:
-    """A year of days around now."""
-    rule = readable(job).job.schedule
-    kept = await call.ops.attempts(job.key, since=now - _HALF_A_YEAR, limit=_MOST_OF_YEAR)
-    return days_of_year(kept, rule, now, load_zone(getattr(rule, "timezone", None) or "UTC"))
 
 
 async def _effects(call: Call, job: JobView) -> dict[str, str]:

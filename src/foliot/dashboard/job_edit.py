@@ -18,10 +18,12 @@ from foliot.api.problem import Fault, ProblemError, problem_of
 from foliot.api.reading import read_struct
 from foliot.api.show import definition_of, show_whole_job
 from foliot.dashboard.endpoint import ReturnedFormError
+from foliot.dashboard.frame import frame_of
 from foliot.dashboard.route import Form, Pages
-from foliot.dashboard.view import frame_of, leave, render
+from foliot.dashboard.view import leave, render
 from foliot.errors import FoliotError
 from foliot.model.access import Scope
+from foliot.model.json_text import MisfitError, read_value
 from foliot.model.shape import DATA
 from foliot.model.version import API_SOURCE
 from foliot.operations import readable
@@ -36,7 +38,6 @@ _EMPTY = {
     "payload": "{}",
     "queue": "default",
     "policy": "{}",
-    "enabled": "yes",
     "version": "",
 }
 _SHOWN = 10
@@ -54,7 +55,7 @@ class Moved(NamedTuple):
 @pages.get("/jobs/new", Scope.WRITE)
 async def new_job_page(call: Call) -> Response:
     """An empty form."""
-    return await _page(call, None, _EMPTY)
+    return await _page(call, None, {"enabled": "yes"})  # a box that is not ticked is not sent
 
 
 @pages.post("/jobs/new", Scope.WRITE)
@@ -162,9 +163,9 @@ def _still_masked(typed: Any, shown: Any, real: Any, path: str = "") -> Iterator
 
 def _json(form: Form, name: str) -> Any:
     try:
-        return json.loads(form.get(name) or "{}")
-    except ValueError as error:
-        detail = f"{name} is no JSON: {error}"
+        return read_value(form.get(name) or "{}")
+    except MisfitError as error:
+        detail = f"{name} is no JSON: {error.reason}" + (f", at {error.path}" if error.path else "")
         hint = 'such as {"user": 7}'
         raise ProblemError(
             422, "INVALID", detail, hint=hint, errors=[Fault(pointer=f"/{name}", detail=detail, hint=hint)]
@@ -215,7 +216,7 @@ async def _page(
         call,
         "edit.html",
         heading=heading,
-        command=("job", "list", "--source", API_SOURCE),
+        command=("job", "list", "--source", API_SOURCE) if job is None else ("job", "show", job.key),
         status=status,
         typed={**_EMPTY, **typed},
         key=None if job is None else job.key,

@@ -16,9 +16,10 @@ from foliot.api.jobs import JobsQuery, page_of_jobs
 from foliot.api.reading import read_struct
 from foliot.api.show import show_job
 from foliot.dashboard.bulk import DEEDS
+from foliot.dashboard.frame import frame_of
 from foliot.dashboard.memory import Memory
 from foliot.dashboard.route import Form, Pages, Trail, filters_of, narrowed
-from foliot.dashboard.view import frame_of, leave, render
+from foliot.dashboard.view import leave, render
 from foliot.model.access import Scope
 from foliot.model.query import JobOrder, JobState
 from foliot.model.state import Record
@@ -52,12 +53,11 @@ async def jobs_page(call: Call, query: JobsPageQuery) -> Response:
     rows = await asyncio.gather(*(_row(call, view) for view in views))
     sources = (await list_sources(call)).sources
     topics = ("jobs", *(f"job:{row.job.id}" for row in rows))
-    command = ("job", "list") + (("--source", query.source) if query.source else ())
     return await render(
         call,
         "jobs.html",
         heading="Jobs",
-        command=command,
+        command=_command(query),
         topics=topics[:100],
         query=query,
         filters=filters_of(query),
@@ -69,6 +69,13 @@ async def jobs_page(call: Call, query: JobsPageQuery) -> Response:
         sources=[one.source for one in sources],
         chosen=None if query.removed or query.key else _chosen(query),
     )
+
+
+def _command(query: JobsPageQuery) -> tuple[str, ...]:
+    words: tuple[str, ...] = ("job", "list")
+    words += ("--source", query.source) if query.source else ()
+    words += (f"--{query.state}",) if query.state in (JobState.FAILING, JobState.PAUSED) else ()
+    return words + (("--removed",) if query.removed else ())
 
 
 def _chosen(query: JobsPageQuery) -> dict[str, str]:

@@ -1,10 +1,15 @@
-"""The last page of each URL that a browser was given: shown with its age while the store does not answer."""
+"""The last pages that a reader was given: shown with their age while the store does not answer.
+
+Who logs out, or is refused, has no pages any more. Pages for administrators are not kept.
+"""
 
 from __future__ import annotations
 
 from collections import OrderedDict
 from datetime import timedelta
+from gzip import compress, decompress
 from hashlib import sha256
+from typing import NamedTuple
 
 from foliot.protocols import Clock
 from foliot.shown import span
@@ -12,36 +17,54 @@ from foliot.shown import span
 # The frame of every page has this place; texts are escaped, so no text of a user can be it.
 PLACE = b'<div id="age" hidden></div>'
 _TOLD = '<div id="age" class="band away" role="status">The store does not answer. This page is {} old.</div>'
-_MOST = 100  # pages
+_MOST_READERS, _MOST_PAGES = 50, 20
 _LARGEST = 400_000  # bytes of a page that is kept
-_OLDEST = 3600.0  # seconds: by then the right to see it may have ended
+_OLDEST = 900.0  # seconds: by then the right to see it may have ended
+
+
+class Kept(NamedTuple):
+    """A page, when it was made, and the token that it was made for."""
+
+    at: float
+    page: bytes
+    token_id: str
 
 
 class LastPages:
-    """Pages by whose they are and their URL. What names the reader is kept as a hash only."""
+    """Pages by their readers and URLs. What a reader has shown is kept as a hash only."""
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
-        self._pages: OrderedDict[bytes, tuple[float, bytes]] = OrderedDict()
+        self._readers: OrderedDict[bytes, OrderedDict[str, Kept]] = OrderedDict()
 
-    def keep(self, whose: tuple[str, str], page: bytes, at: float) -> None:
+    def keep(self, reader: str, url: str, page: bytes, token_id: str) -> None:
         """Remember a page."""
-        if not whose[0] or len(page) > _LARGEST:
+        if not reader or len(page) > _LARGEST:
             return
-        self._pages[_key(whose)] = at, page
-        self._pages.move_to_end(_key(whose))
-        while len(self._pages) > _MOST:
-            self._pages.popitem(last=False)
+        pages = self._readers.setdefault(_key(reader), OrderedDict())
+        self._readers.move_to_end(_key(reader))
+        pages[url] = Kept(self._clock.monotonic(), compress(page, 1), token_id)
+        pages.move_to_end(url)
+        if len(pages) > _MOST_PAGES:
+            pages.popitem(last=False)
+        if len(self._readers) > _MOST_READERS:
+            self._readers.popitem(last=False)
 
-    def find(self, whose: tuple[str, str]) -> bytes | None:
-        """The page, with its age; None if there is none that is young enough."""
-        at, page = self._pages.get(_key(whose), (0.0, b""))
-        age = self._clock.monotonic() - at
-        if not page or age > _OLDEST:
+    def find(self, reader: str, url: str, revoked: set[str]) -> bytes | None:
+        """The page, with its age; None if there is none that is young enough and may still be seen."""
+        kept = self._readers.get(_key(reader), OrderedDict[str, Kept]()).get(url)
+        if kept is None or kept.token_id in revoked:
+            return None
+        age = self._clock.monotonic() - kept.at
+        if age > _OLDEST:
             return None
         told = _TOLD.format(span(timedelta(seconds=age)))
-        return page.replace(PLACE, told.encode(), 1)
+        return decompress(kept.page).replace(PLACE, told.encode(), 1)
+
+    def forget(self, reader: str) -> None:
+        """Keep nothing of who has logged out, or is refused."""
+        self._readers.pop(_key(reader), None)
 
 
-def _key(whose: tuple[str, str]) -> bytes:
-    return sha256("\n".join(whose).encode("utf-8", "replace")).digest()
+def _key(reader: str) -> bytes:
+    return sha256(reader.encode("utf-8", "replace")).digest()

@@ -18,13 +18,15 @@ from foliot.api.runs import RunsQuery, SkipsQuery, list_runs, list_skips
 from foliot.dashboard.forecasts import forecast_of, known_forecast
 from foliot.dashboard.route import Pages
 from foliot.dashboard.view import render
+from foliot.dashboard.zones import zones_of
 from foliot.model.access import Scope
 from foliot.model.query import JobOrder, JobState
 from foliot.model.state import SkipCode
 
 pages = Pages("overview")
-_SOON = 12
+_SOON = 20
 _DAY = timedelta(days=1)
+_LOOKED_AT = 200  # skips
 _LATE = timedelta(minutes=1)  # that a job which is due may wait for its node
 _FEW = 2000  # jobs that are counted at once
 _MISSED = (SkipCode.LATE, SkipCode.NEVER_RUN, SkipCode.TOO_MANY, SkipCode.OVERTAKEN)
@@ -51,7 +53,7 @@ async def overview_page(call: Call) -> Response:
     failing = (await list_jobs(call, JobsQuery(state=JobState.FAILING, limit=8))).jobs
     running = (await list_runs(call, RunsQuery(status="running", limit=8))).runs
     sources = (await list_sources(call)).sources
-    skips = (await list_skips(call, SkipsQuery(first=now - _DAY, limit=100))).skips
+    skips = (await list_skips(call, SkipsQuery(first=now - _DAY, limit=_LOOKED_AT))).skips
     missed = [skip for skip in skips if skip.code in _MISSED]
     overdue = [job for job in soonest if is_overdue(job, now)]
     troubles = _troubles(whole, nodes, failing, overdue, sources, missed)
@@ -69,6 +71,7 @@ async def overview_page(call: Call) -> Response:
         failing=failing,
         running=running,
         missed=missed[:8],
+        zones=await zones_of(call, [skip.job for skip in missed[:8]]),
         troubles=troubles,
         peak=herd,
         is_empty=not soonest and not sources and (whole is None or not whole.jobs),

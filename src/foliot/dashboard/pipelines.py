@@ -17,8 +17,9 @@ from foliot.api.runs import RunsQuery, list_runs
 from foliot.api.schedules import SchedulesQuery, list_schedules
 from foliot.api.schedules import routes as schedule_routes
 from foliot.dashboard.endpoint import ReturnedFormError
+from foliot.dashboard.frame import frame_of
 from foliot.dashboard.route import Form, Pages, Trail, filters_of, narrowed
-from foliot.dashboard.view import frame_of, leave, render
+from foliot.dashboard.view import leave, render
 from foliot.errors import FoliotError
 from foliot.model.access import Scope
 from foliot.model.pipeline import Pipeline
@@ -43,7 +44,7 @@ async def pipelines_page(call: Call, query: PipelinesPageQuery) -> Response:
         call,
         "pipelines.html",
         heading="Pipelines & schedules",
-        command=("job", "list", "--source", "api"),
+        api="/pipelines",
         topics=("jobs",),
         query=query,
         filters=filters_of(query),
@@ -66,7 +67,7 @@ async def _page(
         call,
         "pipeline.html",
         heading=str(pipeline.full_name),
-        command=("job", "list", "--source", "api"),
+        api=f"/pipelines/{pipeline.id}",
         topics=("jobs",),
         pipeline=show_pipeline(call, pipeline),
         schedules=found.schedules,

@@ -13,8 +13,9 @@ from foliot.api.cursor import Query
 from foliot.api.finders import find_attempt
 from foliot.api.runs import show_one_run
 from foliot.dashboard.ansi import pieces
+from foliot.dashboard.frame import frame_of
 from foliot.dashboard.route import Form, Pages, Short
-from foliot.dashboard.view import frame_of, leave, render
+from foliot.dashboard.view import leave, render
 from foliot.model.access import Scope
 from foliot.model.attempt import Attempt
 from foliot.protocols import JobQuery

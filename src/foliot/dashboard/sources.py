@@ -11,9 +11,10 @@ from foliot.api.fleet import RemoveQuery, RevisionsQuery, list_revisions, list_s
 from foliot.api.job_history import DiffQuery, diff
 from foliot.api.jobs import JobsQuery, list_jobs
 from foliot.api.problem import ProblemError
+from foliot.dashboard.frame import frame_of
 from foliot.dashboard.overview import has_error
 from foliot.dashboard.route import Form, Pages, Short
-from foliot.dashboard.view import frame_of, leave, render
+from foliot.dashboard.view import leave, render
 from foliot.model.access import Scope
 from foliot.model.view import SourceView
 from foliot.protocols import JobQuery
@@ -99,7 +100,7 @@ async def pull(call: Call, source: SourceView, form: Form) -> Response:
     """Read it again now."""
     del form
     await fleet.pull(call, source)
-    return leave(call, frame_of(call).url(f"/sources/{source.source}"), f"{source.source} is read again.")
+    return leave(call, frame_of(call).source(source.source), f"{source.source} is read again.")
 
 
 @pages.post("/sources/{source}/remove", Scope.ADMIN)
@@ -114,8 +115,8 @@ async def remove(call: Call, source: SourceView, form: Form) -> Response:
         "confirm.html",
         heading=f"Remove {source.source}",
         deed="Remove",
-        action=frame.url(f"/sources/{source.source}/remove"),
-        back=frame.url(f"/sources/{source.source}"),
+        action=frame.source(source.source, "remove"),
+        back=frame.source(source.source),
         text=f"Jobs that are removed: {done.jobs}. Of their runs, {done.running} may still end.",
         would=None,
         fields={"force": form.get("force")},

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from datetime import UTC, datetime, timedelta
 
 from foliot.api.problem import Fault, ProblemError
@@ -13,6 +14,7 @@ from foliot.shown import relative, span
 _NEAR = timedelta(days=300)
 _DAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
 _MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
+_INSTANT = re.compile(r"(?<![\w@!/.:-])[12]\d{3}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,6})?Z(?![\w-])", re.ASCII)
 _HINT = "such as 2026-11-15T07:00, in the zone of the job, or 2026-11-15T07:00Z"
 
 
@@ -55,6 +57,17 @@ class Times:
             return utc
         local = at.astimezone(load_zone(zone or "UTC"))
         return f"{_plain(local)} {local.tzname()} ({zone}) · {utc}"
+
+    def told(self, text: str, zone: str | None = None) -> str:
+        """A sentence with its instants as wall times of a zone. Those within keys of runs stay."""
+        return _INSTANT.sub(lambda found: self._of(found[0], zone), text)
+
+    def _of(self, text: str, zone: str | None) -> str:
+        try:
+            at = datetime.fromisoformat(text)
+        except ValueError:  # such as a 30th of February
+            return text
+        return self.zoned(at, zone, seconds=bool(at.second))
 
     def took(self, milliseconds: int | None) -> str:
         """How long something took."""

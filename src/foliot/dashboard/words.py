@@ -41,6 +41,30 @@ _TONES = {
 }
 _TONE_OF = {word: tone for tone, words in _TONES.items() for word in words}
 _WORDS = {"will_not": "will not run", "timed_out": "timed out", "will_run": "will run"}
+_DEEDS = {  # the verbs of the audit: names of functions of the API
+    "trigger": "trigger a run",
+    "rerun": "run again",
+    "cancel": "cancel a run",
+    "pull": "read a source again",
+    "remove": "remove a source",
+    "create_job": "declare a job",
+    "declare_jobs": "declare jobs",
+    "patch_job": "change a job",
+    "replace_job": "replace a job",
+    "remove_job": "remove a job",
+    "bulk": "command to many jobs",
+    "create_pipeline": "add a pipeline",
+    "patch_pipeline": "change a pipeline",
+    "remove_pipeline": "remove a pipeline",
+    "run_pipeline": "run a pipeline",
+    "create_schedule": "add a schedule",
+    "patch_schedule": "change a schedule",
+    "replace_schedule": "replace a schedule",
+    "remove_schedule": "remove a schedule",
+    "backfill_schedule": "backfill a schedule",
+    "create_token": "make a token",
+    "revoke_token": "revoke a token",
+}
 _MEGA = 1_000_000
 _TOLD = 5
 
@@ -51,8 +75,9 @@ def tone_of(word: str | None) -> str:
 
 
 def word_of(word: str | None) -> str:
-    """A word of a state as people read it."""
-    return _WORDS.get(word or "", (word or "").replace("_", " "))
+    """A word of a state, or a verb of the audit, as people read it."""
+    given = (word or "").removesuffix("_by_name")
+    return _WORDS.get(given) or _DEEDS.get(given) or given.replace("_", " ")
 
 
 def words_of(words: Sequence[str]) -> str:
