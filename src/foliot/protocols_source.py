@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
 from typing import Protocol, runtime_checkable
 
@@ -53,4 +53,16 @@ class CountsRules(Protocol):
 
     async def rules(self, source: str | None, after: str, most: int) -> RulePage:
         """How many jobs that are on have each definition, of the next `most` jobs after a key."""
+        ...
+
+
+@runtime_checkable
+class TellsOutcomes(Protocol):
+    """A store that tells at once how the last attempts of several jobs ended."""
+
+    async def outcomes(self, jobs: Collection[str], most: int) -> Mapping[str, tuple[str, ...]]:
+        """The outcomes of the last attempts of each job, the newest first; of an open one, its state.
+
+        Jobs without an attempt are left out.
+        """
         ...

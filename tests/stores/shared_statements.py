@@ -22,6 +22,7 @@ from foliot.stores.sql import (
     look,
     node_rows,
     outbox,
+    outcome_queries,
     pipelines,
     prune,
     queries,
@@ -152,6 +153,10 @@ SHARED = {
     "skips of a source": Shared(run_queries.SKIPS_OF_SOURCE, ["skips_by_end"], ["skips_by_end", "jobs_pkey"]),
     "where skips were looked at": Shared(run_queries.LAST_SKIP, ["skips_by_end"], ["skips_by_end"]),
     "whether a job is of a source": Shared(run_queries.OF_SOURCE, [_JOBS], ["jobs_"]),
+    "which histories rise": Shared(outcome_queries.WITH_RISES, ["attempts_rise"], ["attempts_rise"]),
+    "how the last attempts ended": Shared(
+        outcome_queries.LAST, [_STATES, "PRIMARY KEY"], ["states_pkey", "attempts_pkey"]
+    ),
     "whether links rise": Shared(history_queries.RISES, ["attempts_rise"], ["attempts_rise"]),
     "problems of a job": Shared(run_queries.PROBLEMS_OF_JOB, ["attempts_trouble"], ["attempts_"]),
     "open runs of a job": Shared(run_queries.OPEN_OF_JOB, ["attempts_open"], ["attempts_open"]),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Hashable, Mapping, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -22,14 +23,15 @@ from foliot.dashboard.route import Form, Pages, Trail, filters_of, narrowed
 from foliot.dashboard.view import leave, render
 from foliot.model.access import Scope
 from foliot.model.query import JobOrder, JobState
-from foliot.model.state import Record
 from foliot.protocols import JobView, RunQuery
+from foliot.protocols_source import TellsOutcomes
 from foliot.schedules import Schedule
 from foliot.schedules.explain import explain
+from foliot.wiring import FullStore
 
 pages = Pages("jobs")
 _SHOWN_RUNS = 20
-_known: Memory[list[str]] = Memory(5000)
+_known: Memory[Sequence[str]] = Memory(5000)
 
 
 class JobsPageQuery(JobsQuery, frozen=True):
@@ -43,14 +45,15 @@ class Row(NamedTuple):
 
     job: JobAnswer
     rule: str
-    outcomes: list[str]
+    outcomes: Sequence[str]
 
 
 @pages.get("/jobs", Scope.READ)
 async def jobs_page(call: Call, query: JobsPageQuery) -> Response:
     """The list of jobs."""
     views, following = await page_of_jobs(call, narrowed(query, JobsQuery))
-    rows = await asyncio.gather(*(_row(call, view) for view in views))
+    outcomes = await _outcomes(call, views)
+    rows = [_row(call, view, outcomes.get(view.key, ())) for view in views]
     sources = (await list_sources(call)).sources
     topics = ("jobs", *(f"job:{row.job.id}" for row in rows))
     return await render(
@@ -84,25 +87,36 @@ def _chosen(query: JobsPageQuery) -> dict[str, str]:
     return {name: shown[name] for name in BulkFilter.__struct_fields__ if name in shown}
 
 
-async def _row(call: Call, view: JobView) -> Row:
-    job, record = show_job(call, view), view.record
-    if record is None:
-        return Row(job, "", [])
-    has_run = job.last_attempt_at is not None or job.open_runs
-    outcomes = await _outcomes(call, record) if has_run else []
-    return Row(job, _words(record.job.schedule), outcomes)
+def _row(call: Call, view: JobView, outcomes: Sequence[str]) -> Row:
+    rule = "" if view.record is None else _words(view.record.job.schedule)
+    return Row(show_job(call, view), rule, outcomes)
 
 
-async def _outcomes(call: Call, record: Record) -> list[str]:
-    """How the last attempts ended. They are known until one starts, which moves the token, or ends."""
-    key, state = record.job.key, record.state
-    mark = (key, state.created_at, state.token, *((one.key, one.state) for one in record.attempts))
-    found = _known.find(call.service, mark)
-    if found is None:
-        attempts = await call.ops.store.runs(RunQuery(job=key, limit=_SHOWN_RUNS))
-        found = [(attempt.outcome or attempt.state).value for attempt in attempts]
-        _known.keep(call.service, mark, found)
+async def _outcomes(call: Call, views: Sequence[JobView]) -> Mapping[str, Sequence[str]]:
+    """How the last attempts of jobs ended. That is known until one starts, which moves the token, or ends."""
+    found, unknown = dict[str, Sequence[str]](), dict[str, Hashable]()
+    for record in (view.record for view in views if view.record is not None):
+        key, state, attempts = record.job.key, record.state, record.attempts
+        mark = (key, state.created_at, state.token, *((one.key, one.state) for one in attempts))
+        known = _known.find(call.service, mark)
+        if known is not None:
+            found[key] = known
+        elif attempts or state.last_attempt_at is not None:
+            unknown[key] = mark
+    for key, words in (await _ask(call.ops.store, list(unknown))).items():
+        found[key] = words
+        _known.keep(call.service, unknown[key], words)
     return found
+
+
+async def _ask(store: FullStore, jobs: list[str]) -> Mapping[str, Sequence[str]]:
+    if isinstance(store, TellsOutcomes):
+        return await store.outcomes(jobs, _SHOWN_RUNS)
+    found = await asyncio.gather(*(store.runs(RunQuery(job=job, limit=_SHOWN_RUNS)) for job in jobs))
+    return {
+        job: [(attempt.outcome or attempt.state).value for attempt in attempts]
+        for job, attempts in zip(jobs, found, strict=True)
+    }
 
 
 @lru_cache(maxsize=1024)  # many jobs share a rule

@@ -41,6 +41,7 @@ from foliot.stores.sql import (
     node_rows,
     outages,
     outbox,
+    outcome_queries,
     outputs,
     pipelines,
     prune,
@@ -140,6 +141,7 @@ class SqlStore(ABC, Generic[SomeSession]):
     forget_source = verb(Lane.PEOPLE, source_rows.forget_source)
 
     runs = verb(Lane.READER, run_queries.runs)
+    outcomes = verb(Lane.READER, outcome_queries.outcomes)
     rules = verb(Lane.COUNTER, rule_queries.rules)
     skips = verb(Lane.READER, run_queries.skips)
     versions = verb(Lane.READER, versions.versions)

@@ -13,6 +13,7 @@ from foliot.model.job import Action
 from foliot.model.policy import Keep, Misfire, MisfireMode, Overlap, OverlapMode, Policy, Retry
 from foliot.model.view import Lane, Overview
 from foliot.protocols import JobQuery
+from foliot.protocols_source import TellsOutcomes
 from foliot.schedules import Cron, Every, Once
 from foliot.testing.contract.history import ended, write_down
 from foliot.testing.contract.sample import (
@@ -242,6 +243,36 @@ class QueryContract(Contract):
         await stage.store.update(KEY, write_down(runs))
         await stage.store.update(KEY, write_down([caught_up]))
         assert await self._last_success(stage) == stage.now
+
+    @scenario
+    async def test_the_last_outcomes_of_jobs_are_those_of_their_last_attempts(self, stage: Stage) -> None:
+        store = stage.store
+        if not isinstance(store, TellsOutcomes):
+            pytest.skip("this store is asked for each job")
+        await stage.join("a")
+        names = ["job", "filled", "fresh", "busy"]
+        await stage.declare(*map(a_job, names), wake_at=stage.later(HOUR))
+        mixed = (Outcome.SUCCEEDED, Outcome.FAILED, Outcome.LOST, Outcome.SUCCEEDED)
+        for name in ("job", "filled"):
+            past = [ended(stage.now - (30 - n) * HOUR, mixed[n % 4]) for n in range(30)]
+            past.append(ended(stage.now - 9 * HOUR, Outcome.SUCCEEDED, 2))
+            key = f"{SOURCE}/{name}"
+            await stage.store.update(key, write_down([one._replace(job=key) for one in past]))
+        late = [ended(stage.now - n * 24 * HOUR)._replace(job=f"{SOURCE}/filled") for n in (9, 7, 8)]
+        for attempt in late:
+            await stage.store.update(f"{SOURCE}/filled", write_down([attempt]))
+        await stage.declare(a_job("busy"))
+        await stage.claim("a")
+        keys = [f"{SOURCE}/{name}" for name in (*names, "nothing")]
+        for most in (1, 5, 20, 100):
+            asked = {key: await stage.runs(job=key, limit=most) for key in keys}
+            wanted = {
+                key: tuple((one.outcome or one.state).value for one in attempts)
+                for key, attempts in asked.items()
+                if attempts
+            }
+            assert dict(await store.outcomes(keys, most)) == wanted
+        assert await store.outcomes([], 20) == {}
 
     async def _last_success(self, stage: Stage) -> datetime | None:
         views = await stage.store.jobs(JobQuery(keys=frozenset((KEY,))))
