@@ -75,7 +75,7 @@ def test_a_day_from_the_login_to_the_audit(
             window.press("Preview")
             expect(page.locator("#effect")).to_contain_text("would start. Nothing is done yet.")
             window.press("Confirm")
-            expect(page.locator("[role=status].told")).to_contain_text("runs of the past are asked for")
+            expect(page.locator("[role=status] .told")).to_contain_text("runs of the past are asked for")
             page.get_by_role("link", name="Audit").click()
             for verb in ("trigger", "pause", "resume", "backfill"):
                 expect(page.locator("#list")).to_contain_text(verb)
@@ -212,7 +212,7 @@ def test_tabs_share_one_stream_and_a_row_under_the_pointer_stays(browser: Browse
         row.hover()
         stage.post("/jobs/ops~2Fbackup/pause", {"reason": "live"})
         expect(others[0].locator("#state")).to_contain_text("paused")
-        expect(window.page.locator("#live")).to_contain_text("waits until the pointer leaves")
+        expect(window.page.locator("#news")).to_contain_text("1 new or changed")
         expect(row).not_to_contain_text("paused")
         window.page.mouse.move(1, 1)
         expect(row).to_contain_text("paused")

@@ -1,251 +1,298 @@
-// Pages work without this file. It renews regions after a hint, sends previews as one types, and handles keys.
+// Pages work without this file. It renews them, sends previews as one types, and handles keys.
 // Nothing here computes a time: the server has said them all, and this only adds the reader's own zone to titles.
 "use strict";
 const root = document.documentElement.dataset.root;
 const body = document.body;
 const $ = (selector, from = document) => from.querySelector(selector);
 const $$ = (selector, from = document) => [...from.querySelectorAll(selector)];
+const make = (name, given) => Object.assign(document.createElement(name), given);
+async function read(url, given) {
+  try {
+    const answer = await fetch(url, { headers: { Accept: "text/html" }, signal: AbortSignal.timeout(30000), ...given });
+    return [answer, new DOMParser().parseFromString(await answer.text(), "text/html")];
+  } catch { return [null, document.implementation.createHTMLDocument()]; }
+}
 
-// -- logging in: a link has its code behind the "#", which browsers send to no server -------------
-
+// Logging in: a link has its code behind the "#", which browsers send to no server.
 const login = $("form[data-login]");
 if (login && location.hash.length > 1) {
-  const code = decodeURIComponent(location.hash.slice(1));
+  login.elements.token.value = decodeURIComponent(location.hash.slice(1));
   history.replaceState(null, "", location.pathname + location.search);
-  login.elements.token.value = code;
   login.requestSubmit();
 }
 
-// -- regions: elements with an id are replaced by those of the page as it is now -------------------
-
-let isBusy = false, isWanted = false, isStale = false, fresh = Date.now();
-
-function isHeld(old) {
-  // A row under the pointer, a selection, or a field that is being filled in stays where it is.
-  const chosen = getSelection();
-  const isSelected = chosen && !chosen.isCollapsed && old.contains(chosen.anchorNode);
-  const active = document.activeElement;
-  const isTyped = active && old.contains(active) && active.matches("input, select, textarea");
-  return isSelected || isTyped || $$("tr:hover", old).length > 0 || $$("input:checked", old).some((box) => box.name === "id");
+// -- renewal: this page is made like the server's, element by element ------------------------------
+// Elements stay, and with them what the reader did: texts, ticks, open details, places in scrolled boxes.
+const canHover = matchMedia("(hover: hover)").matches; // after a tap, :hover stays for ever
+let isForced = false, news = 0;
+function kin(node) {
+  // Two elements are the same if their id, link or name is; those without one go by their order.
+  if (!(node instanceof Element)) return node.nodeName;
+  const link = (node.matches("tr, li") && $("a[href]", node)) || node;
+  return `${node.nodeName} ${node.id || node.dataset.href || link.getAttribute("href") || node.getAttribute("name") || ""}`;
 }
-
-function renew(next) {
-  let waiting = 0;
-  for (const old of $$("main [id]")) {
-    if (old.parentElement.closest("main [id]") && old.tagName !== "PRE") continue; // it goes with the one around it
-    const now = next.getElementById(old.id);
-    if (!now || now.isEqualNode(old)) continue;
-    if (old.matches("form, input, #main") || $("form[data-preview], #token", old)) continue;
-    if (isHeld(old)) { waiting += 1; continue; }
-    const focus = old.contains(document.activeElement) ? document.activeElement.id || document.activeElement.getAttribute("href") : "";
-    old.replaceWith(now);
-    if (focus) (document.getElementById(focus) || $(`[href="${CSS.escape(focus)}"]`))?.focus({ preventScroll: true });
+function isSelected(old, chosen = getSelection()) {
+  return !chosen.isCollapsed && (old.contains(chosen.anchorNode) || old.contains(chosen.focusNode));
+}
+function look(row) {
+  // News of a row are its state and its instants, not that they are nearer; a lease is renewed all the time.
+  const shown = $$(".chip, .spark, td:not([data-label=Lease]) time", row);
+  return kin(row) + shown.map((one) => one.dateTime || one.getAttribute("aria-label") || one.textContent).join();
+}
+function changes(old, now) {
+  const [before, after] = [old, now].map((list) => $$("tbody tr, li", list).map(look));
+  const less = (some, others) => some.filter((row) => !others.includes(row)).length;
+  return Math.max(less(after, before), less(before, after)) || Number(`${before}` !== `${after}`);
+}
+function waits(old, now) {
+  // Rows do not move under the pointer, in a selection, or while some of them are chosen.
+  if (isForced || !old.matches(".rows, .plain")) return false;
+  const isTaken = isSelected(old), isPointed = canHover && $("tr:hover, li:hover", old);
+  const more = isTaken || isPointed || $("[name=id]:checked", old) ? changes(old, now) : 0;
+  news += more;
+  return more > 0 || isTaken;
+}
+function alike(old, now) {
+  if (old.isEqualNode(now)) return;
+  if (!(old instanceof Element)) {
+    if (now.data.startsWith(old.data)) old.appendData(now.data.slice(old.length)); // a selection in it stays
+    else if (!isSelected(old)) old.data = now.data;
+    return;
   }
-  const age = next.getElementById("age"), stamp = $("footer time", next);
-  if (age) $("#age").replaceWith(age);
-  if (stamp) $("footer time")?.replaceWith(stamp);
-  $("#live").textContent = waiting ? "New data waits until the pointer leaves the list." : "";
-  isStale = waiting > 0;
-  dress();
+  if (old.matches("datalist") || waits(old, now)) return;
+  if (old.matches("details")) now.open = old.open;
+  for (const mark of ["at", "nowrap"]) if (old.classList.contains(mark)) now.classList.add(mark);
+  for (const { name } of [...old.attributes]) if (!now.hasAttribute(name)) old.removeAttribute(name);
+  for (const { name, value } of now.attributes) if (old.getAttribute(name) !== value) old.setAttribute(name, value);
+  const left = new Map();
+  for (const node of old.childNodes) left.set(kin(node), left.get(kin(node)) || []).get(kin(node)).push(node);
+  const pairs = [...now.childNodes].map((node) => [left.get(kin(node))?.shift(), node]);
+  for (const node of [...left.values()].flat()) node.remove();
+  let place = old.firstChild;
+  for (const [kept, node] of pairs) {
+    if (kept && kept === place) place = place.nextSibling;
+    else old.insertBefore(kept || node, place);
+    if (kept) alike(kept, node);
+  }
 }
+function renew(next) {
+  const { topics } = next.body.dataset;
+  if (!topics) return false; // an error does not take the place of this page
+  addZone(next);
+  const focus = document.activeElement;
+  news = 0;
+  for (const part of ["main", "#age", "footer"]) alike($(part), $(part, next));
+  isForced = false;
+  if (focus.isConnected && focus !== document.activeElement) focus.focus({ preventScroll: true });
+  follow();
+  count();
+  $("#news").replaceChildren(...(news ? [showNews] : []));
+  showNews.textContent = `${news} new or changed: show`;
+  if (topics !== body.dataset.topics) { body.dataset.topics = topics; tell(hello()); }
+  return true;
+}
+const showNews = make("button", { className: "main", onclick: () => { isForced = true; reread(); } });
 
+// -- when: after a hint, but once a second at most; and every 20 seconds, as silence gives no hint -
+const PERIOD = 20000, lost = $("#lost");
+let isBusy = false, timer = 0, begun = 0, misses = 0, fresh = Date.now(), typed = fresh, isMute = false, cut = "";
 async function reread() {
-  if (isBusy) { isWanted = true; return; }
-  isBusy = true;
-  try {
-    const answer = await fetch(location.href, { headers: { Accept: "text/html" }, redirect: "manual" });
-    if (answer.type === "opaqueredirect") location.reload();
-    else if (answer.ok || answer.status === 503) {
-      renew(new DOMParser().parseFromString(await answer.text(), "text/html"));
-      fresh = Date.now();
-    }
-  } catch { /* the connection is lost: the banner says so */ }
+  if (isBusy) { later(); return; }
+  [isBusy, begun] = [true, Date.now()];
+  const [answer, next] = await read(location.href, { redirect: "manual" });
   isBusy = false;
-  if (isWanted) { isWanted = false; later(); }
+  if (answer?.type === "opaqueredirect") location.reload(); // it leads to the login
+  const isNew = (answer?.ok || answer?.status === 503) && renew(next);
+  cut = isNew ? "" : answer ? `The server answers ${answer.status}.` : "The connection is lost.";
+  [misses, fresh] = cut ? [Math.min(misses + 1, 3), fresh] : [0, Date.now()];
+  showLost();
 }
-let timer = 0;
-function later() { timer ||= setTimeout(() => { timer = 0; reread(); }, 400); }
-document.addEventListener("pointerout", () => { if (isStale) later(); });
+function later() {
+  const wait = Math.max(300 + 200 * Math.random(), begun + 1000 * 2 ** misses - Date.now());
+  if (!document.hidden) timer ||= setTimeout(() => { timer = 0; reread(); }, wait);
+}
+function poll() {
+  if (!document.hidden && !$("dialog[open]") && Date.now() - typed > PERIOD / 2) reread();
+  setTimeout(poll, PERIOD * 2 ** misses * (0.85 + 0.3 * Math.random()));
+}
+function showLost() {
+  const words = cut || (isMute ? "Hints do not come." : "");
+  const [told, age] = lost.children; // the age is not read aloud
+  lost.hidden = !words;
+  if (told.textContent !== words) told.textContent = words;
+  age.textContent = ` This page is ${Math.round((Date.now() - fresh) / 1000)} s old.`;
+}
+document.addEventListener("input", () => { typed = Date.now(); });
+document.addEventListener("pointerover", ({ target }) => { if (news && !target.closest(".rows, .plain")) later(); });
 
 // -- hints: one stream for all tabs of a browser; the tab that holds the lock has it ---------------
-
-const own = (body.dataset.topics || "").split(" ").filter(Boolean);
-const channel = own.length && "BroadcastChannel" in window ? new BroadcastChannel(`foliot${root}`) : null;
-const lost = $("#lost");
-let source = null, wanted = new Map(), me = crypto.randomUUID?.() || String(Math.random()), lostAt = 0, isLeader = false;
-
-function heard(topic) {
-  if (topic === "" || own.includes(topic)) later();
-}
-
-function showLost(isLost) {
-  if (isLost && !lostAt) lostAt = Date.now();
-  if (!isLost && lostAt) { lostAt = 0; later(); }
-  lost.hidden = !isLost;
-  if (isLost) lost.textContent = `The connection is lost. This page is ${Math.round((Date.now() - fresh) / 1000)} s old.`;
-}
-
+const own = () => (body.dataset.topics || "").split(" ").filter(Boolean);
+const channel = own().length && "BroadcastChannel" in window ? new BroadcastChannel(`foliot${root}`) : null;
+const me = Math.random(), hello = () => ({ from: me, want: own() }), bye = { from: me };
+const wanted = new Map(); // the topics of each tab
+let source = null, opened = 0, tries = 0, again = 0, isLeader = false;
+function hush() { source?.close(); source = null; }
 function listen() {
-  source?.close();
-  source = null;
-  let topics = [...new Set([...wanted.values()].flat())];
+  const topics = [...new Set([...wanted.values()].flat())];
+  const few = topics.length > 100 ? "" : topics; // more than a stream takes: then all
+  const url = `${root}/api/v1/events?topics=${encodeURIComponent(few)}`;
+  if (topics.length && source?.url.endsWith(url)) return;
+  hush();
   if (!topics.length) return;
-  if (topics.length > 100) topics = []; // more than a stream takes: then all
-  source = new EventSource(`${root}/api/v1/events?topics=${encodeURIComponent(topics.join(","))}`);
-  const say = (topic) => { channel.postMessage({ topic }); heard(topic); };
-  source.addEventListener("changed", (event) => say(JSON.parse(event.data).topic));
-  source.addEventListener("resync", () => say(""));
-  source.onopen = () => { channel.postMessage({ lost: false }); showLost(false); };
-  source.onerror = () => { channel.postMessage({ lost: true }); showLost(true); };
-}
-
-function want(from, topics) {
-  if (JSON.stringify(wanted.get(from)) === JSON.stringify(topics)) return;
-  if (topics) wanted.set(from, topics); else wanted.delete(from);
-  if (isLeader) listen();
-}
-
-if (channel) {
-  channel.onmessage = ({ data }) => {
-    if (data.want !== undefined) want(data.from, data.want);
-    if (data.ask && !document.hidden) channel.postMessage({ from: me, want: own });
-    if (data.topic !== undefined) heard(data.topic);
-    if (data.lost !== undefined) showLost(data.lost);
+  source = new EventSource(url);
+  source.addEventListener("changed", (event) => tell({ topic: JSON.parse(event.data).topic }));
+  source.addEventListener("resync", () => tell({ topic: "" }));
+  source.onopen = () => { opened = Date.now(); tell({ mute: false }); };
+  source.onerror = () => { // by itself a browser never comes again after a refusal
+    hush();
+    if (opened && Date.now() - opened > 10000) tries = 0;
+    if (tries) tell({ mute: true }); // a server ends each stream some day: that is no news
+    listenIn(Math.min(30000, 1000 * 2 ** tries) * (0.5 + Math.random() / 2));
+    [tries, opened] = [tries + 1, 0];
   };
-  const lead = () => { isLeader = true; channel.postMessage({ ask: true }); listen(); return new Promise(() => {}); };
-  want(me, own);
-  channel.postMessage({ from: me, want: own });
+}
+function listenIn(wait) { again ||= setTimeout(() => { again = 0; listen(); }, wait); }
+function take({ from, want, ask, topic, mute }) {
+  if (want) wanted.set(from, want); else if (from) wanted.delete(from);
+  if (from && isLeader) listenIn(50);
+  if (ask && !document.hidden) tell(hello());
+  if (topic === "" || own().includes(topic)) later();
+  if (mute === !isMute) { isMute = mute; later(); showLost(); }
+}
+function tell(message) { channel?.postMessage(message); take(message); }
+if (channel) {
+  const lead = () => { isLeader = true; tell({ ask: true }); listenIn(50); return new Promise(() => {}); };
+  channel.onmessage = ({ data }) => take(data);
+  tell(hello());
   if (navigator.locks) navigator.locks.request(`foliot${root}`, lead); else lead();
-  addEventListener("pagehide", () => { channel.postMessage({ from: me, want: null }); source?.close(); });
+  addEventListener("pagehide", () => { channel.postMessage(bye); source?.close(); });
+  addEventListener("online", () => { later(); if (isLeader && !source) listen(); });
   let hiding = 0;
   document.addEventListener("visibilitychange", () => {
     clearTimeout(hiding);
-    const tell = (topics) => { want(me, topics); channel.postMessage({ from: me, want: topics }); };
-    if (document.hidden) hiding = setTimeout(() => tell(null), 30000); else { tell(own); later(); }
+    if (document.hidden) hiding = setTimeout(() => tell(bye), 30000);
+    else { tell(hello()); later(); }
   });
-  setInterval(() => {
-    if (lostAt) { showLost(true); later(); }
-    if (isLeader && source?.readyState === EventSource.CLOSED) listen(); // a refusal ends a stream for good
-  }, 3000);
+  $("#news").style.cssText = "position: fixed; top: 0.5rem; left: 50%; translate: -50%; z-index: 6";
+  poll();
+  setInterval(() => { if (!lost.hidden) showLost(); }, 3000);
 }
 
 // -- what the script adds to a page ----------------------------------------------------------------
-
 const zone = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "long" });
-function dress() {
-  for (const time of $$("time[title]:not([data-own])")) {
+function addZone(page) {
+  for (const time of $$("time[title]:not([data-own])", page)) {
     time.dataset.own = "";
     time.title += ` · here ${zone.format(new Date(time.dateTime))}`;
   }
-  const log = $("[data-log] .log");
-  if (log && $("[data-follow]")?.checked) log.scrollTop = log.scrollHeight;
-  if (log) log.closest("[data-log]").classList.toggle("nowrap", !$("[data-wrap]").checked);
 }
-document.addEventListener("change", (event) => {
-  if (event.target.matches("[data-wrap], [data-follow]")) dress();
-  if (event.target.name === "id") count();
-});
+function follow() {
+  const log = $("[data-log] .log");
+  log?.closest("[data-log]").classList.toggle("nowrap", !$("[data-wrap]").checked);
+  if (log && $("[data-follow]")?.checked) log.scrollTop = log.scrollHeight;
+}
+document.addEventListener("scroll", ({ target: log }) => { // who scrolls back reads there
+  const isBack = log.matches?.(".log") && log.scrollHeight - log.scrollTop - log.clientHeight > 40;
+  if (isBack) $$("[data-follow]").forEach((box) => { box.checked = false; });
+}, true);
 function count() {
-  const chosen = $$("input[name=id]:checked").length;
-  const told = $("[data-count]");
+  const chosen = $$("input[name=id]:checked").length, told = $("[data-count]");
   if (told) told.textContent = chosen ? `${chosen} chosen:` : "Chosen jobs:";
 }
+document.addEventListener("change", (event) => {
+  if (event.target.matches("[data-wrap], [data-follow]")) follow();
+  if (event.target.name === "id") { count(); if (news) later(); }
+});
+
+// What was done is read aloud only if it comes into a region that was there before.
+const note = $(".told");
+if (note) setTimeout(() => {
+  const fade = () => setTimeout(() => { if (note.matches(":hover, :focus-within")) fade(); else note.remove(); }, 10000);
+  note.append(" ", make("button", { className: "quiet", textContent: "Dismiss", onclick: () => note.remove() }));
+  $("#toast").append(note);
+  fade();
+}, 200);
 
 // A command to many jobs goes on by itself, page by page, until Stop is pressed.
-const goesOn = $("form[data-goes-on]");
-if (goesOn) {
-  $("[data-goes-on-word]").textContent = "It goes on by itself.";
-  const wait = setTimeout(() => goesOn.requestSubmit(), 400);
-  goesOn.addEventListener("submit", () => clearTimeout(wait));
-}
+const goesOn = $("form[data-goes-on]"), pace = goesOn && setTimeout(() => goesOn.requestSubmit(), 400);
+goesOn?.addEventListener("submit", () => clearTimeout(pace));
+if (goesOn) $("[data-goes-on-word]").textContent = "It goes on by itself.";
 
 // The preview of an edit follows what is typed; the server computes it.
 const editor = $("form[data-preview]");
-if (editor) {
-  let typing = 0;
-  editor.addEventListener("input", () => {
-    clearTimeout(typing);
-    typing = setTimeout(async () => {
-      const fields = new URLSearchParams(new FormData(editor));
-      fields.set("preview", "yes");
-      const answer = await fetch(editor.action, { method: "POST", body: fields, headers: { Accept: "text/html" } }).catch(() => null);
-      if (!answer) return;
-      const next = new DOMParser().parseFromString(await answer.text(), "text/html");
-      const told = next.getElementById("preview"), wrong = $("form [role=alert]", next);
-      if (wrong) { told.textContent = ""; told.append(wrong, ...$$(".fault", next)); }
-      if (told) $("#preview").replaceWith(told);
-    }, 300);
-  });
+let rest = 0;
+editor?.addEventListener("input", () => { clearTimeout(rest); rest = setTimeout(preview, 300); });
+async function preview() {
+  const fields = new URLSearchParams(new FormData(editor));
+  fields.set("preview", "yes");
+  const [, next] = await read(editor.action, { method: "POST", body: fields });
+  const told = next.getElementById("preview"), wrong = $("form [role=alert]", next);
+  if (told && wrong) told.replaceChildren(wrong, ...$$(".fault", next));
+  if (told) $("#preview").replaceWith(told);
 }
 
-// The search box completes keys.
+// The search box completes keys; Enter on one of them leads to its job.
 const search = $("#search");
-let asking = 0;
-search?.addEventListener("input", () => {
-  clearTimeout(asking);
-  if (search.value.length < 2) return;
-  asking = setTimeout(async () => {
-    const answer = await fetch(`${root}/api/v1/jobs?limit=10&search=${encodeURIComponent(search.value)}`).catch(() => null);
-    if (!answer?.ok) return;
-    const options = (await answer.json()).jobs.map((job) => Object.assign(document.createElement("option"), { value: job.key }));
-    $("#keys").replaceChildren(...options);
-  }, 200);
+search?.addEventListener("input", () => { clearTimeout(rest); if (search.value.length > 1) rest = setTimeout(complete, 200); });
+search?.form.addEventListener("submit", (event) => {
+  const found = $$("#keys option").find((one) => one.value === search.value);
+  if (found) { event.preventDefault(); location.href = `${root}/jobs/${found.jobId}`; }
 });
+async function complete() {
+  const answer = await fetch(`${root}/api/v1/jobs?limit=10&search=${encodeURIComponent(search.value)}`).catch(() => null);
+  const jobs = answer?.ok ? (await answer.json()).jobs : [];
+  $("#keys").replaceChildren(...jobs.map((job) => make("option", { value: job.key, jobId: job.id })));
+}
 
 // -- keys ------------------------------------------------------------------------------------------
-
-let isGoing = false;
-const rows = () => $$(".rows tbody tr[data-href]");
+let going = 0;
 const current = () => $(".rows tr.at");
+const press = (name) => $$("#actions button:enabled, #actions a").find((one) => one.textContent.trim() === name)?.click();
 function move(step) {
-  const all = rows();
-  if (!all.length) return;
-  const place = all.indexOf(current());
-  const next = all[Math.max(0, Math.min(all.length - 1, place + step))];
-  current()?.classList.remove("at");
+  const all = $$(".rows tbody tr[data-href]"), marked = current();
+  const next = all[Math.max(0, Math.min(all.length - 1, all.indexOf(marked) + step))];
+  if (!next) return;
+  marked?.classList.remove("at");
   next.classList.add("at");
   $("a", next)?.focus({ preventScroll: true });
   next.scrollIntoView({ block: "nearest" });
 }
 async function help() {
-  if ($("dialog")) { $("dialog").remove(); return; }
-  const answer = await fetch(`${root}/about`, { headers: { Accept: "text/html" } });
-  const keys = new DOMParser().parseFromString(await answer.text(), "text/html").getElementById("keys-help");
+  if ($("dialog")) return $("dialog").remove();
+  const keys = (await read(`${root}/about`))[1].getElementById("keys-help");
   if (!keys) return;
-  const box = document.createElement("dialog");
-  box.setAttribute("aria-label", "Keys");
+  const box = make("dialog", { ariaLabel: "Keys", onclose: () => box.remove() });
   box.append(...keys.childNodes);
-  box.addEventListener("close", () => box.remove());
   body.append(box);
   box.showModal();
 }
-function button(name) { return $$("#actions button").find((one) => one.textContent === name && !one.disabled); }
-const KEYS = {
-  "/": () => { search?.focus(); },
-  "?": help,
-  j: () => move(1),
-  k: () => move(-1),
-  x: () => { const box = current() && $("input[type=checkbox]", current()); if (box) { box.checked = !box.checked; count(); } },
-  p: () => { ($$("input[name=id]:checked").length ? $(".bulkbar button[value=pause]") : button("Pause"))?.click(); },
-  w: () => { const row = current(); if (row && !$("#actions")) location.href = `${row.dataset.href.split("#")[0]}?why=true#why`; else button("Why")?.click(); },
-};
+function choose() {
+  const box = $(".rows tr.at input[name=id]");
+  if (box) { box.checked = !box.checked; count(); }
+}
+function pause() {
+  if (!$("input[name=id]:checked")) choose();
+  if ($("input[name=id]:checked")) $(".bulkbar button[value=pause]")?.click(); else press("Pause");
+}
+function why() {
+  const to = current() && new URL(current().dataset.href, location);
+  if (!to?.pathname.startsWith(`${root}/jobs/`)) { press("Why"); return; } // a run or a source has no why of its own
+  to.searchParams.set("why", "true");
+  location.href = Object.assign(to, { hash: "why" });
+}
+function enter() { if (current()) location.href = current().dataset.href; }
+const KEYS = { "/": () => search?.focus(), "?": help, j: () => move(1), k: () => move(-1), x: choose, p: pause, w: why, Enter: enter };
 document.addEventListener("keydown", (event) => {
-  const isTyping = event.target.closest("input:not([type=checkbox]), textarea, select");
-  if (event.key === "Escape" && isTyping) event.target.blur();
-  if (isTyping || event.ctrlKey || event.metaKey || event.altKey) return;
-  if (isGoing) {
-    isGoing = false;
-    const link = $(`[data-go="${CSS.escape(event.key)}"]`);
-    if (link) { event.preventDefault(); link.click(); }
-  } else if (event.key === "g") {
-    isGoing = true;
-    setTimeout(() => { isGoing = false; }, 1500);
-  } else if (event.key === "Enter" && current() && !event.target.closest("a, button")) {
-    location.href = current().dataset.href;
-  } else if (Object.hasOwn(KEYS, event.key)) {
-    event.preventDefault();
-    KEYS[event.key]();
-  }
+  const { key, target } = event;
+  const isTyping = target.closest("input:not([type=checkbox]), textarea, select");
+  if (isTyping && key === "Escape") target.blur();
+  if (isTyping || event.ctrlKey || event.metaKey || event.altKey || ($("dialog[open]") && key !== "?")) return;
+  if (key === "Enter" && target.closest("a, button, summary")) return;
+  const link = $(`[data-go="${CSS.escape(key)}"]`), isGoing = Date.now() - going < 1500;
+  going = key === "g" ? Date.now() : 0;
+  const act = isGoing ? link && (() => link.click()) : KEYS[key];
+  if (act) { event.preventDefault(); act(); }
 });
 $("[data-help]")?.addEventListener("click", (event) => { event.preventDefault(); help(); });
-dress();
+addZone(document);
+follow();
