@@ -95,6 +95,7 @@ def test_the_help_lists_every_key(window: Watched) -> None:
     page = window.page
     page.goto("jobs")
     page.keyboard.press("?")
+    expect(page.get_by_role("dialog", name="Keys")).to_be_visible()
     shown = page.locator("dialog kbd").all_inner_texts()
     listed = {key.strip() for text in shown for key in text.split(",")}
     goes = page.locator("[data-go]").evaluate_all("all => all.map(one => one.dataset.go)")
