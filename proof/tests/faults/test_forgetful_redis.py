@@ -43,6 +43,11 @@ def told(stage: Stage) -> int:
     return stage.log.count("store_regressed")
 
 
+async def all_have_told(stage: Stage) -> None:
+    """Wait until each node has said it: a node does so after its next heartbeat."""
+    await stage.until(lambda: told(stage) >= len(stage.hosts), SOON)
+
+
 def assert_no_run_started_twice(stage: Stage) -> None:
     seen = Counter((note.facts["run"], note.facts["number"]) for note in stage.notes("start"))
     twice = [name for name, count in seen.items() if count > 1]
@@ -67,9 +72,10 @@ def test_a_server_that_lost_the_tail_of_its_file_is_told_what_it_forgot(tmp_path
             server.cut_tail(server.file_size - before)
             server.start()
             await at_work(stage, 20)
-            assert told(stage) == len(stage.hosts), "each node has told it, once"
+            await all_have_told(stage)
             await stage.wait(2)
             await stage.stop()
+            assert told(stage) == len(stage.hosts), "each node has told it, once"
             assert_no_run_started_twice(stage)
             await assert_all_is_explained(stage)
 
@@ -100,9 +106,10 @@ def test_a_replica_without_the_last_second_is_told_what_it_never_had(tmp_path: P
             master.stop(immediate=True)
             proxy.lead_to("127.0.0.1", replica.port)
             await at_work(stage, 20)
-            assert told(stage) == len(stage.hosts), "each node has told it, once"
+            await all_have_told(stage)
             await stage.wait(2)
             await stage.stop()
+            assert told(stage) == len(stage.hosts), "each node has told it, once"
             assert_no_run_started_twice(stage)
             stage.url = replica.url
             await assert_all_is_explained(stage)
@@ -120,8 +127,9 @@ def test_an_emptied_server_has_the_jobs_of_programs_again_and_what_ran_does_not_
             await at_work(stage, 20)
             server.ask("FLUSHALL")
             await at_work(stage, 20)
-            assert told(stage) == len(stage.hosts), "each node has told it, once"
+            await all_have_told(stage)
             await stage.stop()
+            assert told(stage) == len(stage.hosts), "each node has told it, once"
             assert_no_run_started_twice(stage)
             tokens: dict[str, list[int]] = {}
             for note in stage.notes("start"):

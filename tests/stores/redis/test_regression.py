@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import threading
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
+from datetime import timedelta
+from typing import Any
 
 import pytest
 
@@ -16,14 +19,18 @@ from foliot.model.attempt import Attempt, Outcome
 from foliot.model.decision import Decision
 from foliot.model.state import Node, Record
 from foliot.observability import Metrics
-from foliot.protocols import JobQuery, RunQuery
+from foliot.protocols import Finished, JobQuery, Recovered, RunQuery
 from foliot.stores.redis import RedisStore
 from foliot.testing.clock import ManualClock
-from foliot.testing.contract.sample import SOURCE, end, start_due
+from foliot.testing.contract.sample import SOURCE, count_one, end, ending_of, start_due
+from foliot.testing.contract.sample import lose as lose_attempts
 from foliot.testing.servers import RedisServer
-from stores.redis.playing import ROOM, again, declare, play
+from stores.redis.playing import ROOM, again, declare, play, server_time
 
 Do = Callable[[], Awaitable[object]]
+META = "{foliot}:meta"
+LONG = 4_500_000  # microseconds for which lost data is written again, at most
+LEASE = timedelta(seconds=30)
 
 
 async def lose(server: RedisServer, act: Do) -> None:
@@ -186,6 +193,115 @@ def test_a_write_waits_for_the_one_before_it_which_another_process_has(server: R
         assert len(held) == 1
 
     with_two(server, act)
+
+
+# -- nothing else is written meanwhile -------------------------------------------------------------
+
+
+@asynccontextmanager
+async def held(server: RedisServer, call: Do) -> AsyncIterator[asyncio.Task[Any]]:
+    """Call something while lost data is written again, which here takes until the block ends."""
+    server.ask("HSET", META, "hold_until", str(server_time(server) + LONG))
+    called = asyncio.create_task(again(call))
+    await asyncio.wait((called,), timeout=0.3)
+    assert not called.done(), "it must wait for all who may have to write something again"
+    yield called
+    server.ask("HDEL", META, "hold_until")
+
+
+def test_a_command_does_not_change_a_job_before_its_lost_claim_is_there_again(server: RedisServer) -> None:
+    async def act(one: RedisStore, other: RedisStore, clock: ManualClock) -> None:
+        await declare(one, clock, 1)
+
+        async def start() -> None:
+            await claim(one, clock, "a")
+
+        await lose(server, start)
+        await again(lambda: other.renew("b"))
+        async with held(server, lambda: other.update(f"{SOURCE}/job-0000", paused)) as told:
+            assert (await again(lambda: one.renew("a"))).open_count == 1
+        await told
+        (view,) = await other.jobs(JobQuery())
+        assert view.record is not None
+        assert view.record.state.paused_at is not None
+        assert view.record.attempts == await one.held("a")
+        assert len(view.record.attempts) == 1
+
+    with_two(server, act)
+
+
+def test_an_end_waits_for_its_lost_claim_which_rests_on_a_write_of_another(server: RedisServer) -> None:
+    async def act(one: RedisStore, other: RedisStore, clock: ManualClock) -> None:
+        await declare(one, clock, 1)
+        started: list[Attempt] = []
+
+        async def change_and_start() -> None:
+            await other.update(f"{SOURCE}/job-0000", count_one)
+            started.extend(await claim(one, clock, "a"))
+
+        await lose(server, change_and_start)
+        assert (await again(lambda: one.renew("a"))).open_count == 0, "its claim is not there yet"
+        endings = [ending_of(attempt, clock.now()) for attempt in started]
+        async with held(server, lambda: one.finish("a", endings, clock.now(), end)) as ended:
+            await again(lambda: other.renew("b"))
+        assert (await ended).refused == ()
+        (run,) = await one.runs(RunQuery())
+        assert run.outcome is Outcome.SUCCEEDED
+
+    with_two(server, act)
+
+
+def test_a_node_whose_heartbeat_is_lost_is_not_buried_before_it_could_beat_again(server: RedisServer) -> None:
+    async def act(one: RedisStore, other: RedisStore, clock: ManualClock) -> None:
+        await declare(one, clock, 1)
+
+        async def live_on() -> None:
+            await clock.advance(LEASE * 0.9)
+            await other.renew("b")
+            await claim(other, clock, "b")
+            await clock.advance(LEASE * 0.9)
+
+        await lose(server, live_on)
+        await again(lambda: one.renew("a"))
+        server.ask("HSET", META, "hold_until", str(server_time(server) + LONG))
+        assert await one.recover(100, clock.now(), lose_attempts) == Recovered()
+        assert (await again(lambda: other.renew("b"))).open_count == 1
+        server.ask("HDEL", META, "hold_until")
+        assert await one.recover(100, clock.now(), lose_attempts) == Recovered()
+        assert len(await other.held("b")) == 1
+
+    with_two(server, act)
+
+
+def test_an_end_is_not_confirmed_if_the_server_was_replaced_before_its_answer_was_read(
+    server: RedisServer,
+) -> None:
+    answered, may_go_on = threading.Event(), threading.Event()
+
+    def failpoint(step: str) -> None:
+        if step == "finish:after_commit":
+            answered.set()
+            may_go_on.wait(60)
+
+    async def act(store: RedisStore, clock: ManualClock) -> None:
+        await store.join(Node("a"))
+        await declare(store, clock, 1)
+        endings = [ending_of(attempt, clock.now()) for attempt in await claim(store, clock, "a")]
+        finishes: list[asyncio.Task[Finished]] = []
+
+        async def finish() -> None:
+            finishes.append(asyncio.create_task(again(lambda: store.finish("a", endings, clock.now(), end))))
+            await asyncio.to_thread(answered.wait, 60)
+
+        await lose(server, finish)
+        assert (await again(lambda: store.renew("a"))).open_count == 1, "the end is lost"
+        may_go_on.set()
+        assert (await finishes[0]).refused == ()
+        (run,) = await store.runs(RunQuery())
+        assert run.outcome is Outcome.SUCCEEDED
+        assert (await store.health()).regressions <= 1
+
+    play(server.url, act, failpoint=failpoint)
 
 
 # -- not lost --------------------------------------------------------------------------------------

@@ -90,7 +90,8 @@ def recover(session: OptimisticSession, limit: int, now: datetime, decide: Decid
             gone.extend((node, entry.key, key) for node, key in held if key not in keys)
         return partial(swap_loss, decide, keys, now) if keys else None
 
-    turns.go(lost, about)
+    if lost:
+        turns.go(lost, about)
     if gone:
         session.drop_holds(gone)
     return Recovered(tuple(turns.events), more, buried)

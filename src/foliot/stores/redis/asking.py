@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from threading import Event
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from foliot.errors import StoreUnavailableError
 from foliot.stores.redis import regression, script
 from foliot.stores.redis.definition import Definitions
+from foliot.stores.redis.regression import HeldError
 from foliot.stores.redis.script import Call
 from foliot.stores.redis.shared import Shared
 from foliot.stores.redis.wire import Answer, Command, Wire
 
 _DECISIVE = frozenset(("claim", "finish", "recover", "update", "reconcile"))
 _A_MOMENT = 0.01  # seconds between two looks at a frozen source
+_BETWEEN_TRIES = 0.05  # seconds between two tries to write while lost data is written again
+_PART_OF_LEASE = 8  # a call waits for this part of the lease: less than its deadline
+
+
+Result = TypeVar("Result")
 
 
 class Answered(NamedTuple):
@@ -48,6 +54,23 @@ class Asking:
             self._losses = self.shared.losses
             self.definitions.forget()
 
+    def until_healed(self, work: Callable[[], Result]) -> Result:
+        """Carry out a call. While processes write lost data again, wait, and begin the call anew.
+
+        It must read again, too: an attempt that was missing may be there afterwards. HeldError if it takes
+        too long.
+        """
+        left = self.shared.lease.total_seconds() / _PART_OF_LEASE / _BETWEEN_TRIES
+        while True:
+            try:
+                return work()
+            except HeldError:
+                if left < 1:
+                    raise
+            left -= 1
+            Event().wait(_BETWEEN_TRIES)
+            regression.catch_up(self.wire, self.shared)
+
     # -- asking ------------------------------------------------------------------------------------
 
     def ask(self, command: str, key: str, *words: Any) -> Answer:
@@ -67,7 +90,7 @@ class Asking:
 
     def run(self, name: str, *calls: Call) -> list[Answered]:
         """The answers of a script. It handles the statuses that every script may return."""
-        shared, before = self.shared, self.shared.seq
+        shared, before, begins = self.shared, self.shared.seq, self.shared.begins
         known = shared.known()
         self._pass("before", name, calls)
         told = [
@@ -79,6 +102,10 @@ class Asking:
             shared.is_unconfirmed = shared.is_unconfirmed or (name != "look" and self.wire.confirms)
             raise
         self._pass("after", name, calls)
+        if begins != shared.begins:
+            # The answer may come from before a loss. The connection that heals did not know of this write, so
+            # it must not count as confirmed.
+            raise StoreUnavailableError(self.verb, "the server was replaced while it answered")
         found = [Answered(str(status, "ascii"), facts, int(seq)) for status, _, seq, *facts in answers]
         if any(one.status == "BIRTH" for one in found):
             self._begin_anew(name, str(known["birth"]))
@@ -86,6 +113,8 @@ class Asking:
         if began < before and shared.seq > seq:
             raise regression.count_back(self.wire, shared, before, began, seq)
         shared.seq = max(shared.seq, seq)
+        if any(one.status == "HELD" for one in found):
+            raise HeldError
         return found
 
     def _pass(self, side: str, name: str, calls: Sequence[Call]) -> None:

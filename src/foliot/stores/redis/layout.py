@@ -2,8 +2,8 @@
 
 | key | type | holds |
 |---|---|---|
-| `meta` | hash | `birth`: a random text; `schema`; `seen`: the last sign of life; `hold_until`: no |
-|  |  | node claims before; `run`: the server's process; `resumed`: its count of writes when it began |
+| `meta` | hash | `birth`: a random text; `schema`; `seen`: the last sign of life; `hold_until`: job |
+|  |  | changes wait; `run`: the server's process; `resumed`: its count of writes when it began |
 | `seq` | number | one more with each write: if it falls, the server has lost some |
 | `s`, `d` | hash | of each job: its text (state, open attempts, counts); its definition |
 | `frames` | hash | digest → what the definitions of many jobs share |

@@ -5,7 +5,8 @@ not written yet, a backup is restored. A node sees this by two signs. The count 
 count that this process has seen. Or the server is another process than before (`run_id`): then the store's
 `meta` has the count at its start, written by the first client that connected.
 
-    noticed ──▶ while several nodes live, none claims for 2 s (`hold_until`)
+    noticed ──▶ while several nodes live, no job changes for 2 s (`hold_until`): claims find nothing, and
+                other writes wait; a lost write cannot be written again on a job that has changed since
             ──▶ each process writes again what it wrote and the server has lost (`optimistic.ring`)
 
 Then an occurrence runs twice only if the process that had claimed it died in the same event, or could not
@@ -29,16 +30,24 @@ from foliot.stores.redis.written import Written
 
 SCHEMA = 1
 STEPS_OF_NEW = 1  # a new store has taken all steps of `migration`
-_HOLD = 2.0  # seconds in which no node claims
+_HOLD = 2.0  # seconds in which only lost data is written
 _EMPTIED = "its data is gone, or is other data than before"
+
+
+class HeldError(StoreUnavailableError):
+    """Processes write again what the server has lost, so no other write may change a job now."""
+
+    def __init__(self) -> None:
+        super().__init__("write", "the server was replaced; nodes write again what it may have lost")
 
 
 def begin(wire: Wire, shared: Shared, run_id: str, *, has_lost: bool = False) -> tuple[str, int, int]:
     """Create the store if there is none. Returns its birth, its count of writes, and the count at its start.
 
     If the server is another process than before, it may have lost writes; `has_lost`: the caller knows that
-    it has. In both cases claims wait for a short time. StoreError if the schema is too new.
+    it has. In both cases other writes wait for a short time. StoreError if the schema is too new.
     """
+    shared.begins += 1
     found = wire.ask("HGET", f"{shared.prefix}:meta", "schema")
     if found is not None:
         check_schema(found)
@@ -119,7 +128,7 @@ def heal_more(wire: Wire, shared: Shared) -> int:
 
     def write(written: Written) -> tuple[int, Written | None]:
         facts, words, name = written
-        call = Call({**shared.known(), **facts}, words)
+        call = Call({**shared.known(), **facts, "heals": True}, words)
         ((status, _, seq, *refused),) = script.run(wire, shared.prefix, name, [call], shared.counts)
         if status == b"OK" and not refused:
             return int(seq), None

@@ -26,6 +26,7 @@ from foliot.stores.redis import codec, layout
 from foliot.stores.redis.asking import pairs, text_of
 from foliot.stores.redis.encode import Encoder, Operation, operation_words
 from foliot.stores.redis.record import Records
+from foliot.stores.redis.regression import HeldError
 from foliot.stores.redis.script import Call
 from foliot.stores.redis.shared import Shared
 from foliot.stores.redis.stage import RedisStage, revision_operations
@@ -52,7 +53,7 @@ class RedisSession(Records, RevisionSession):
         clock = self.shared.clock
         began = clock.monotonic()
         try:
-            return work(self)
+            return self.until_healed(lambda: work(self))
         finally:
             self.shared.counts.note_call(self.verb, clock.monotonic() - began)
 
@@ -230,7 +231,8 @@ class RedisSession(Records, RevisionSession):
     def set_aside(self, entries: Sequence[Entry]) -> None:
         """Set jobs aside that a query could not read, if they have not changed since."""
         changes = [set_aside(entry, entry.damage) for entry in entries if entry.damage is not None]
-        with suppress(ResponseError):  # such as a server that is full: what was asked for has been read
+        # Such as a server that is full, or that is being healed: what was asked for has been read.
+        with suppress(ResponseError, HeldError):
             if changes:
                 self.write(changes, Guard())
 

@@ -73,6 +73,7 @@ class Shared:
         self.birth = self.run_id = ""
         self.seq = 0
         self.losses = 0  # how often the server has lost data
+        self.begins = 0  # how often a connection has begun to find out whether it has
         self.entries: OrderedDict[str, Entry] = OrderedDict()
         # Not a generator: two threads may ask at once, and a generator refuses the second.
         self.marks: Iterator[str] = map(f"{uuid4().hex[:12]}.{{:x}}".format, count(1))

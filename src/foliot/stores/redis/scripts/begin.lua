@@ -1,6 +1,6 @@
 -- Make the store, if there is none in this namespace. Promises: one who makes it decides when it was born. A server
--- that is another process than before may have lost what it had answered: while several nodes live, nobody claims
--- for a moment, so that each of them can write again what is lost. Answers OK, its birth, and with how many writes
+-- that is another process than before may have lost what it had answered: while several nodes live, nobody changes
+-- a job for a moment, so that each of them can write again what is lost. Answers OK, its birth, and with how many writes
 -- the server has come back.
 
 if redis.call('HSETNX', T .. ':meta', 'birth', asked.birth) == 1 and asked.step > 0 then

@@ -5,6 +5,7 @@
 -- `limit` + 1 lost attempts of jobs that are in service: the node and the attempt.
 
 if is_other() then return answer('BIRTH') end
+if is_held() then return answer('OK', '0') end -- a lost heartbeat does not prove that a node is dead
 local time, buried, living = now(), {}, {}
 local over = math.min(time, asked.now)
 local all = redis.call('HGETALL', T .. ':until')

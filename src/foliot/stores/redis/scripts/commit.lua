@@ -1,6 +1,6 @@
 -- Write jobs, each only if its text still begins with the mark that was read: all at once, or none is touched.
--- Promises: nothing is written for a node that is buried, or, where a lease is asked for, whose lease has run out, or
--- while nobody may claim;
+-- Promises: nothing is written for a node that is buried, or, where a lease is asked for, whose lease has run out;
+-- nothing but what was lost while processes write that again;
 -- nothing twice for one claim; no more of a group than its limit; nothing for a source that a revision holds still, or that is at another revision.
 -- With `whole`, either all of the jobs are written or none. Answers OK and the places of jobs that were refused.
 

@@ -76,7 +76,8 @@ local function is_over(till, time)
   return till < time or till > time + LONGEST_MOMENT
 end
 
--- Whether nobody may claim: nodes write again what the server has lost.
+-- Whether processes write again what the server has lost: until then nobody else may change a job. A lost write is
+-- refused for good if its job has changed meanwhile.
 local function is_held()
   local till = redis.call('HGET', T .. ':meta', 'hold_until')
   return till and not is_over(tonumber(till), micros())
@@ -90,6 +91,7 @@ local function refusal()
     if not till then return answer('BURIED') end
     if asked.needs_lease and (now() >= tonumber(till) or is_held()) then return answer('LATE') end
   end
+  if not asked.heals and is_held() then return answer('HELD') end
   if asked.source then
     local found = redis.call('HGET', T .. ':rev', asked.source)
     if found ~= (asked.base or false) then return answer('STALE') end

@@ -19,6 +19,7 @@ local function is_ours()
 end
 
 if asked.step == 'freeze' then
+  if is_held() then return answer('HELD') end
   if redis.call('HGET', T .. ':rev', asked.source) ~= (asked.base or false) then return answer('STALE') end
   local held = frozen_sources()[asked.source]
   if held and held.stage ~= asked.stage then
