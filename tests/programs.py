@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import signal
-import socket
 import subprocess
 import sys
 import threading
@@ -97,12 +96,6 @@ class Program:
 
 def example(folder: Path, name: str, *arguments: str) -> Program:
     return Program(folder, sys.executable, str(EXAMPLES / name), *arguments)
-
-
-def free_port() -> int:
-    with socket.socket() as listener:
-        listener.bind(("127.0.0.1", 0))
-        return int(listener.getsockname()[1])
 
 
 def ask(port: int, path: str, method: str = "GET") -> tuple[int, Any]:

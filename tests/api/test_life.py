@@ -25,6 +25,7 @@ from foliot.app import hosted
 from foliot.clock import SystemClock
 from foliot.errors import AppStateError, FoliotError, InvalidJobError
 from foliot.model.access import Scope
+from foliot.testing.servers.process import free_port
 from foliot.wiring import FullStore
 
 TOKEN = "K7s9" * 2 + "qWz4xCv8bNm2aSd6fGh1jKl3"  # a random text, for tests
@@ -185,11 +186,6 @@ def test_a_port_that_is_taken_is_told(tmp_path: Path) -> None:
 
 
 # -- processes -------------------------------------------------------------------------------------
-
-
-def free_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        return int(server.getsockname()[1])
 
 
 def said(daemon: Daemon, pattern: str) -> str:

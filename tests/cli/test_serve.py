@@ -16,7 +16,7 @@ from daemon.repositories import Repository, job
 from foliot.clock import SystemClock
 from foliot.daemon.serve import Serving
 from foliot.observability.lines import LINES
-from programs import free_port
+from foliot.testing.servers.process import free_port
 
 
 @pytest.fixture

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from daemon.harness import PATIENCE
-from programs import free_port
+from foliot.testing.servers.process import free_port
 from sources.git.scene import git
 
 CONFIG = "rollcron.yaml"

@@ -11,7 +11,7 @@ import pytest
 from daemon.harness import Daemons, Host
 from daemon.repositories import Repository, job
 from daemon.test_start import says
-from programs import free_port
+from foliot.testing.servers.process import free_port
 
 SHOP = """
 from foliot import Foliot

@@ -11,7 +11,7 @@ from celery import Celery
 
 from daemon.harness import Host, daemons_on, eventually
 from executors.celery.stage import taken
-from programs import free_port
+from foliot.testing.servers.process import free_port
 from real_redis import redis_url_of
 
 pytestmark = pytest.mark.prove

@@ -18,7 +18,7 @@ from foliot import Every, Foliot
 from foliot.clock import SystemClock
 from foliot.model.attempt import Attempt, Outcome
 from foliot.testing.servers import MissingServerError, PostgresServer, postgres_server
-from programs import free_port
+from foliot.testing.servers.process import free_port
 from real_postgres import do_without
 from stores.postgres.opening import fresh
 

@@ -14,10 +14,11 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from api.stage import Stage, staged
-from api.test_life import free_port, said
+from api.test_life import said
 from daemon.harness import Daemon, Host, daemons_on, eventually
 from dashboard.conftest import furnish
 from dashboard.watched import chromium, watched
+from foliot.testing.servers.process import free_port
 
 pytestmark = pytest.mark.prove
 SLOW = 60_000

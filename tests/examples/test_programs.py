@@ -15,7 +15,8 @@ import pytest
 from cli.calls import command, on_a_terminal
 from foliot.model.attempt import Outcome, Trigger
 from foliot.testing.servers import redis_server
-from programs import EXAMPLES, PATIENCE, ask, eventually, example, free_port, history
+from foliot.testing.servers.process import free_port
+from programs import EXAMPLES, PATIENCE, ask, eventually, example, history
 from real_redis import redis_url_of
 
 STOPS = pytest.mark.parametrize("stop", [signal.SIGINT, signal.SIGTERM], ids=["Ctrl-C", "SIGTERM"])

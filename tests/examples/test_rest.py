@@ -9,7 +9,8 @@ from pathlib import Path
 
 import httpx
 
-from programs import EXAMPLES, PATIENCE, eventually, free_port
+from foliot.testing.servers.process import free_port
+from programs import EXAMPLES, PATIENCE, eventually
 
 TOKEN = "K7s9" * 2 + "qWz4xCv8bNm2aSd6fGh1jKl3"  # a random text, for tests
 

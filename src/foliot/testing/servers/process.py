@@ -5,6 +5,7 @@ from __future__ import annotations
 import atexit
 import os
 import pwd
+import secrets
 import shutil
 import signal
 import socket
@@ -21,6 +22,7 @@ from foliot.testing.servers import guardian
 PATIENCE = 60.0  # seconds for a server to come up or go down, on a machine that is busy
 _TIME_TO_PART = 5.0  # seconds that an ending program waits for its servers to end
 started: list[subprocess.Popen[bytes]] = []
+_PORTS, _TRIES = (12_000, 32_000), 100
 
 
 class MissingServerError(Exception):
@@ -115,8 +117,14 @@ def unprivileged() -> str:
 
 
 def free_port() -> int:
-    """A port of the loopback that is free now."""
-    with closing(socket.socket()) as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
+    """A port of the loopback that is free now, and that no client is given while a server restarts.
+
+    On Linux, clients get their own ports from 32,768 on. A client of a server there that is down may be
+    given its very port, reach itself, and so take the port from the server.
+    """
+    for _ in range(_TRIES):
+        port = _PORTS[0] + secrets.randbelow(_PORTS[1] - _PORTS[0])
+        with closing(socket.socket()) as probe, suppress(OSError):
+            probe.bind(("127.0.0.1", port))
+            return port
+    raise MissingServerError("no port of the loopback is free")
