@@ -152,3 +152,14 @@ def test_a_note_is_there_without_javascript_and_the_live_region_is_empty(
         expect(window.page.locator(".told")).to_contain_text("is paused")
         expect(window.page.locator("#toast")).to_be_empty()
         window.press("Resume")
+
+
+@pytest.mark.req("OWN-12")
+def test_a_link_of_another_person_logs_nobody_in(window: Watched, stage: Stage) -> None:
+    page = window.page
+    for lure in (stage.tokens["read"], "%", "%E0%A4%A"):
+        page.goto("about:blank")
+        page.goto(f"{stage.base}/login#{lure}")
+        expect(page.get_by_label("Token")).to_have_value("")
+        page.goto("about")
+        expect(page.locator(".who b")).to_have_text("admin")

@@ -54,10 +54,12 @@ def _attempt(at: datetime, outcome: Outcome | None = Outcome.SUCCEEDED) -> Attem
 @pytest.mark.req("OWN-12")
 def test_a_mark_has_the_worst_of_its_time_and_tells_how_many_they_are() -> None:
     attempts = [_attempt(NOW - timedelta(minutes=n)) for n in range(1, 60)]
-    attempts.append(_attempt(NOW - timedelta(minutes=30), Outcome.FAILED))
+    attempts.append(_attempt(NOW - timedelta(minutes=30, seconds=1), Outcome.FAILED))
+    attempts.append(_attempt(NOW - timedelta(minutes=31, seconds=1), Outcome.FAILED))
+    attempts.append(attempts[-1]._replace(number=2, outcome=Outcome.SUCCEEDED))  # a retry
     lines = gather(attempts, (), None, WEEK)
     assert [(line.verdict, line.outcome) for line in lines] == [("ran", "failed")]
-    assert lines[0].reason == "60 attempts here, 1 of them did not succeed"
+    assert lines[0].reason == "61 runs here, 1 of them did not succeed"
 
 
 def test_what_was_skipped_and_what_is_planned_has_marks_too() -> None:

@@ -40,7 +40,8 @@ def gather(
     first, last, now, since, zone = span
     size = (last - first) / _BUCKETS
     ran: dict[int, list[Attempt]] = {}
-    for attempt in attempts:
+    last_tries = {attempt.run_key: attempt for attempt in sorted(attempts, key=lambda one: one.number)}
+    for attempt in last_tries.values():
         ran.setdefault((attempt.scheduled_for - first) // size, []).append(attempt)
     found = []
     for number in range(_BUCKETS):
@@ -59,7 +60,7 @@ def _of_runs(attempts: Sequence[Attempt], zone: ZoneInfo) -> OccurrenceAnswer:
     tones = list(map(tone_of, words))
     worst = min(range(len(words)), key=lambda place: _WORST.index(tones[place]))
     bad = tones.count("bad")
-    told = f"{len(words)} attempts here" + (f", {bad} of them did not succeed" if bad else "")
+    told = f"{len(words)} runs here" + (f", {bad} of them did not succeed" if bad else "")
     one = attempts[worst]
     fate = Fate.RUNS if one.is_open else Fate.RAN
     return _line(one.scheduled_for, zone, fate, told, one.outcome)

@@ -70,7 +70,7 @@ async def calendar_page(call: Call, query: CalendarQuery) -> Response:
         call,
         "calendar.html",
         heading="Calendar",
-        api=f"/forecast?{urlencode(_asked(query, first))}",
+        api=f"/forecast?{urlencode(_asked(query, first), safe=':/')}",
         query=query,
         problem=problem,
         typed_zone=call.request.query_params.get("zone", query.zone),

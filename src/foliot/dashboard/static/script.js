@@ -13,10 +13,10 @@ async function read(url, given) {
   } catch { return [null, document.implementation.createHTMLDocument()]; }
 }
 
-// Logging in: a link has its code behind the "#", which browsers send to no server.
+// Logging in: a link has its code behind the "#", which no server is sent.
 const login = $("form[data-login]");
-if (login && location.hash.length > 1) {
-  login.elements.token.value = decodeURIComponent(location.hash.slice(1));
+if (login && /^#(?!flt_)[\w-]+$/.test(location.hash)) { // no token
+  login.elements.token.value = location.hash.slice(1);
   history.replaceState(null, "", location.pathname + location.search);
   login.requestSubmit();
 }
