@@ -18,7 +18,7 @@ from foliot.schedules import Schedule
 
 BAR, BARS, HIGH = 5, 20, 16
 WIDE = 960  # of a timeline
-_DOT_WIDE, _DOT_HIGH, _DOT_LEFT, _DOT_EDGE = 480, 96, 44, 10
+_DOT_WIDE, _DOT_HIGH, _DOT_LEFT, _DOT_EDGE = 480, 96, 54, 10
 _WEEKS, _WEEK, _CELL = 53, 7, 18
 _PLANNED = ("planned", "waits")
 _LOWEST = {"good": 5, "rest": 9}  # where the bar of a tone begins: a shape, beside its colour
