@@ -120,7 +120,7 @@ def test_a_backfill_shows_what_would_run_and_comes_back_with_what_was_typed(
     preview = ada.press(wrong, "Preview", **span, which="missed")
     assert "78 runs would start. Nothing is done yet." in preview.text
     refused = ada.press(preview, "Confirm", code=422, typed="7")
-    assert "type 78 to start 78 runs" in refused.text
+    assert "Type 78 to start 78 runs" in refused.text
     assert len(stage.get("/jobs/ops~2Fold/runs")["runs"]) == before
     ada.press(preview, "Confirm", typed="78")
     assert len(stage.get("/jobs/ops~2Fold/runs?limit=200")["runs"]) == before + 78
