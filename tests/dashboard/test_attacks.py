@@ -117,7 +117,7 @@ def test_a_backfill_starts_what_its_preview_has_shown_or_nothing(stage: Stage, a
     preview = ada.press(page, "Preview", **span)
     stage.act(lambda ops: age(ops, "*/30 * * * *"))
     refused = ada.press(preview, "Confirm", code=409)
-    assert "is not what the preview has shown" in refused.text
+    assert "the preview that you have seen is older" in refused.text
     ada.press(preview, "Confirm", code=409, count="9" * 5000)
     ada.press(preview, "Confirm", code=409, count="0")
     assert len(stage.get("/jobs/ops~2Fold/runs")["runs"]) == before

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -47,19 +48,36 @@ async def backfill(call: Call, job: JobView, form: Form) -> Response:
     frame = frame_of(call)
     try:
         body = _read(job, form, await call.ops.store.now())
-        if not call.dry_run:
-            _check_sure(form, await _would(call, job, body))
-        done = await job_commands.backfill(call, job, body)
+        would = await _would(call, job, body)
     except FoliotError as error:
         problem = problem_of(error)
         page = await _page(call, job, form.typed, problem, status=problem.status)
         raise ReturnedFormError(problem, page) from None
-    if not call.dry_run:
-        return leave(
-            call, frame.job(job.key, tab="runs"), f"{len(done.runs)} runs of the past are asked for."
-        )
+    if call.dry_run:
+        return await _preview(call, job, form, body, would)
+    try:
+        _check_sure(form, job, len(would))
+        done = await job_commands.backfill(call, job, body)
+    except FoliotError as error:
+        problem = problem_of(error)
+        raise ReturnedFormError(problem, await _preview(call, job, form, body, would, problem)) from None
+    return leave(call, frame.job(job.key, tab="runs"), f"{len(done.runs)} runs of the past are asked for.")
+
+
+async def _preview(  # noqa: PLR0913, PLR0917 - a form, what it would do, and what is wrong with it
+    call: Call,
+    job: JobView,
+    form: Form,
+    body: BackfillBody,
+    would: Sequence[Any],
+    problem: ProblemError | None = None,
+) -> Response:
+    """What would run, beside what became of each occurrence so far."""
     lines = await occurrences(call, job, LedgerQuery(first=body.first, last=body.last, limit=_SHOWN))
-    return await _page(call, job, form.typed, runs=done.runs, lines=lines.occurrences, has_more=lines.next)
+    return await _page(
+        call, job, form.typed, problem, runs=would, lines=lines.occurrences, has_more=lines.next,
+        status=problem.status if problem else 200,
+    )  # fmt: skip
 
 
 def _read(job: JobView, form: Form, now: datetime) -> BackfillBody:
@@ -83,20 +101,20 @@ def _text(value: Any) -> Any:
     return value.isoformat() if isinstance(value, datetime) else value
 
 
-async def _would(call: Call, job: JobView, body: BackfillBody) -> int:
-    """How many runs would start now."""
-    call.dry_run = True
+async def _would(call: Call, job: JobView, body: BackfillBody) -> Sequence[Any]:
+    """The runs that would start now."""
+    is_dry_run, call.dry_run = call.dry_run, True
     try:
-        return len((await job_commands.backfill(call, job, body)).runs)
+        return (await job_commands.backfill(call, job, body)).runs
     finally:
-        call.dry_run = False
+        call.dry_run = is_dry_run
 
 
-def _check_sure(form: Form, count: int) -> None:
+def _check_sure(form: Form, job: JobView, count: int) -> None:
     """409 if it is not what the preview has shown; 422 if many runs are to start, and no number was typed."""
-    if form.get("count") != str(count):
-        detail = f"{count} runs would start now, which is not what the preview has shown"
-        raise ProblemError(409, "CHANGED", detail, hint="look at the preview again")
+    if (form.get("count"), form.get("seen")) != (str(count), str(readable(job).state.version)):
+        detail = f"{count} runs would start now, and the preview that you have seen is older"
+        raise ProblemError(409, "CHANGED", detail, hint="look at it again, and then confirm")
     if count > _SURE and form.get("typed") != str(count):
         detail = f"type {count} to start {count} runs"
         fault = Fault(pointer="/typed", detail=detail, hint="this protects against a typing error")
@@ -119,6 +137,7 @@ async def _page(
         problem=problem,
         which=[one.value for one in Which],
         sure=_SURE,
+        seen=readable(job).state.version,
         **context,
     )
 

@@ -27,7 +27,8 @@ from foliot.model.query import JobOrder
 from foliot.schedules.zone import load_zone
 
 pages = Pages("calendar")
-_HOUR, _WEEK, _MINUTE = timedelta(hours=1), timedelta(days=7), timedelta(minutes=1)
+_SECOND, _HOUR, _WEEK = timedelta(seconds=1), timedelta(hours=1), timedelta(days=7)
+_NONE = timedelta(0)
 _LOOKED_AT = 200  # jobs among which those of an hour are looked for
 
 
@@ -78,6 +79,7 @@ async def calendar_page(call: Call, query: CalendarQuery) -> Response:
         filters=filters_of(query),
         days=_days(found, query.zone),
         found=found,
+        changes=[_change_words(change.at, query.zone) for change in found.clock_changes],
         hour=hour,
         minutes=minutes,
         jobs=jobs,
@@ -103,6 +105,17 @@ def _days(found: ForecastAnswer, zone: str) -> list[Day]:
         cell = Cell(bucket.at, bucket.occurrences, level, bucket.at in changed, text)
         days.setdefault(f"{wall:%a} {wall.day} {wall:%b}", []).append(cell)
     return [Day(name, cells, sum(cell.runs for cell in cells)) for name, cells in days.items()]
+
+
+def _change_words(at: datetime, zone: str) -> str:
+    """`The clocks of Europe/Berlin go back on Sun 25 Oct, from 03:00 CEST to 02:00 CET`."""
+    clock = load_zone(zone)
+    before, after = (at - _SECOND).astimezone(clock), at.astimezone(clock)
+    until = (before.replace(tzinfo=None) + _SECOND).time()
+    way = "forward" if (after.utcoffset() or _NONE) > (before.utcoffset() or _NONE) else "back"
+    day = f"{after:%a} {after.day} {after:%b}"
+    from_to = f"from {until:%H:%M} {before.tzname()} to {after:%H:%M} {after.tzname()}"
+    return f"The clocks of {zone} go {way} on {day}, {from_to}"
 
 
 async def _minutes(call: Call, query: CalendarQuery, hour: datetime) -> list[Cell]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import Iterable
 from typing import Any, Literal
 
@@ -36,6 +37,7 @@ from foliot.protocols import JobView
 pages = Pages("job")
 Tab = Literal["occurrences", "runs", "definition", "policies"]
 _LEDGER = 30
+_LONG_ID, _SHORT = re.compile(r"\b[0-9a-f]{32}\b"), 8  # of a node that was given no name
 
 
 class JobPageQuery(Paged, frozen=True):
@@ -104,7 +106,8 @@ async def _why(
 
 
 def _in_zone(line: OccurrenceAnswer, times: Times, zone: str | None) -> OccurrenceAnswer:
-    return msgspec.structs.replace(line, reason=times.told(line.reason, zone))
+    reason = _LONG_ID.sub(lambda found: found[0][:_SHORT], times.told(line.reason, zone))
+    return msgspec.structs.replace(line, reason=reason)
 
 
 def _has_seconds(lines: Iterable[OccurrenceAnswer]) -> bool:

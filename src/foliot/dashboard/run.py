@@ -8,6 +8,7 @@ from msgspec import Meta
 from starlette.responses import Response
 
 from foliot.api import runs
+from foliot.api.answers import RunAnswer
 from foliot.api.call import Call
 from foliot.api.cursor import Query
 from foliot.api.finders import find_attempt
@@ -15,12 +16,16 @@ from foliot.api.runs import show_one_run
 from foliot.dashboard.ansi import pieces
 from foliot.dashboard.frame import frame_of
 from foliot.dashboard.route import Form, Pages, Short
+from foliot.dashboard.times import Times
 from foliot.dashboard.view import leave, render
+from foliot.engine.plan_command import CANCELLED
 from foliot.model.access import Scope
-from foliot.model.attempt import Attempt
+from foliot.model.attempt import Attempt, Trigger
 from foliot.protocols import JobQuery
 
 pages = Pages("runs")
+# A run that was cancelled has that as its reason; why it began is known by its trigger.
+_ORIGINS = {Trigger.MANUAL: "it was asked for", Trigger.BACKFILL: "a backfill asked for it"}
 
 
 class RunPageQuery(Query, frozen=True):
@@ -44,10 +49,13 @@ async def run_page(call: Call, run: list[Attempt], query: RunPageQuery) -> Respo
     topics = [f"run:{answer.id}"]
     if attempt.is_open:
         topics.append(f"log:{answer.id}/{attempt.number}")
+    zone = await _zone(call, answer.job)
+    is_asked = run[-1].request is not None
+    is_stopped = answer.reason == CANCELLED
     return await render(
         call,
         "run.html",
-        heading=answer.key,
+        heading=_heading(answer, zone, is_asked=is_asked),
         command=("run", "show", answer.key),
         topics=tuple(topics),
         run=answer,
@@ -56,7 +64,19 @@ async def run_page(call: Call, run: list[Attempt], query: RunPageQuery) -> Respo
         log=pieces(text),
         is_live=attempt.is_open,
         dropped=0 if output is None else output.dropped,
-        zone=await _zone(call, answer.job),
+        zone=zone,
+        is_asked=is_asked,
+        ending=CANCELLED if is_stopped else "",
+        origin=(_ORIGINS.get(run[0].trigger, "") if is_stopped else answer.reason) or "its occurrence came",
+    )
+
+
+def _heading(run: RunAnswer, zone: str, *, is_asked: bool) -> str:
+    """The job, and which of its runs: the key is long, and stands below."""
+    return (
+        f"{run.job}, asked for"
+        if is_asked
+        else f"{run.job}, {Times(run.scheduled_for).zoned(run.scheduled_for, zone)}"
     )
 
 

@@ -18,6 +18,7 @@ from foliot.model.policy import MOST_OPEN
 from foliot.model.state import Record
 from foliot.model.watch import Watch
 
+CANCELLED = "cancelled by a person"
 MOST_BACKFILLED = 1000
 ASKED = "triggered manually"
 
@@ -200,7 +201,7 @@ def _cancel(draft: Draft, command: Cancel) -> None:
     if not found:
         raise CommandRefusedError(draft.job.key, f"{command.run_key} has no open attempt")
     for attempt in found:
-        reason = "cancelled by a person"
+        reason = CANCELLED
         if attempt.state is AttemptState.PENDING:
             draft.drop(attempt, reason)
         elif attempt.state is AttemptState.RUNNING:
