@@ -143,12 +143,17 @@ class CronCalculationError(FoliotError, ValueError):
 
 
 class NeverMatchesError(FoliotError, ValueError):
-    """A rule names only dates that no calendar has."""
+    """A rule names only dates that no calendar has, or only times that the clocks of a zone leave out."""
 
-    def __init__(self, days: str, months: str) -> None:
+    def __init__(self, days: str, months: str, *, timezone: str | None = None) -> None:
+        reason = f"there is no day {days} in month {months}"
+        if timezone is not None:
+            reason = (
+                f"every match falls into the time that the clocks skip in {timezone} when they go forward"
+            )
         super().__init__(
-            f"no valid execution times: there is no day {days} in month {months}",
-            details={"days": days, "months": months},
+            f"no valid execution times: {reason}",
+            details={"days": days, "months": months} | ({"timezone": timezone} if timezone else {}),
         )
 
 

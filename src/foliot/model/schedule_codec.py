@@ -66,7 +66,7 @@ def _text(data: dict[str, Any], name: str) -> str:
 
 @lru_cache(maxsize=8192)
 def _cron(expression: str, timezone: str, dialect: Any, dst: Any = "exact") -> Cron:
-    rule = Cron(expression, timezone=timezone, dialect=dialect, dst=dst)
+    rule = Cron.stored(expression, timezone, dialect, dst)
     if rule.expression != expression:
         raise MisfitError(expression, "names the time zone of a host, not a time zone")
     return _in_zone(rule, timezone)

@@ -10,15 +10,16 @@ answers, on every node.
 
 Read in this order: `schedule` (what a schedule is), `field` and `cron_syntax` (from text to masks), `dial`
 (tables that answer "what comes next" by lookup), `search` (the walk through them), `zone` (when clocks are
-moved), `cron_count` (how many lie in a range), `cron` (all of it as a value). The rest can wait: `nth_day`
-(`L` and `#`), `cron_hint` (what would have been right), `duration`, `every`, `once`, `never`, `herd` (many
-jobs, few rules), `day_filter` and `on_days` (calendars), and for people `explain` with `explain_clock`,
-`explain_day` and `phrase`, and `lint` with `shift`.
+moved), `twin` (why few years tell about all), `cron_count` (how many lie in a range), `cron` (all of it as a
+value). The rest can wait: `nth_day` (`L` and `#`), `cron_hint` (what would have been right), `duration`,
+`every`, `once`, `never`, `herd` (many jobs, few rules), `day_filter` and `on_days` (calendars), and for
+people `explain` with `explain_clock`, `explain_day` and `phrase`, and `lint` with `shift`.
 The invariants:
 
 - next_after(t) > t, previous(t) <= t, and nothing lies between; by the calendar, not by a count of years.
 - A wall minute that does not exist never fires; one that exists twice fires twice.
-- A rule that can never match cannot be built, and neither can one that is not understood in full.
+- A rule that can never match cannot be built, and neither can one that is not understood in full. Only
+  `Cron.stored` reads one whose times the clocks have come to leave out.
 
 Instants are aware datetimes. Results are in the rule's own zone, with the right fold; to compare them
 with times of other zones, convert both to UTC, since Python calls a wall time that comes twice unequal

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from functools import lru_cache
-from typing import TYPE_CHECKING
 
 from foliot.errors import CronCalculationError, NeverMatchesError
 from foliot.schedules.around import Around, Dst, around_changes
@@ -19,12 +18,12 @@ from foliot.schedules.schedule import Schedule, is_same_tick
 from foliot.schedules.search import nearest
 from foliot.schedules.zone import load_zone, resolve_timezone
 
-if TYPE_CHECKING:
-    from datetime import datetime
-
 _NO_TIME = timedelta(0)
 _SECOND = timedelta(seconds=1)
 _MINUTE = timedelta(minutes=1)
+# A fixed time, because a rule reads no clock; no program that refuses such rules is older.
+_SINCE = datetime(2026, 1, 1, tzinfo=UTC)
+_OTHER_TIME = 'choose another time of the day, or dst="once", which runs it right after the gap'
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +34,9 @@ class Cron(Schedule):
     the host's zone, which is resolved to its name at once; a `CRON_TZ=` prefix wins over it. `dst` says
     what happens when the clocks are moved (`around`).
     `fields` holds what the expression means; for `@every` it is None, and `every` is the duration.
+
+    A rule that can never match is refused. That the clocks leave out each of its times depends on the zones
+    of the host, which change; so a rule that was accepted once is read again by `Cron.stored`.
     """
 
     expression: str
@@ -50,6 +52,21 @@ class Cron(Schedule):
     _hash: int = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
+        self._fill()
+        if self.fields is not None and self.next_after(_SINCE) is None:
+            raise _never_matches(self.expression, self.fields, self.timezone)
+
+    @classmethod
+    def stored(cls, expression: str, timezone: str, dialect: Dialect, dst: Dst = "exact") -> Cron:
+        """A rule that was declared before, even if by the zones of this host it never comes again."""
+        rule = object.__new__(cls)
+        given = (("expression", expression), ("timezone", timezone), ("dialect", dialect), ("dst", dst))
+        for name, value in given:
+            object.__setattr__(rule, name, value)
+        rule._fill()
+        return rule
+
+    def _fill(self) -> None:
         parsed = parse_cron(self.expression, self.dialect)
         timezone = resolve_timezone(self.timezone)
         set_once = object.__setattr__  # the way to fill a frozen value
@@ -77,7 +94,7 @@ class Cron(Schedule):
         return self.expression
 
     def __reduce__(self) -> tuple[object, ...]:
-        return _rebuild, (self.expression, self.timezone, self.dialect, self.dst)
+        return Cron.stored, (self.expression, self.timezone, self.dialect, self.dst)
 
     @property
     def canonical(self) -> str:
@@ -119,12 +136,10 @@ def _compile(
     return Tables(fields, zone, 1, around), Tables(fields, zone, -1, around)
 
 
-def _never_matches(expression: str, fields: CronFields) -> CronCalculationError:
-    cause = NeverMatchesError(format_mask(DAY, fields.days), format_mask(MONTH, fields.months))
-    error = CronCalculationError(expression, cause, hint="name a date that some year has")
+def _never_matches(expression: str, fields: CronFields, timezone: str | None = None) -> CronCalculationError:
+    days, months = format_mask(DAY, fields.days), format_mask(MONTH, fields.months)
+    cause = NeverMatchesError(days, months, timezone=timezone)
+    hint = "name a date that some year has" if timezone is None else _OTHER_TIME
+    error = CronCalculationError(expression, cause, hint=hint)
     error.__cause__ = cause
     return error
-
-
-def _rebuild(expression: str, timezone: str, dialect: Dialect, dst: Dst) -> Cron:
-    return Cron(expression, timezone=timezone, dialect=dialect, dst=dst)

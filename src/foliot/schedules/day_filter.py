@@ -20,6 +20,7 @@ from foliot.errors import InvalidScheduleError
 from foliot.schedules.cron_syntax import CronFields, parse_cron
 from foliot.schedules.dial import DayRule, Direction, matching_days, year_kind
 from foliot.schedules.field import HOUR, MINUTE
+from foliot.schedules.twin import CYCLE, ROW
 
 MOST_DATES = 5000
 LONGEST_NAME = 100
@@ -106,6 +107,16 @@ class DayFilter:
         wanted = _EVERY_DAY if rule is None else rule
         has_a_day = any(days & _codes(wanted, *kind) for kind, days in self._kinds.items())
         self._is_empty = self._dates == [] or not has_a_day
+
+    @property
+    def row(self) -> range | None:
+        """Years that all later ones are like (`twin`); None: the days end before there are any."""
+        if self._dates is not None:
+            return None
+        start = (
+            max(self._excluded, default=date.min).year + 2
+        )  # a last 31 December ends in the next year of UTC
+        return ROW if start <= ROW.start else range(start, min(start + CYCLE, MAXYEAR + 1))
 
     def allows(self, day: date) -> bool:
         """Whether a day is left."""

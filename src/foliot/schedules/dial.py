@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from foliot.schedules.field import DAY, HOUR, MINUTE, SECOND, WEEKDAY, Field, values
 from foliot.schedules.nth_day import LAST_DAY, is_counted
+from foliot.schedules.twin import is_leap, twin
 from foliot.schedules.zone import UTC_NAMES, irregular_days
 
 if TYPE_CHECKING:
@@ -100,7 +101,7 @@ class Tables:
         table = self.years[year] = _day_table(
             self.day_rule,
             *year_kind(year),
-            irregular_days(self.zone, year),
+            irregular_days(self.zone, twin(year)),
             self.direction,
         )
         return table
@@ -110,7 +111,7 @@ class Tables:
 
         NO_DAY at the end of the calendar: a rule without a date is never built, and every other one comes
         round within eight years (29 February across 2100), or within forty if that day must be a Monday,
-        say; so this is not a long search.
+        say; so this is not a long search. The clocks may leave that day out: `search` looks at that.
         """
         found, day = year + self.direction, NO_DAY
         while MINYEAR <= found <= MAXYEAR:
@@ -130,7 +131,7 @@ def _first(mask: int, direction: Direction) -> int:
 
 def year_kind(year: int) -> tuple[int, bool]:
     """The weekday on which a year begins (Monday is 0), and whether it is a leap year."""
-    return date(year, 1, 1).weekday(), year % 4 == 0 and (year % 100 != 0 or year % 400 == 0)
+    return date(year, 1, 1).weekday(), is_leap(year)
 
 
 @lru_cache(maxsize=2048)

@@ -1,15 +1,16 @@
 """`OnDays`: a rule on some days only, by calendars.
 
 The rule is asked for its next occurrence; if that is on a day that is not left, the search leaps to the next
-day that is. A leap needs a midnight that is there exactly once. Near a change of the clocks it is not taken:
-there the rule is asked for one occurrence after the other, because a day may begin twice or not at all.
+day that is. A leap needs a midnight that is there exactly once. Near a change of the clocks the search only
+goes on to the end of the day or to the change, because a day may begin twice or not at all. What is left may
+never come again, as with a rule alone (`search`): before a second year is gone through, it asks for the last.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from datetime import date, datetime, time, timedelta
+from datetime import MAXYEAR, UTC, date, datetime, time, timedelta
 from functools import lru_cache
 from itertools import groupby
 from zoneinfo import ZoneInfo
@@ -20,8 +21,8 @@ from foliot.schedules.day_filter import Calendar, DayFilter, day_filter, rule_of
 from foliot.schedules.dial import Direction
 from foliot.schedules.every import Every
 from foliot.schedules.schedule import Schedule, since_epoch
-from foliot.schedules.search import FIRST, in_utc
-from foliot.schedules.zone import is_regular, load_zone
+from foliot.schedules.search import FIRST, LAST, in_utc
+from foliot.schedules.zone import is_regular, load_zone, spells
 
 _TICK = timedelta(microseconds=1)
 _DAY = timedelta(days=1)
@@ -111,15 +112,28 @@ class OnDays(Schedule):
     # -- the search --------------------------------------------------------------------------------
 
     def _search(self, found: datetime | None, direction: Direction) -> datetime | None:
-        while found is not None and not self._days.allows(found.date()):
+        begin = found
+        while found is not None and begin is not None and not self._days.allows(found.date()):
+            if abs(found.year - begin.year) > 1 and (last := self._last_of_all(begin, direction)) is not None:
+                return None if direction > 0 else last
             found = self._leap(found, direction)
         return found
+
+    def _last_of_all(self, instant: datetime, direction: Direction) -> datetime | None:
+        """The last occurrence of all, if it is not after an instant; None: there is no last one, or it is."""
+        row = self._days.row
+        if row is None or not isinstance(self.rule, Cron) or self.rule.fields is None:
+            return None  # days that end are found at once, and a grid does not repeat with the calendar
+        if direction < 0 and in_utc(instant).year < row.stop:
+            return None
+        last = _last_before(self, row)
+        return last if last is not None and in_utc(last) <= in_utc(instant) else None
 
     def _leap(self, found: datetime, direction: Direction) -> datetime | None:
         """The next occurrence to look at, after one on a day that is not left."""
         zone, day = load_zone(self.timezone), found.date()
         if not _is_even(zone, day):
-            return self._step(found, direction)
+            return self._skip(found, direction)
         try:
             target = self._days.nearest(day + direction * _DAY, direction)
             if target is None:
@@ -133,6 +147,20 @@ class OnDays(Schedule):
         if (since_epoch(landing) - since_epoch(found)) * direction <= timedelta(0):
             return self._step(found, direction)
         return self.rule.next_after(landing) if direction > 0 else self.rule.previous(landing)
+
+    def _skip(self, found: datetime, direction: Direction) -> datetime | None:
+        """The next occurrence on another day, or beyond a change of the clocks."""
+        spell = next(spells(load_zone(self.timezone), in_utc(found), direction=1), None)
+        if spell is None:  # beyond the calendar of UTC
+            return self._step(found, direction)
+        start, end, offset = spell
+        midnight = datetime.combine(found.date(), time(), UTC)
+        try:
+            if direction > 0:
+                return self.rule.next_after(min(end, midnight + _DAY - offset) - _TICK)
+            return self.rule.previous(max(start, midnight - offset) - _TICK)
+        except OverflowError:  # the end of the calendar
+            return self._step(found, direction)
 
     def _step(self, found: datetime, direction: Direction) -> datetime | None:
         if direction > 0:
@@ -166,6 +194,13 @@ def _calendars(name: str, given: Calendar | Iterable[Calendar]) -> tuple[Calenda
         if not isinstance(one, Calendar):
             raise InvalidScheduleError(name, one, "must be a Calendar, or several")
     return found
+
+
+@lru_cache(maxsize=256)
+def _last_before(schedule: OnDays, row: range) -> datetime | None:
+    """The last occurrence, if no year of the row has one; None: it comes again and again."""
+    last = schedule.previous(datetime(row.stop, 1, 1, tzinfo=UTC) - _TICK if row.stop <= MAXYEAR else LAST)
+    return None if last is None or in_utc(last).year >= row.start else last
 
 
 @lru_cache(maxsize=4096)

@@ -7,6 +7,9 @@ mark those days, and only a search that starts or ends on one takes the slow roa
 constant offset, in each of which the clock on the wall runs evenly. A wall minute that is left out
 is in no spell and never fires; one that comes twice is in two, and fires twice. A rule that is not `exact`
 about that (`around`) takes this answer, and looks whether something else comes before it.
+
+Every match of a rule may be left out, such as 02:30 on each last Sunday of March. The slow road asks for the
+last occurrence of all (`_last_of_all`) before it goes on for more than a year.
 """
 
 from __future__ import annotations
@@ -21,6 +24,7 @@ from foliot.schedules.around import is_repeated
 from foliot.schedules.cron_syntax import CronFields
 from foliot.schedules.dial import IRREGULAR, NO_DAY, Direction, Tables
 from foliot.schedules.schedule import check_aware
+from foliot.schedules.twin import ROW, ROW_END
 from foliot.schedules.zone import Change, changes, is_regular, spells
 
 FIRST = datetime.min.replace(tzinfo=UTC)
@@ -95,7 +99,11 @@ def _by_spells(tables: Tables, instant: datetime) -> datetime | None:
     """The search across changes of the clocks."""
     even = _on_an_even_clock(tables.fields, tables.direction)
     instant = in_utc(instant)
-    for start, end, offset in spells(tables.zone, instant, direction=tables.direction):
+    walk = spells(tables.zone, instant, direction=tables.direction)
+    while spell := next(walk, None):
+        start, end, offset = spell
+        if abs(start.year - instant.year) > 1 and (last := _last_of_all(tables, instant)) is not None:
+            return None if tables.direction > 0 else last
         is_inside = start <= instant < end
         begin = instant if is_inside else (start if tables.direction > 0 else end) - _TICK
         wall = nearest(even, begin + offset)
@@ -107,11 +115,42 @@ def _by_spells(tables: Tables, instant: datetime) -> datetime | None:
             return wall.replace(tzinfo=tables.zone)
         if start <= found < end:
             return found.astimezone(tables.zone)
-        if not is_inside and end - start > _LONGEST_REPEAT and is_regular(tables.zone, wall):
+        if not is_inside and end - start > _LONGEST_REPEAT:
             # No later change sets the clocks back to before this spell, so nothing else can match
             # between here and there: no need to walk years of spells up to a leap day.
-            return wall.replace(tzinfo=tables.zone)
+            if is_regular(tables.zone, wall):
+                return wall.replace(tzinfo=tables.zone)
+            if abs(wall.year - start.year) > 1:
+                walk = spells(tables.zone, _year_before(wall, tables.direction), direction=tables.direction)
     return None
+
+
+def _year_before(wall: datetime, direction: Direction) -> datetime:
+    """A time shortly before the year of a wall time, seen in the direction of the search."""
+    return (
+        datetime(wall.year - 1, 12, 1, tzinfo=UTC)
+        if direction > 0
+        else datetime(wall.year + 1, 2, 1, tzinfo=UTC)
+    )
+
+
+def _last_of_all(tables: Tables, instant: datetime) -> datetime | None:
+    """The last occurrence of all, if it is not after an instant; None: there is no last one, or it is."""
+    # Backward, this is asked where the answer spares the walk through the centuries without an occurrence.
+    if tables.direction < 0 and instant < ROW_END:
+        return None
+    last = _last_before_row(tables.fields, tables.zone)
+    return last if last is not None and in_utc(last) <= instant else None
+
+
+@lru_cache(maxsize=4096)
+def _last_before_row(fields: CronFields, zone: ZoneInfo) -> datetime | None:
+    """The last occurrence, if none of the 28 years that all later ones are like (`twin`) has one.
+
+    Such a rule has a last one, because zones have moved their clocks for two centuries only.
+    """
+    last = _by_spells(Tables(fields, zone, -1), ROW_END - _TICK)
+    return None if last is None or in_utc(last).year >= ROW.start else last
 
 
 def _around(tables: Tables, instant: datetime) -> datetime | None:
@@ -145,11 +184,13 @@ def _repeat(tables: Tables, instant: datetime) -> Change | None:
 def _gaps(tables: Tables, begin: datetime, end: datetime) -> Iterator[Change]:
     """The gaps after which a rule runs late, from an instant to an occurrence, in the order of the search."""
     way = tables.direction
+    if not (tables.around and tables.around.runs_after_gap):
+        return
     low, high = min(begin, end), max(begin, end)
     for year in range(begin.year, end.year + way, way):
         for change in changes(tables.zone, year)[::way]:
             is_between = low < change.at <= high and not (way > 0 and change.at == high)
-            if is_between and tables.around and tables.around.is_late(change):
+            if is_between and tables.around.is_late(change):
                 yield change
 
 

@@ -3,7 +3,8 @@
 `zoneinfo` tells the offset at an instant but keeps its table of changes to itself, so the changes of
 a year are found by asking for the offset every other day and narrowing down where it differs. No zone
 in the database ever kept an offset for less than three days (a test watches this), so these steps miss
-nothing, and they work for the rule-based future as well as for the recorded past.
+nothing. Years beyond the records are not asked: those before have no changes, those after have those of
+their `twin`.
 """
 
 from __future__ import annotations
@@ -20,9 +21,11 @@ from zoneinfo import ZoneInfo, available_timezones
 from foliot.clock import host_timezone
 from foliot.errors import InvalidTimezoneError
 from foliot.schedules.schedule import EPOCH
+from foliot.schedules.twin import RECORDED, twin
 
 _DAY = timedelta(days=1)
 _STRIDE = timedelta(days=2)
+_STRIDES = tuple(_STRIDE * n for n in range(183))  # of a year
 _LONGEST_NAME = 100
 _OF_THE_HOST = frozenset({"localtime", "posixrules", "Factory"})
 UTC_NAMES = frozenset({"UTC", "UCT", "Universal", "Zulu", "Etc/UTC", "Etc/UCT", "Etc/Universal", "Etc/Zulu"})
@@ -100,13 +103,19 @@ def _names() -> frozenset[str]:
 @lru_cache(maxsize=4096)
 def changes(zone: ZoneInfo, year: int) -> tuple[Change, ...]:
     """The changes of a zone's clocks in one year of UTC, in order."""
-    # The first and the last days of the calendar have no room for an offset.
-    first = datetime(year, 1, 1 if year > MINYEAR else 3, tzinfo=UTC)
-    last = datetime(year + 1, 1, 1, tzinfo=UTC) if year < MAXYEAR else datetime(year, 12, 30, tzinfo=UTC)
-    probes = [first + _STRIDE * n for n in range((last - first) // _STRIDE)] + [last]
-    offsets = [_offset(zone, probe) for probe in probes]
+    if year < RECORDED.start:
+        return ()
+    if twin(year) != year:
+        like = changes(zone, twin(year))
+        return tuple(Change(one.at.replace(year=year), one.before, one.after) for one in like)
+    # Times of UTC under the label of the zone, which is what `fromutc` takes.
+    first = datetime(year, 1, 1, tzinfo=zone)
+    # The last days of the calendar have no room for an offset.
+    last = datetime(year + 1, 1, 1, tzinfo=zone) if year < MAXYEAR else datetime(year, 12, 30, tzinfo=zone)
+    probes = [first + stride for stride in _STRIDES[: (last - first) // _STRIDE]] + [last]
+    offsets = [zone.fromutc(probe).utcoffset() for probe in probes]
     return tuple(
-        _narrow(zone, earlier, later)
+        _narrow(zone, earlier.replace(tzinfo=UTC), later.replace(tzinfo=UTC))
         for (earlier, before), (later, after) in pairwise(zip(probes, offsets, strict=True))
         if before != after
     )
@@ -146,6 +155,8 @@ def calendar_of(zone: ZoneInfo) -> tuple[timedelta, timedelta]:
 @lru_cache(maxsize=4096)
 def irregular_days(zone: ZoneInfo, year: int) -> frozenset[tuple[int, int]]:
     """The (month, day) of a zone's year on which a wall time is missing or comes twice."""
+    if twin(year) != year:
+        return irregular_days(zone, twin(year))
     found = set()
     for near in range(max(year - 1, MINYEAR), min(year + 1, MAXYEAR) + 1):
         for change in changes(zone, near):
