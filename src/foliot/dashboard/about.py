@@ -27,7 +27,7 @@ KEYS = (
     ("j, k", "next row, row before"),
     ("Enter", "open the row"),
     ("x", "choose the row"),
-    ("p", "pause the job, or the chosen jobs"),
+    ("p", "pause the job, the chosen jobs, or the job of the marked row"),
     ("w", "why"),
     ("Esc", "leave a field"),
 )
