@@ -146,15 +146,10 @@ class NeverMatchesError(FoliotError, ValueError):
     """A rule names only dates that no calendar has, or only times that the clocks of a zone leave out."""
 
     def __init__(self, days: str, months: str, *, timezone: str | None = None) -> None:
-        reason = f"there is no day {days} in month {months}"
-        if timezone is not None:
-            reason = (
-                f"every match falls into the time that the clocks skip in {timezone} when they go forward"
-            )
-        super().__init__(
-            f"no valid execution times: {reason}",
-            details={"days": days, "months": months} | ({"timezone": timezone} if timezone else {}),
-        )
+        skips = f"the clocks of {timezone} skip each of its times when they go forward"
+        reason = skips if timezone else f"there is no day {days} in month {months}"
+        details = {"days": days, "months": months} | ({"timezone": timezone} if timezone else {})
+        super().__init__(f"no valid execution times: {reason}", details=details)
 
 
 class InvalidTimezoneError(FoliotError, ValueError):

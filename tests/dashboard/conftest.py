@@ -6,9 +6,11 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 import pytest
+from playwright.sync_api import Browser
 
 from api.stage import BACKUP, NEW, PIPELINE, Stage, staged
 from dashboard.visitor import Visitor
+from dashboard.watched import chromium
 from foliot.model.attempt import Outcome
 from foliot.schedules import Cron
 
@@ -41,3 +43,9 @@ def stage(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]:
 @pytest.fixture(scope="module")
 def ada(stage: Stage) -> Visitor:
     return Visitor(stage)
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    with chromium() as browser:
+        yield browser

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import replace
 from datetime import timedelta
@@ -15,7 +14,7 @@ from playwright.sync_api import Browser, Error, expect
 from api.stage import BACKUP, Stage, declare, staged
 from dashboard.conftest import furnish
 from dashboard.hostile import plant
-from dashboard.watched import PHONE, chromium, watched
+from dashboard.watched import PHONE, watched
 from foliot.operations import Operations
 from foliot.schedules import Cron
 
@@ -31,19 +30,6 @@ PAGES = (
 )  # fmt: skip
 
 HREFS = "all => all.map(one => new URL(one.getAttribute('href'), location).href.split('#')[0])"
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with chromium() as browser:
-        yield browser
-
-
-@pytest.fixture(scope="module")
-def stage(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]:
-    with staged(None, tmp_path_factory.mktemp("browser")) as stage:
-        furnish(stage)
-        yield stage
 
 
 @pytest.mark.req("OWN-12")

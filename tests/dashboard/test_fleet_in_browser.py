@@ -17,7 +17,7 @@ from api.stage import Stage, staged
 from api.test_life import said
 from daemon.harness import Daemon, Host, daemons_on, eventually
 from dashboard.conftest import furnish
-from dashboard.watched import chromium, watched
+from dashboard.watched import watched
 from foliot.testing.servers.process import free_port
 
 pytestmark = pytest.mark.prove
@@ -44,12 +44,6 @@ http {{
   }}
 }}
 """
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with chromium() as browser:
-        yield browser
 
 
 @pytest.mark.req("OWN-12")

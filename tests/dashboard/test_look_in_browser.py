@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import pytest
 from playwright.sync_api import Browser, expect
 
-from api.stage import Stage, staged
-from dashboard.conftest import furnish
-from dashboard.watched import PHONE, chromium, watched
+from api.stage import Stage
+from dashboard.watched import PHONE, watched
 
 pytestmark = pytest.mark.prove
 PATHS = (
@@ -33,19 +30,6 @@ INVERSE = """() => {
     return [name, look.color, look.backgroundColor];
   });
 }"""
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with chromium() as browser:
-        yield browser
-
-
-@pytest.fixture(scope="module")
-def stage(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]:
-    with staged(None, tmp_path_factory.mktemp("look")) as stage:
-        furnish(stage)
-        yield stage
 
 
 @pytest.mark.parametrize("wide", [1280, 900])

@@ -8,26 +8,12 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import Browser, expect
 
-from api.stage import Stage, staged
-from dashboard.conftest import furnish
-from dashboard.watched import Watched, chromium, watched
+from api.stage import Stage
+from dashboard.watched import Watched, watched
 from foliot.dashboard.view import HERE
 
 pytestmark = pytest.mark.prove
 MARKED = "tbody tr.at"
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with chromium() as browser:
-        yield browser
-
-
-@pytest.fixture(scope="module")
-def stage(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]:
-    with staged(None, tmp_path_factory.mktemp("reader")) as stage:
-        furnish(stage)
-        yield stage
 
 
 @pytest.fixture

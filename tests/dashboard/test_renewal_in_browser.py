@@ -9,19 +9,13 @@ from playwright.sync_api import Browser, Page, Route, expect
 
 from api.stage import Stage, staged
 from dashboard.conftest import furnish
-from dashboard.watched import PHONE, Watched, chromium, watched
+from dashboard.watched import PHONE, Watched, watched
 from foliot.model.attempt import Attempt
 from foliot.operations import Operations
 from foliot.protocols import Output
 
 pytestmark = pytest.mark.prove
 JOB = "jobs/ops~2Fbackup"
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with chromium() as browser:
-        yield browser
 
 
 @pytest.fixture(scope="module")

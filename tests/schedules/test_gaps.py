@@ -76,9 +76,7 @@ class _Years:
 def test_a_rule_that_is_always_left_out_is_refused_when_built(
     text: str, dialect: Dialect, zone: str, dst: Dst, last: str
 ) -> None:
-    with pytest.raises(
-        CronCalculationError, match="every match falls into the time that the clocks"
-    ) as caught:
+    with pytest.raises(CronCalculationError, match="skip each of its times when they go forward") as caught:
         Cron(text, timezone=zone, dialect=dialect, dst=dst)
 
     assert isinstance(caught.value.__cause__, NeverMatchesError)

@@ -63,6 +63,7 @@ from foliot.testing.contract.finish import FinishContract
 from foliot.testing.contract.group import GroupContract
 from foliot.testing.contract.herd import HerdContract
 from foliot.testing.contract.history import HistoryContract
+from foliot.testing.contract.last import LastContract
 from foliot.testing.contract.lease import LeaseContract
 from foliot.testing.contract.node import NodeContract
 from foliot.testing.contract.output import OutputContract
@@ -89,6 +90,7 @@ __all__ = [
     "GroupContract",
     "HerdContract",
     "HistoryContract",
+    "LastContract",
     "LeaseContract",
     "NodeContract",
     "OpenStore",
@@ -114,6 +116,7 @@ class StoreContract(
     RecoveryContract,
     ReconcileContract,
     CommandContract,
+    LastContract,
     QueryContract,
     PageContract,
     HistoryContract,
