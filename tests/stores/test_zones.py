@@ -42,13 +42,15 @@ def open_store(request: pytest.FixtureRequest, tmp_path: Path) -> Open:
 async def with_old_zones(open_store: Open, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Store]:
     """A store as it is opened on a host that does not know the zone."""
 
-    def cron(expression: str, *, timezone: str, **more: Any) -> Cron:
+    read = Cron.stored
+
+    def stored(expression: str, timezone: str, *more: Any) -> Cron:
         if timezone == NEW_ZONE:
             raise InvalidTimezoneError(timezone, "there is no such time zone")
-        return Cron(expression, timezone=timezone, **more)
+        return read(expression, timezone, *more)
 
     with monkeypatch.context() as patch:
-        patch.setattr(schedule_codec, "Cron", cron)
+        patch.setattr(Cron, "stored", staticmethod(stored))
         schedule_codec._cron.cache_clear()
         async with open_store() as store:
             yield store

@@ -39,7 +39,7 @@ def test_a_dialect_says_no_verb_again(store: type[SqlStore[object]]) -> None:  #
 def test_every_lane_is_served(tmp_path: Path) -> None:
     assert set(PostgresStore("postgresql://h/d")._lanes) == set(Lane)
     file = SqliteStore(tmp_path / "jobs.db", ManualClock())
-    assert set(file._readers) == {Lane.READER, Lane.GLANCE}, "all others write"
+    assert set(file._readers) == {Lane.READER, Lane.GLANCE, Lane.COUNTER}, "all others write"
 
 
 def test_what_is_shared_names_no_database() -> None:

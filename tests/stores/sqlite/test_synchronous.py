@@ -34,7 +34,7 @@ def test_every_connection_is_synchronous_unless_asked_otherwise(tmp_path: Path) 
         async with open_store(f"sqlite:///{tmp_path}/jobs.db", SystemClock(), lease=lease) as store:
             assert isinstance(store, SqliteStore)
             workers = [worker for worker in vars(store).values() if isinstance(worker, Worker)]
-            assert len(workers) == 3, "one writes, two read"
+            assert len(workers) == 4, "one writes, three read"
             for worker in workers:
                 assert await worker.call("look", look) == (FULL, "wal")
 
