@@ -54,7 +54,7 @@ def test_killed_at_every_step_a_server_keeps_its_promises(tmp_path: Path) -> Non
     assert facts["steps"].keys() >= set(STEPS)
 
 
-@pytest.mark.parametrize(("kind", "kills"), [("redis", 80), ("valkey", 40)])
+@pytest.mark.parametrize(("kind", "kills"), [("redis", 240), ("valkey", 40)])
 def test_killed_before_and_after_every_script_a_server_keeps_its_promises(
     tmp_path: Path, kind: str, kills: int
 ) -> None:
