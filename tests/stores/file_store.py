@@ -38,6 +38,9 @@ class FileStore:
         self._clock = clock
 
     def __getattr__(self, verb: str) -> Any:
+        if not hasattr(MemoryStore, verb):
+            raise AttributeError(verb)
+
         async def act(*args: Any, **kwargs: Any) -> Any:
             while True:
                 before = self._path.read_bytes() if self._path.exists() else b""
