@@ -40,9 +40,11 @@ async def _away(*_: object) -> None:
 
 
 def _store_is_away(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
-    store = stage.server.application.service.store
+    service = stage.server.application.service
     for verb in ("jobs", "now", "tokens", "audit", "end_session"):
-        monkeypatch.setattr(store, verb, _away)
+        monkeypatch.setattr(service.store, verb, _away)
+    for memory in (service.authority._tokens, service.authority._sessions):
+        monkeypatch.setattr(memory, "_ask", _away)  # they have kept the verbs of the store
 
 
 @pytest.mark.parametrize("name", ["a~3Fb", "a?b", "p#q", "x y", "50%25", "é"])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import secrets
-from collections import OrderedDict
+from collections import OrderedDict, deque
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from datetime import datetime, timedelta
@@ -18,6 +18,7 @@ from foliot.protocols_access import AccessStore
 
 REMEMBERED = 5.0  # seconds
 _MOST_REMEMBERED = 4096
+_MOST_REVOKED = 1000
 _NOTED_EACH = timedelta(minutes=1)
 _LONGEST_TEXT = 1000
 
@@ -38,7 +39,7 @@ class Authority:
         self._store = store
         self._clock = clock
         self._environment = environment
-        self.revoked = set[str]()  # ids of tokens that were revoked here
+        self.revoked: deque[str] = deque(maxlen=_MOST_REVOKED)  # ids of tokens that were revoked here
         self._tokens = _Memory[Token](clock, store.token)
         self._sessions = _Memory[Session](clock, store.session)
 
@@ -102,7 +103,7 @@ class Authority:
         """Forget a token, here at once, on other nodes within five seconds; whether it was there."""
         was_there = await self._store.revoke_token(token_id)
         self._tokens.drop(token_id)
-        self.revoked.add(token_id)
+        self.revoked.append(token_id)
         return was_there
 
     async def _shown(self, text: str) -> Token | None:

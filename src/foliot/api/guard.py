@@ -141,7 +141,7 @@ class _Sending:
 
 
 def _is_lost(problem: ProblemError, scope: Scope) -> bool:
-    """Whether a browser has asked for a page that there is not."""
+    """Whether a browser has asked for an address that does not exist."""
     path = scope["path"].removeprefix(scope.get("root_path", ""))
     is_page = "text/html" in Headers(scope=scope).get("accept", "") and not path.startswith(f"{PREFIX}/")
     return is_page and problem.code == "NOT_FOUND"

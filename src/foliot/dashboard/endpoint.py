@@ -80,7 +80,7 @@ class PageEndpoint(Endpoint):
             if request.method == "GET":
                 return _to_login(request)
         if isinstance(error, StoreUnavailableError) and request.method == "GET":
-            revoked = self._service.authority.revoked if self._service.is_open else set[str]()
+            revoked = self._service.authority.revoked if self._service.is_open else ()
             if old := self._last.find(self._reader(request), str(request.url), revoked):
                 return HTMLResponse(old, problem.status, {**page_headers(), "Retry-After": "2"})
         return error_page(request, problem)
@@ -110,7 +110,7 @@ class PageEndpoint(Endpoint):
         return _compressed(call.request, response, text)
 
     def _reader(self, request: Request) -> str:
-        """By what a reader is known: nobody gets a page that another one has asked for."""
+        """The token or session of a reader. No reader gets a page that another reader has asked for."""
         return request.headers.get("authorization") or request.cookies.get(cookie_name(self._service), "")
 
 

@@ -1,11 +1,12 @@
 """The last pages that a reader was given: shown with their age while the store does not answer.
 
-Who logs out, or is refused, has no pages any more. Pages for administrators are not kept.
+A reader who logs out, or is refused, has no pages any more. Pages for administrators are not kept.
 """
 
 from __future__ import annotations
 
 from collections import OrderedDict
+from collections.abc import Collection
 from datetime import timedelta
 from gzip import compress, decompress
 from hashlib import sha256
@@ -50,7 +51,7 @@ class LastPages:
         if len(self._readers) > _MOST_READERS:
             self._readers.popitem(last=False)
 
-    def find(self, reader: str, url: str, revoked: set[str]) -> bytes | None:
+    def find(self, reader: str, url: str, revoked: Collection[str]) -> bytes | None:
         """The page, with its age; None if there is none that is young enough and may still be seen."""
         kept = self._readers.get(_key(reader), OrderedDict[str, Kept]()).get(url)
         if kept is None or kept.token_id in revoked:
@@ -62,7 +63,7 @@ class LastPages:
         return decompress(kept.page).replace(PLACE, told.encode(), 1)
 
     def forget(self, reader: str) -> None:
-        """Keep nothing of who has logged out, or is refused."""
+        """Drop the pages of a reader who has logged out, or is refused."""
         self._readers.pop(_key(reader), None)
 
 

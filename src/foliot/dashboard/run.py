@@ -18,10 +18,10 @@ from foliot.dashboard.frame import frame_of
 from foliot.dashboard.route import Form, Pages, Short
 from foliot.dashboard.times import Times
 from foliot.dashboard.view import leave, render
+from foliot.dashboard.zones import zones_of
 from foliot.engine.plan_command import CANCELLED
 from foliot.model.access import Scope
 from foliot.model.attempt import Attempt, Trigger
-from foliot.protocols import JobQuery
 
 pages = Pages("runs")
 # A run that was cancelled has that as its reason; why it began is known by its trigger.
@@ -49,7 +49,7 @@ async def run_page(call: Call, run: list[Attempt], query: RunPageQuery) -> Respo
     topics = [f"run:{answer.id}"]
     if attempt.is_open:
         topics.append(f"log:{answer.id}/{attempt.number}")
-    zone = await _zone(call, answer.job)
+    zone = (await zones_of(call, [answer.job])).get(answer.job, "UTC")
     is_asked = run[-1].request is not None
     is_stopped = answer.reason == CANCELLED
     return await render(
@@ -73,18 +73,9 @@ async def run_page(call: Call, run: list[Attempt], query: RunPageQuery) -> Respo
 
 def _heading(run: RunAnswer, zone: str, *, is_asked: bool) -> str:
     """The job, and which of its runs: the key is long, and stands below."""
-    return (
-        f"{run.job}, asked for"
-        if is_asked
-        else f"{run.job}, {Times(run.scheduled_for).zoned(run.scheduled_for, zone)}"
-    )
-
-
-async def _zone(call: Call, job: str) -> str:
-    for view in await call.ops.store.jobs(JobQuery(keys=frozenset((job,)), with_removed=True)):
-        if view.record is not None:
-            return getattr(view.record.job.schedule, "timezone", None) or "UTC"
-    return "UTC"
+    if is_asked:
+        return f"{run.job}, on request"
+    return f"{run.job}, {Times(run.scheduled_for).zoned(run.scheduled_for, zone)}"
 
 
 @pages.post("/runs/{run}/cancel", Scope.OPERATE)

@@ -18,9 +18,9 @@ from foliot.stores.sql.rows import ATTEMPT_COLUMNS, Row
 
 # ruff: noqa: S608 - made of constants only
 
-# The last success of each job of a page is searched from the newest instant back: among so many instants at
-# least, because runs may end in another order, and else as far as the first success, but no further than
-# histories usually go back. Jobs that have none even there are searched one by one.
+# The last success of each job of a page is searched from the newest instant back. The search looks at LEAST
+# instants, because runs may end in another order, and then goes on to the first success. It ends after USUAL
+# instants, as far as histories usually go back; jobs without a success there are searched one by one.
 LEAST, USUAL = 8, 128
 # Search no further than this: a list of jobs must not wait for a job that has failed so often.
 FAR = 20_000

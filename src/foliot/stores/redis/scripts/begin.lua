@@ -1,5 +1,5 @@
 -- Make the store, if there is none in this namespace. Promises: one who makes it decides when it was born. A server
--- that is another process than before may have lost what it had answered: while several nodes live, nobody changes
+-- that is another process than before may have lost what it had answered: while several nodes live, no node changes
 -- a job for a moment, so that each of them can write again what is lost. Answers OK, its birth, and with how many writes
 -- the server has come back.
 

@@ -76,7 +76,7 @@ local function is_over(till, time)
   return till < time or till > time + LONGEST_MOMENT
 end
 
--- Whether processes write again what the server has lost: until then nobody else may change a job. A lost write is
+-- Whether processes write again what the server has lost: until then no other write may change a job. A lost write is
 -- refused for good if its job has changed meanwhile.
 local function is_held()
   local till = redis.call('HGET', T .. ':meta', 'hold_until')
